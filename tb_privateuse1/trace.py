@@ -1,0 +1,291 @@
+"""The one data structure everybody reads: a trace as read-only numpy columns.
+
+Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` holds the absolute
+start). A row of another table is an int32 index, ``NONE`` (-1) where there is none. Names are
+indices into ``Trace.strings``. Nothing here computes: tables are filled by ``infer.build``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+I8 = NDArray[np.int8]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NONE = -1
+"""No such row, no such string, no such id."""
+
+MISSING = np.int64(np.iinfo(np.int64).min)
+"""A quantity (bytes, count, bound) that the trace does not tell. Shown as null, never as 0."""
+
+KERNEL, MEMCPY, MEMSET = 0, 1, 2
+"""``Kernels.kind``."""
+
+OPERATOR, ANNOTATION = 0, 1
+"""``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range."""
+
+EVIDENCE = ("measured", "events", "end_pinned", "catalogue", "sync", "bound")
+"""``Kernels.evidence`` is an index into this: how a kernel's start and duration are known.
+
+``measured``: recorded by a device profiler. The rest is inferred from elapsed device times:
+``events``: the device was behind, so that the time between the operator's events is device time;
+``end_pinned``: the device caught up inside the operator, only the end is known well;
+``catalogue``: the duration is that of other instances of the operator; ``sync``: the end is that
+of a blocking call; ``bound``: only limits are known.
+"""
+MEASURED, EVENTS, END_PINNED, CATALOGUE, SYNC, BOUND = range(len(EVIDENCE))
+
+Timeline = Literal["measured", "inferred", "none"]
+
+
+class Table:
+    """A frozen dataclass of equally long read-only columns."""
+
+    def __post_init__(self) -> None:
+        lengths = set()
+        for name, column in self.columns():
+            lengths.add(len(column))
+            column.flags.writeable = False
+            if column.ndim != 1:
+                raise ValueError(f"{type(self).__name__}.{name} is not one-dimensional")
+        if len(lengths) != 1:
+            raise ValueError(f"{type(self).__name__} has columns of lengths {sorted(lengths)}")
+
+    def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Name and array of each column, in the order of definition."""
+        for f in dataclasses.fields(cast(Any, self)):
+            yield f.name, getattr(self, f.name)
+
+    def __len__(self) -> int:
+        return len(next(self.columns())[1])
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The rows of an index array or a mask, as a table of the same kind."""
+        return type(self)(**{name: column[rows] for name, column in self.columns()})
+
+    @classmethod
+    def empty(cls) -> Self:
+        """A table without rows. Every column's dtype is its annotation's."""
+        return cls(**{name: np.empty(0, dtype) for name, dtype in cls.column_types().items()})
+
+    @classmethod
+    def column_types(cls) -> dict[str, type[np.generic]]:
+        """The columns' dtypes by name."""
+        of = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "Bools": np.bool_}
+        return {f.name: of[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}
+
+
+@dataclass(frozen=True)
+class Threads(Table):
+    """Host threads. ``pid`` and ``tid`` are strings: torch writes numbers and words there."""
+
+    pid: I32
+    tid: I32
+    name: I32
+
+
+@dataclass(frozen=True)
+class Ops(Table):
+    """Host ranges with an External id: operators and annotations, by thread and start.
+
+    ``parent`` is the innermost enclosing row of this table, ``frame`` the innermost enclosing
+    Python frame. ``self_ns`` is the duration less that of all ranges (operators, annotations,
+    frames, launches) directly inside. ``elapsed_ns`` is the device time between the operator's
+    two events as the sidecar has it, ``MISSING`` without one.
+    """
+
+    name: I32
+    kind: I8
+    start_ns: I64
+    end_ns: I64
+    self_ns: I64
+    elapsed_ns: I64
+    thread: I32
+    external_id: I64
+    parent: I32
+    frame: I32
+    step: I32
+    shapes: I32
+    dtypes: I32
+    stack: I32
+    sequence: I64
+    forward_thread: I64
+    single: Bools
+    """The only range directly inside a parent of the same name: torch counts both as one call."""
+
+
+@dataclass(frozen=True)
+class Frames(Table):
+    """Python frames (category ``python_function``), by thread and start."""
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    self_ns: I64
+    thread: I32
+    parent: I32
+    python_id: I64
+    module_id: I64
+
+
+@dataclass(frozen=True)
+class Launches(Table):
+    """Calls of the device's runtime or driver on the host; ``op`` is who made them."""
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    thread: I32
+    correlation: I64
+    op: I32
+
+
+@dataclass(frozen=True)
+class Lanes(Table):
+    """What runs device activities one after another: a stream of a device."""
+
+    device: I64
+    stream: I64
+    name: I32
+
+
+@dataclass(frozen=True)
+class Kernels(Table):
+    """Device activities (kernels, copies, fills), by start.
+
+    ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
+    largest errors of start and duration, in ns; 0 for measured ones.
+    """
+
+    name: I32
+    kind: I8
+    communication: Bools
+    start_ns: I64
+    end_ns: I64
+    lane: I32
+    launch: I32
+    op: I32
+    step: I32
+    correlation: I64
+    bytes: I64
+    evidence: I8
+    start_bound_ns: I64
+    duration_bound_ns: I64
+
+
+@dataclass(frozen=True)
+class Memory(Table):
+    """``[memory]`` instants, by time. ``bytes`` is negative for a release."""
+
+    ts_ns: I64
+    thread: I32
+    op: I32
+    device_type: I64
+    device: I64
+    address: I64
+    bytes: I64
+    allocated_bytes: I64
+    reserved_bytes: I64
+
+
+@dataclass(frozen=True)
+class Steps(Table):
+    """``ProfilerStep#N`` ranges in order of time; one row over everything where there are none.
+
+    ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns``
+    the window that its device activities extend (see docs/definitions.md).
+    """
+
+    name: I32
+    host_start_ns: I64
+    host_end_ns: I64
+    start_ns: I64
+    end_ns: I64
+    incomplete: Bools
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the data that its reader must know: a repair, a doubt, a lack."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is known of the trace as a whole."""
+
+    worker: str = ""
+    files: tuple[str, ...] = ()
+    rank: int | None = None
+    world_size: int | None = None
+    hostname: str | None = None
+    backend: str | None = None
+    """The device as torch calls it (``cuda``, ``npu``, ``refdev``), if anything says it."""
+    vendor: str = "generic"
+    torch_version: str | None = None
+    distributed_backend: str | None = None
+    devices: tuple[Mapping[str, Any], ...] = ()
+    """``deviceProperties`` as the trace has them."""
+    profiler: Mapping[str, Any] = field(default_factory=dict)
+    """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
+    calibration: Mapping[str, int | None] = field(default_factory=dict)
+    """What the inference went by: launch_latency_ns, elapsed_resolution_ns, …"""
+    timeline: Timeline = "none"
+    findings: tuple[Finding, ...] = ()
+
+
+TABLES: dict[str, type[Table]] = {
+    "threads": Threads,
+    "ops": Ops,
+    "frames": Frames,
+    "launches": Launches,
+    "lanes": Lanes,
+    "kernels": Kernels,
+    "memory": Memory,
+    "steps": Steps,
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One rank's recording of one span: tables, names and where they come from."""
+
+    base_ns: int = 0
+    end_ns: int = 0
+    """The end of the recording: of operators, device activities and steps; 0 is its start."""
+    strings: tuple[str, ...] = ()
+    meta: Meta = field(default_factory=Meta)
+    threads: Threads = field(default_factory=Threads.empty)
+    ops: Ops = field(default_factory=Ops.empty)
+    frames: Frames = field(default_factory=Frames.empty)
+    launches: Launches = field(default_factory=Launches.empty)
+    lanes: Lanes = field(default_factory=Lanes.empty)
+    kernels: Kernels = field(default_factory=Kernels.empty)
+    memory: Memory = field(default_factory=Memory.empty)
+    steps: Steps = field(default_factory=Steps.empty)
+
+    def text(self, string: int | np.integer[Any]) -> str:
+        """The string of an index; empty for ``NONE``."""
+        return self.strings[string] if string >= 0 else ""
+
+
+class TraceError(Exception):
+    """Input that cannot be read, or a question that it cannot answer, in words for the user."""
+
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
