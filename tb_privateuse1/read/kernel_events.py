@@ -1,0 +1,87 @@
+"""Sidecars: per-operator device times that a trace lacks, ours and the published recipe's.
+
+Ours (``<worker>.<time>.kernel_event.json[.gz]``): columns by External id, see docs/capture.md.
+The recipe's (``kernel_event_<rank>.json[.gz]``): ``{"<name>_<id>_<thread>": {"kernel_time": us,
+"device_memory_usage": bytes, "start_us", "host_dur", "thread"}}``. Its thread numbers are not
+those of the trace, so that the id inside the key is what joins it; rows of id 0 (Python frames)
+join nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_privateuse1.read import chrome, numbers
+from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.trace import MISSING, Finding, TraceError
+
+SCHEMA = "tb_privateuse1.kernel_event/"
+
+_RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
+
+
+def read(path: str) -> Sidecar:
+    """A sidecar's rows and facts. Raises TraceError ``bad_sidecar`` or ``unreadable``."""
+    data = chrome.read_bytes(path)
+    try:
+        content = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TraceError("bad_sidecar", f"{path} is not complete JSON ({error}).") from error
+    if not isinstance(content, dict):
+        raise TraceError("bad_sidecar", f"{path} is no kernel-event file: it is no JSON object.")
+    if str(content.get("schema", "")).startswith(SCHEMA):
+        return _ours(content, path)
+    return _recipe(content, path)
+
+
+def _ours(content: dict[str, Any], path: str) -> Sidecar:
+    ids, elapsed = content.pop("external_id", None), content.pop("elapsed_us", None)
+    if not isinstance(ids, list) or not isinstance(elapsed, list) or len(ids) != len(elapsed):
+        message = f"{path}: external_id and elapsed_us must be lists of one length."
+        raise TraceError("bad_sidecar", message)
+    version = str(content["schema"]).removeprefix(SCHEMA)
+    findings = []
+    if version != "1":
+        message = f"The sidecar has schema version {version}; this version reads 1."
+        findings.append(Finding("sidecar_version", message, "Update tb-privateuse1."))
+    return _sidecar(ids, elapsed, content, findings)
+
+
+def _recipe(content: dict[str, Any], path: str) -> Sidecar:
+    ids, elapsed = [], []
+    unnamed = 0
+    for key, row in content.items():
+        match = _RECIPE_KEY.search(key)
+        if match is None or not isinstance(row, dict) or "kernel_time" not in row:
+            unnamed += 1
+        elif match[1] != "0":
+            ids.append(int(match[1]))
+            elapsed.append(row["kernel_time"])
+    if not ids:
+        message = f"{path} has no row of the form <name>_<id>_<thread> with a kernel_time."
+        raise TraceError("bad_sidecar", message)
+    findings = []
+    if unnamed:
+        message = f"{unnamed} rows of the sidecar have no id or no kernel_time."
+        findings.append(Finding("sidecar_rows", message, count=unnamed))
+    return _sidecar(ids, elapsed, {}, findings)
+
+
+def _sidecar(
+    ids: list[Any], elapsed: list[Any], facts: dict[str, Any], findings: list[Finding]
+) -> Sidecar:
+    readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
+    plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
+    ns = numbers.nanoseconds(plain) if plain else np.empty(0, np.int64)
+    ns = np.where(readable, ns, MISSING)
+    column = numbers.ids(ids)
+    keep = column >= 0
+    if not readable.all():
+        missing = int((~readable).sum())
+        message = f"The device times of {missing} of {len(ids)} operators could not be read."
+        findings.append(Finding("elapsed_missing", message, count=missing))
+    return Sidecar(column[keep], ns[keep], facts, tuple(findings))
