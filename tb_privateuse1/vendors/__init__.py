@@ -1,0 +1,48 @@
+"""The registry of vendors, and which one a trace comes from. ``generic`` is last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tb_privateuse1.vendors import cuda, generic, mlu, mtia, npu, rocm, xpu
+from tb_privateuse1.vendors.base import Vendor
+
+VENDORS: tuple[Vendor, ...] = (
+    mtia.VENDOR,
+    rocm.VENDOR,
+    xpu.VENDOR,
+    npu.VENDOR,
+    mlu.VENDOR,
+    cuda.VENDOR,
+    generic.VENDOR,
+)
+
+
+def detect(
+    backend: str | None,
+    device_names: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    device_types: Iterable[int] = (),
+) -> Vendor:
+    """The vendor of a trace by what it tells of itself, the most telling first.
+
+    ``backend`` is the device as torch calls it, ``device_names`` those of deviceProperties,
+    ``categories`` those of the events, ``device_types`` those of the memory events. ROCm writes
+    CUDA's categories and backend: so the devices' names and types come before these.
+    """
+    names = " ".join(device_names)
+    lower = {category.lower() for category in categories}
+    types = set(device_types)
+    for vendor in VENDORS:
+        if vendor.device_names is not None and vendor.device_names.search(names):
+            return vendor
+    for vendor in VENDORS:
+        if backend is not None and backend in vendor.backends and backend != "cuda":
+            return vendor
+    for vendor in VENDORS[:-1]:
+        if types & set(vendor.device_types):
+            return vendor
+    for vendor in VENDORS:
+        if lower & vendor.evidence_categories:
+            return vendor
+    return generic.VENDOR if backend != "cuda" else cuda.VENDOR

@@ -1,0 +1,32 @@
+"""What differs between accelerators, as data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """One kind of accelerator. Categories are compared in lower case."""
+
+    name: str
+    title: str
+    """As shown to people."""
+    backends: tuple[str, ...] = ()
+    """What torch calls the device: ``cuda``, ``npu``, …"""
+    device_types: tuple[int, ...] = ()
+    """Values of c10::DeviceType in memory events (c10/core/DeviceType.h)."""
+    device_names: re.Pattern[str] | None = None
+    """Matches the ``name`` in deviceProperties."""
+    evidence_categories: frozenset[str] = frozenset()
+    """Categories that only this vendor's traces have."""
+    kernel_categories: frozenset[str] = frozenset({"kernel"})
+    memcpy_categories: frozenset[str] = frozenset({"gpu_memcpy", "memcpy"})
+    memset_categories: frozenset[str] = frozenset({"gpu_memset", "memset"})
+    launch_categories: re.Pattern[str] = re.compile(r"(^|_)(runtime|driver)$")
+    """The host's calls of the device: ``cuda_runtime``, ``privateuse1_driver``, ``Runtime``, …"""
+    communication_names: re.Pattern[str] = field(
+        default=re.compile(r"nccl|rccl|^(hccl|cncl|oneccl|xccl|mccl)")
+    )
+    """Kernels that communicate. Not only the vendor's own library: traces mix them."""

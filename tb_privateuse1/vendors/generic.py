@@ -1,0 +1,5 @@
+"""Any other device: what torch itself writes for a PrivateUse1 backend."""
+
+from tb_privateuse1.vendors.base import Vendor
+
+VENDOR = Vendor(name="generic", title="PrivateUse1 device", device_types=(20,))

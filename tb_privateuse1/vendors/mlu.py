@@ -1,0 +1,12 @@
+"""Cambricon MLU through PrivateUse1 (torch_mlu)."""
+
+import re
+
+from tb_privateuse1.vendors.base import Vendor
+
+VENDOR = Vendor(
+    name="mlu",
+    title="Cambricon MLU",
+    backends=("mlu",),
+    device_names=re.compile(r"\bmlu", re.IGNORECASE),
+)

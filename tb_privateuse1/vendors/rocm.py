@@ -1,0 +1,14 @@
+"""AMD GPUs through roctracer or rocprofiler. torch calls them cuda too; memory events say HIP."""
+
+import re
+
+from tb_privateuse1.vendors.base import Vendor
+
+VENDOR = Vendor(
+    name="rocm",
+    title="AMD ROCm",
+    backends=("hip",),
+    device_types=(6,),
+    device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
+    evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
+)
