@@ -1,0 +1,90 @@
+"""Raw columns -> Trace: the pipeline. Device times are measured, inferred, or none.
+
+``infer`` computes no figure that is shown; it says what happened when, on which lane, launched
+by whom, and how well each of it is known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1.infer import facts, host, measured, steps, timeline
+from tb_privateuse1.infer.base import Activities, Strings
+from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
+from tb_privateuse1.vendors.base import Vendor
+
+
+def build(
+    raw: Raw,
+    sidecar: Sidecar | None,
+    vendor: Vendor | None = None,
+    *,
+    worker: str = "",
+    files: tuple[str, ...] = (),
+    rank: int | None = None,
+) -> Trace:
+    """The trace of one file and its sidecar.
+
+    ``vendor`` is found out where it is not given; ``rank`` is what discovery made of it.
+    """
+    vendor = vendor or facts.vendor(raw, sidecar)
+    strings = Strings(raw.strings)
+    tables = host.build(raw, sidecar, vendor)
+    recorded = measured.build(raw, vendor, strings, tables.ops, tables.launches)
+    activities = recorded or timeline.build(tables.ops, strings, sidecar)
+    if activities is None:
+        activities = Activities(Kernels.empty(), Lanes.empty())
+    start, end = _extent(tables, activities.kernels)
+    shifted = host.shift(tables, start)
+    kernels = _shift_kernels(activities.kernels, start)
+    step, of_ops, of_kernels = steps.build(
+        shifted.ops, kernels, shifted.launches, strings, end - start
+    )
+    meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
+    findings = facts.findings(raw, sidecar, vendor, activities, tables.ops)
+    return Trace(
+        base_ns=raw.base_ns + start,
+        end_ns=end - start,
+        strings=tuple(strings.all),
+        meta=dataclasses.replace(
+            meta,
+            timeline=_timeline(kernels),
+            calibration=activities.calibration,
+            findings=findings,
+        ),
+        threads=raw.threads,
+        ops=dataclasses.replace(shifted.ops, step=of_ops),
+        frames=shifted.frames,
+        launches=shifted.launches,
+        lanes=activities.lanes,
+        kernels=dataclasses.replace(kernels, step=of_kernels),
+        memory=shifted.memory,
+        steps=step,
+    )
+
+
+def _timeline(kernels: Kernels) -> Timeline:
+    if not len(kernels):
+        return "none"
+    return "measured" if bool((kernels.evidence == MEASURED).all()) else "inferred"
+
+
+def _extent(tables: host.Host, kernels: Kernels) -> tuple[int, int]:
+    """First start and last end of what really happened.
+
+    Not of spans and instants: a broken profiler plugin puts those at time 0.
+    """
+    ops: Ops = tables.ops
+    ranges = (ops, tables.launches, kernels, tables.frames)
+    starts = [int(np.min(t.start_ns)) for t in ranges if len(t)]
+    ends = [int(np.max(t.end_ns)) for t in ranges if len(t)]
+    return (min(starts), max(ends)) if starts else (0, 0)
+
+
+def _shift_kernels(kernels: Kernels, start: int) -> Kernels:
+    return dataclasses.replace(
+        kernels, start_ns=kernels.start_ns - start, end_ns=kernels.end_ns - start
+    )

@@ -1,0 +1,44 @@
+"""What the stages of the inference hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes
+
+
+class Strings:
+    """The trace's string table while it still grows."""
+
+    def __init__(self, strings: tuple[str, ...]) -> None:
+        self.all = list(strings)
+        self._ids = {text: i for i, text in enumerate(strings)}
+
+    def id(self, text: str) -> int:
+        """The index of a string, added if new."""
+        if text not in self._ids:
+            self._ids[text] = len(self.all)
+            self.all.append(text)
+        return self._ids[text]
+
+
+@dataclass(frozen=True)
+class Activities:
+    """A device timeline, measured or inferred, and what there is to say about it."""
+
+    kernels: Kernels
+    lanes: Lanes
+    calibration: dict[str, int | None] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+def rows_of(keys: I64, wanted: I64) -> I32:
+    """The first row in ``keys`` of each wanted id; ``NONE`` where it is negative or absent."""
+    if not len(keys):
+        return np.full(len(wanted), NONE, np.int32)
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    row = order[at].astype(np.int32)
+    return np.where((wanted >= 0) & (keys[row] == wanted), row, NONE).astype(np.int32)

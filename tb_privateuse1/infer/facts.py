@@ -1,0 +1,145 @@
+"""What a trace says about itself: rank, device, how it was profiled, and what is doubtful."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1 import vendors
+from tb_privateuse1.infer.base import Activities
+from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.trace import MISSING, Finding, Meta, Ops
+from tb_privateuse1.vendors.base import Vendor
+
+_OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
+_PRIVATEUSE1 = 20
+"""c10::DeviceType::PrivateUse1."""
+
+_KNOWN = re.compile(
+    r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
+    r"cuda_sync|cpu_instant_event|gpu_.*|dataloader|)$"
+)
+
+
+def backend(raw: Raw, sidecar: Sidecar | None) -> str | None:
+    """The device as torch calls it, where the sidecar or our own metadata names it."""
+    for source in (sidecar.facts if sidecar else {}, raw.metadata):
+        for key in ("backend", "tb_privateuse1_backend"):
+            if isinstance(name := source.get(key), str) and name:
+                return name
+    return None
+
+
+def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
+    """``deviceProperties``, its well-formed entries."""
+    listed = raw.metadata.get("deviceProperties")
+    return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
+
+
+def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
+    """The vendor that the trace's devices, backend, categories and memory events speak for."""
+    types = raw.memory.id("device_type")
+    return vendors.detect(
+        backend(raw, sidecar),
+        [str(d.get("name", "")) for d in device_properties(raw)],
+        raw.groups,
+        [int(t) for t in np.unique(types)],
+    )
+
+
+def build(
+    raw: Raw,
+    sidecar: Sidecar | None,
+    vendor: Vendor,
+    *,
+    worker: str,
+    files: tuple[str, ...],
+    rank: int | None,
+) -> Meta:
+    """Everything but the timeline's kind and the findings."""
+    told: dict[str, Any] = dict(sidecar.facts) if sidecar else {}
+    group = raw.metadata.get("distributedInfo")
+    group = group if isinstance(group, dict) else {}
+    profiler = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
+    if isinstance(state := told.get("profiler_state"), str):
+        profiler["profiler_state"] = state
+    return Meta(
+        worker=worker,
+        files=files,
+        rank=rank if rank is not None else _int(group.get("rank", told.get("rank"))),
+        world_size=_int(group.get("world_size", told.get("world_size"))),
+        hostname=_str(raw.metadata.get("host_name")),
+        backend=backend(raw, sidecar),
+        vendor=vendor.name,
+        torch_version=_str(told.get("torch_version", raw.metadata.get("torch_version"))),
+        distributed_backend=_str(group.get("backend")),
+        devices=device_properties(raw),
+        profiler=profiler,
+    )
+
+
+def findings(
+    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities, ops: Ops
+) -> tuple[Finding, ...]:
+    """What the reader of any figure of this trace must know, in the order of the pipeline."""
+    found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
+    found += _unknown_categories(raw, vendor)
+    if sidecar is not None:
+        found += _capture_warnings(sidecar)
+        joined = int((ops.elapsed_ns != MISSING).sum())
+        if joined < len(sidecar.elapsed_ns) // 2:
+            message = f"{joined} of {len(sidecar.elapsed_ns)} sidecar rows belong to operators."
+            hint = "Is this sidecar from another recording?"
+            found.append(Finding("sidecar_mismatch", message, hint, joined))
+    if not len(activities.kernels):
+        found.append(_no_device_times(raw, sidecar))
+    return tuple(found)
+
+
+def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
+    memory = raw.memory.ids.get("device_type")
+    on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
+    if sidecar is not None:
+        message = "The sidecar has no device time from which a timeline could be inferred."
+        return Finding("no_device_times", message, "See docs/capture.md: its warnings say why.")
+    if on_device:
+        message = (
+            "This run used a PrivateUse1 device, but no device time was recorded: torch's default "
+            "profiler state never calls a backend's ProfilerStubs."
+        )
+        return Finding("events_route_dead", message, "Record with tb_privateuse1.capture.")
+    message = "This trace holds host activity only."
+    return Finding("host_only", message, "On a PrivateUse1 device record with our capture.")
+
+
+def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
+    known = vendor.kernel_categories | vendor.memcpy_categories | vendor.memset_categories
+    found = []
+    for category, group in raw.groups.items():
+        lower = category.lower()
+        if lower in known or _KNOWN.match(lower) or vendor.launch_categories.search(lower):
+            continue
+        if lower != "device_kernel":
+            message = f"{len(group)} events of the unknown category {category!r} are not shown."
+            found.append(Finding("unknown_category", message, count=len(group)))
+    return found
+
+
+def _capture_warnings(sidecar: Sidecar) -> list[Finding]:
+    warnings = sidecar.facts.get("warnings")
+    found = []
+    for warning in warnings if isinstance(warnings, list) else ():
+        if isinstance(warning, dict) and isinstance(warning.get("message"), str):
+            code = str(warning.get("code", "capture"))
+            found.append(Finding(code, warning["message"], "Said while the run was recorded."))
+    return found
+
+
+def _int(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,165 @@
+"""Device activities that a profiler recorded, and the launches they came from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.infer.base import Activities, Strings, rows_of
+from tb_privateuse1.read.base import Flows, Group, Raw
+from tb_privateuse1.trace import (
+    BOUND,
+    EVIDENCE,
+    I8,
+    I32,
+    I64,
+    KERNEL,
+    MEASURED,
+    MEMCPY,
+    MEMSET,
+    MISSING,
+    NONE,
+    Bools,
+    Finding,
+    Kernels,
+    Lanes,
+    Launches,
+    Ops,
+)
+from tb_privateuse1.vendors.base import Vendor
+
+MERGED_CATEGORY = "device_kernel"
+"""What ``export/chrome.py`` and the published recipe write: inferred, not measured."""
+
+
+def build(
+    raw: Raw, vendor: Vendor, strings: Strings, ops: Ops, launches: Launches
+) -> Activities | None:
+    """The recorded activities, or None if the trace has none."""
+    kinds = {
+        **dict.fromkeys(vendor.kernel_categories, KERNEL),
+        **dict.fromkeys(vendor.memcpy_categories, MEMCPY),
+        **dict.fromkeys(vendor.memset_categories, MEMSET),
+        MERGED_CATEGORY: KERNEL,
+    }
+    groups = {c: g for c, g in raw.groups.items() if c.lower() in kinds}
+    if not groups:
+        return None
+    gaps = dict.fromkeys(("bytes", "start_bound_ns", "duration_bound_ns"), int(MISSING))
+    found = Group.join(list(groups.values()), gaps)
+    sizes = [len(g) for g in groups.values()]
+    kind = np.repeat([kinds[c.lower()] for c in groups], sizes).astype(np.int8)
+    merged = np.repeat([c.lower() == MERGED_CATEGORY for c in groups], sizes)
+    order = np.argsort(found.start_ns, kind="stable")
+    found, kind, merged = found.take(order), kind[order], merged[order]
+
+    correlation = found.id("correlation")
+    launch = rows_of(launches.correlation, correlation)
+    flow_thread, flow_ts = _flow_starts(raw.flows, found, correlation < 0)
+    launch = np.where(launch >= 0, launch, _at(launches, flow_thread, flow_ts)).astype(np.int32)
+    if merged.any():
+        kind = _kinds_by_name(found.name, kind, merged, strings)
+    lanes, lane = _lanes(raw, found, strings)
+    kernels = Kernels(
+        name=found.name,
+        kind=kind,
+        communication=_communication(found, kind, vendor, strings),
+        start_ns=found.start_ns,
+        end_ns=found.end_ns,
+        lane=lane,
+        launch=launch,
+        op=_operators(found, launch, ops, launches),
+        step=np.full(len(found), NONE, np.int32),
+        correlation=correlation,
+        bytes=found.id("bytes", int(MISSING)),
+        evidence=_evidence(found, merged, strings),
+        start_bound_ns=np.where(merged, found.id("start_bound_ns", int(MISSING)), 0),
+        duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
+    )
+    return Activities(kernels, lanes, findings=_unlinked(kernels))
+
+
+def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
+    """Who launched: by the launch call first, by External id where there is no call."""
+    by_id = rows_of(ops.external_id, found.id("external_id"))
+    if not len(launches):
+        return by_id
+    by_launch = np.where(launch >= 0, launches.op[launch], NONE)
+    return np.where(by_launch >= 0, by_launch, by_id).astype(np.int32)
+
+
+def _flow_starts(flows: Flows, found: Group, wanted: Bools) -> tuple[I32, I64]:
+    """Thread and time of the launch end of the arrow that ends at each wanted activity."""
+    thread, ts = np.full(len(found), NONE, np.int32), np.zeros(len(found), np.int64)
+    heads = flows.take(flows.finish == 1)
+    tails = flows.take(flows.finish == 0)
+    if not wanted.any() or not len(heads) or not len(tails):
+        return thread, ts
+    head = _same_instant(heads.thread, heads.ts_ns, found.thread, found.start_ns)
+    tail = rows_of(tails.id, np.where(head >= 0, heads.id[head], NONE))
+    hit = wanted & (head >= 0) & (tail >= 0)
+    thread[hit], ts[hit] = tails.thread[tail[hit]], tails.ts_ns[tail[hit]]
+    return thread, ts
+
+
+def _at(launches: Launches, thread: I32, ts: I64) -> I32:
+    return _same_instant(launches.thread, launches.start_ns, thread, ts)
+
+
+def _same_instant(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
+    """The row with the same thread and time, or ``NONE``."""
+    times, code = np.unique(np.concatenate((ts, wanted_ts)), return_inverse=True)
+    key = thread.astype(np.int64) * len(times) + code[: len(ts)]
+    wanted = wanted_thread.astype(np.int64) * len(times) + code[len(ts) :]
+    return rows_of(key, np.where(wanted_thread >= 0, wanted, NONE))
+
+
+def _lanes(raw: Raw, found: Group, strings: Strings) -> tuple[Lanes, I32]:
+    """Lanes by (device, stream); pid and tid stand for them where the arguments are missing."""
+    numeric = np.array([_number(text) for text in raw.strings] or [NONE], np.int64)
+    device, stream = found.id("device"), found.id("stream")
+    device = np.where(device >= 0, device, numeric[raw.threads.pid][found.thread])
+    stream = np.where(stream >= 0, stream, numeric[raw.threads.tid][found.thread])
+    pairs, lane = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
+    names = [f"device {d} stream {s}" for d, s in pairs.T]
+    lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array([strings.id(n) for n in names], np.int32))
+    return lanes, lane.reshape(-1).astype(np.int32)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else NONE
+
+
+def _communication(found: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
+    """Kernels with a communication library's name or with the arguments of a collective."""
+    names = np.unique(found.name)
+    matching = [n for n in names.tolist() if vendor.communication_names.search(strings.all[n])]
+    named: Bools = np.isin(found.name, matching) | (found.text("collective") >= 0)
+    return named & (kind == KERNEL)
+
+
+def _evidence(found: Group, merged: Bools, strings: Strings) -> I8:
+    classes = {strings.id(name): i for i, name in enumerate(EVIDENCE)}
+    told = found.text("evidence")
+    known = np.full(len(found), BOUND, np.int8)
+    for string, evidence in classes.items():
+        known[told == string] = evidence
+    return np.where(merged, known, MEASURED).astype(np.int8)
+
+
+def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
+    """A merged trace has one category for all: copies and fills are told by their names."""
+    kind = kind.copy()
+    for n in np.unique(name[merged]).tolist():
+        text = strings.all[n].lower()
+        if text.startswith(("memcpy", "memset")):
+            kind[merged & (name == n)] = MEMCPY if text.startswith("memcpy") else MEMSET
+    return kind
+
+
+def _unlinked(kernels: Kernels) -> tuple[Finding, ...]:
+    lost = int(((kernels.launch < 0) & (kernels.evidence == MEASURED)).sum())
+    if not lost:
+        return ()
+    message = f"{lost} of {len(kernels)} device activities have no launch on the host."
+    hint = "They count in all totals. Graph replays and calls before the recording look like this."
+    return (Finding("unlinked_activities", message, hint, lost),)
