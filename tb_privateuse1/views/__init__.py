@@ -1,0 +1,16 @@
+"""The registry of views: a line each, in the order of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+
+VIEWS: dict[str, Callable[..., Any]] = {
+    "overview": overview,
+    "operators": operators,
+    "kernels": kernels,
+}

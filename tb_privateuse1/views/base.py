@@ -1,0 +1,120 @@
+"""What all views share: provenance, the selected step, and the registry's type.
+
+A view is a pure function. Its positional parameters say what it reads (``trace``: one trace;
+``ranks``: all of a run), its keyword-only parameters are its query: routes, command line and
+generated TypeScript are made from that signature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace import (
+    I32,
+    I64,
+    MISSING,
+    OPERATOR,
+    Bools,
+    Finding,
+    Ops,
+    Timeline,
+    Trace,
+    TraceError,
+)
+from tb_privateuse1.version import __version__
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a result's figures come from; part of every result."""
+
+    timeline: Timeline
+    """``measured`` by a device profiler, ``inferred`` from elapsed times, or ``none``: no device
+    times at all."""
+    files: tuple[str, ...]
+    version: str
+    warnings: tuple[Finding, ...]
+
+
+def provenance(trace: Trace) -> Provenance:
+    """The provenance of a result that reads one trace."""
+    meta = trace.meta
+    return Provenance(meta.timeline, meta.files, __version__, meta.findings)
+
+
+def step_row(trace: Trace, step: int | None) -> int | None:
+    """The row in ``trace.steps`` of step number ``step`` (the N of ``ProfilerStep#N``).
+
+    None selects all steps. Raises TraceError ``unknown_step`` if the trace has no such step.
+    """
+    if step is None:
+        return None
+    names = [trace.text(name) for name in trace.steps.name]
+    for row, name in enumerate(names):
+        if name.rpartition("#")[2] == str(step):
+            return row
+    have = ", ".join(names[:20]) or "none"
+    raise TraceError("unknown_step", f"There is no step {step} in this trace.", f"It has: {have}.")
+
+
+def in_step(rows: I32, row: int | None) -> Bools:
+    """Which entries of a table's ``step`` column belong to the selected step."""
+    return np.ones(len(rows), np.bool_) if row is None else rows == row
+
+
+def counted(trace: Trace) -> Bools:
+    """The operators that tables count, as ``prof.key_averages()`` counts them.
+
+    Not annotations, and not an operator that is alone inside one of its own name: torch takes
+    the two for one call.
+    """
+    return (trace.ops.kind == OPERATOR) & ~trace.ops.single
+
+
+def sums(group: I32 | I64, values: I64, groups: int) -> I64:
+    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
+    total = np.zeros(groups, np.int64)
+    inside = group >= 0
+    np.add.at(total, group[inside], values[inside])
+    return total
+
+
+def bound_sum(bounds_ns: I64) -> int | None:
+    """The bound of a sum: of all bounds; null if one of them is not known."""
+    return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
+
+
+def grouped(*columns: I32 | I64) -> tuple[I64, I64]:
+    """Rows with equal values in all columns: a first row of each group, each row's group."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, code = np.unique(column, return_inverse=True)
+        key = key * max(len(values), 1) + code
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    return first, group
+
+
+def calls(ops: Ops) -> I32:
+    """The row that counts for each operator: of a chain of lone calls the outermost."""
+    row = np.arange(len(ops), dtype=np.int32)
+    while (inner := ops.single[row]).any():
+        row[inner] = ops.parent[row[inner]]
+    return row
+
+
+def with_descendants(parent: I32, values: I64) -> I64:
+    """Each row's value and those of all rows below it, given each row's parent."""
+    total = values.copy()
+    depth = np.zeros(len(parent), np.int32)
+    up = parent.copy()
+    while (above := up >= 0).any():
+        depth[above] += 1
+        up[above] = parent[up[above]]
+    by_depth = np.argsort(depth, kind="stable")
+    edges = np.searchsorted(depth[by_depth], np.arange(1, depth.max(initial=0) + 2))
+    for level in range(len(edges) - 1, 0, -1):
+        rows = by_depth[edges[level - 1] : edges[level]]
+        np.add.at(total, parent[rows], total[rows])
+    return total

@@ -1,0 +1,92 @@
+"""Device activities by name and launching operator: calls, total, mean, median, extremes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1.trace import KERNEL, MEMCPY, NONE, Kernels, Trace
+from tb_privateuse1.views.base import Provenance, bound_sum, grouped, in_step, provenance, step_row
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """The device activities of one name that one operator launched."""
+
+    name: str
+    operator: str | None
+    """The innermost operator that launched them; null for those without a launch."""
+    kind: str
+    """``kernel``, ``memcpy``, ``memset`` or ``communication``."""
+    calls: int
+    total_ns: int
+    mean_ns: int
+    median_ns: int
+    min_ns: int
+    max_ns: int
+    bound_ns: int | None
+    """How far off ``total_ns`` may be; 0 for measured times."""
+    share: float
+    """Of the total of all rows, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """The result of the view."""
+
+    provenance: Provenance
+    rows: tuple[KernelRow, ...]
+    calls: int
+    total_ns: int
+    """Sum of all rows' totals: more than the busy time where lanes overlap."""
+
+
+def kernels(
+    trace: Trace, *, group: Literal["operator", "name"] = "operator", step: int | None = None
+) -> KernelTable:
+    """A row per name and launching operator, or per name only; most time first.
+
+    Raises TraceError ``unknown_step``.
+    """
+    table = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    ops = np.where(table.op >= 0, trace.ops.name[table.op], NONE) if len(trace.ops) else table.op
+    if group == "name":
+        ops = np.full(len(table), NONE, np.int32)
+    kind = _kinds(table)
+    first, member = grouped(table.name, ops, kind)
+    duration = table.end_ns - table.start_ns
+    by_member = np.lexsort((duration, member))
+    edges = np.searchsorted(member[by_member], np.arange(len(first) + 1))
+    whole = int(duration.sum())
+    rows = []
+    for i, one in enumerate(first):
+        of_row = by_member[edges[i] : edges[i + 1]]
+        times = duration[of_row]
+        total = int(times.sum())
+        rows.append(
+            KernelRow(
+                name=trace.text(table.name[one]),
+                operator=trace.text(ops[one]) or None,
+                kind=_KINDS[kind[one]],
+                calls=len(times),
+                total_ns=total,
+                mean_ns=round(total / len(times)),
+                median_ns=round(float(np.median(times))),
+                min_ns=int(times[0]),
+                max_ns=int(times[-1]),
+                bound_ns=bound_sum(table.duration_bound_ns[of_row]),
+                share=total / whole if whole else 0.0,
+            )
+        )
+    rows.sort(key=lambda r: -r.total_ns)
+    return KernelTable(provenance(trace), tuple(rows), len(table), whole)
+
+
+_KINDS = ("kernel", "memcpy", "memset", "communication")
+
+
+def _kinds(table: Kernels) -> np.ndarray:
+    names = np.where(table.kind == KERNEL, 0, np.where(table.kind == MEMCPY, 1, 2))
+    return np.where(table.communication, 3, names).astype(np.int32)

@@ -1,0 +1,339 @@
+"""How long a step is, how busy the device, and what the rest of the time goes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.trace import (
+    EVIDENCE,
+    KERNEL,
+    MEASURED,
+    MEMCPY,
+    MEMSET,
+    MISSING,
+    OPERATOR,
+    I64,
+    Kernels,
+    Trace,
+)
+from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.views.base import (
+    Provenance,
+    bound_sum,
+    calls,
+    counted,
+    grouped,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+)
+
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of the device's or the run's description."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step's window and what each of its instants goes to; the parts sum to the duration."""
+
+    name: str
+    start_ns: int
+    duration_ns: int
+    incomplete: bool
+    kernel_ns: int
+    memcpy_ns: int
+    memset_ns: int
+    communication_ns: int
+    runtime_ns: int
+    dataloader_ns: int
+    cpu_ns: int
+    other_ns: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure over the complete steps."""
+
+    mean_ns: int
+    median_ns: int
+    min_ns: int
+    max_ns: int
+    deviation_ns: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Device activity over the trace, or over the selected step. Null: no device times."""
+
+    span_ns: int | None
+    busy_ns: int | None
+    busy_bound_ns: int | None
+    """How far off ``busy_ns`` may be; 0 for measured times."""
+    idle_ns: int | None
+    compute_ns: int | None
+    communication_ns: int | None
+    memcpy_ns: int | None
+    memset_ns: int | None
+    overlap_ns: int | None
+    kernels: int | None
+    communication_kernels: int | None
+    memcpys: int | None
+    memsets: int | None
+    linked: int | None
+    unlinked: int | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """One of the operators or kernels with the most device time (or host time without)."""
+
+    name: str
+    calls: int
+    total_ns: int
+    share: float
+    """Of the sum over all such rows, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many device activities are known in which way (see docs/inference.md)."""
+
+    evidence: str
+    kernels: int
+    total_ns: int
+    median_bound_ns: int | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The result of the view."""
+
+    provenance: Provenance
+    device: tuple[Fact, ...]
+    run: tuple[Fact, ...]
+    duration_ns: int
+    """The recording's length."""
+    steps: tuple[Step, ...]
+    average_step_ns: int | None
+    """Mean duration of the complete steps; null if none is complete."""
+    spread: Spread | None
+    utilisation: float | None
+    """Busy device time within the steps' windows as a share of these windows."""
+    totals: Totals
+    top_operators: tuple[Share, ...]
+    top_kernels: tuple[Share, ...]
+    evidence: tuple[Evidence, ...]
+
+
+def overview(trace: Trace, *, step: int | None = None) -> Overview:
+    """Figures over the whole trace; ``step`` limits totals and top lists to one step.
+
+    Raises TraceError ``unknown_step``.
+    """
+    row = step_row(trace, step)
+    steps = _steps(trace)
+    complete = [s.duration_ns for s in steps if not s.incomplete]
+    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    return Overview(
+        provenance=provenance(trace),
+        device=tuple(_device(trace)),
+        run=tuple(_run(trace)),
+        duration_ns=trace.end_ns,
+        steps=steps,
+        average_step_ns=round(sum(complete) / len(complete)) if complete else None,
+        spread=_spread(complete),
+        utilisation=_utilisation(trace, row),
+        totals=_totals(trace, kernels),
+        top_operators=_top_operators(trace, row),
+        top_kernels=_top(trace, kernels.name, kernels.end_ns - kernels.start_ns),
+        evidence=tuple(_evidence(kernels)),
+    )
+
+
+def _steps(trace: Trace) -> tuple[Step, ...]:
+    """Each instant of a step goes to the first of the sets that covers it."""
+    kernels, ops, steps = trace.kernels, trace.ops, trace.steps
+    compute = (kernels.kind == KERNEL) & ~kernels.communication
+    hosted = _named(trace, ("gloo:",))
+    loading = _named(trace, ("enumerate(DataLoader)",))
+    sets = (
+        _union(kernels.take(compute)),
+        _union(kernels.take(kernels.kind == MEMCPY)),
+        _union(kernels.take(kernels.kind == MEMSET)),
+        intervals.merge(
+            _union(kernels.take(kernels.communication)),
+            intervals.union(ops.start_ns[hosted], ops.end_ns[hosted]),
+        ),
+        intervals.union(trace.launches.start_ns, trace.launches.end_ns),
+        intervals.union(ops.start_ns[loading], ops.end_ns[loading]),
+        intervals.union(
+            ops.start_ns[ops.kind == OPERATOR],
+            ops.end_ns[ops.kind == OPERATOR],
+        ),
+    )
+    parts: list[I64] = []
+    taken = intervals.EMPTY
+    for one in sets:
+        parts.append(
+            intervals.covered(intervals.subtract(one, taken), steps.start_ns, steps.end_ns)
+        )
+        taken = intervals.merge(taken, one)
+    durations = steps.end_ns - steps.start_ns
+    parts.append(durations - sum(parts))
+    table = np.stack(parts)
+    return tuple(
+        Step(
+            trace.text(steps.name[i]),
+            int(steps.start_ns[i]),
+            int(durations[i]),
+            bool(steps.incomplete[i]),
+            *(int(part) for part in table[:, i]),
+        )
+        for i in range(len(steps))
+    )
+
+
+def _named(trace: Trace, prefixes: tuple[str, ...]) -> np.ndarray:
+    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(prefixes)]
+    return np.isin(trace.ops.name, names)
+
+
+def _union(kernels: Kernels) -> intervals.Set:
+    return intervals.union(kernels.start_ns, kernels.end_ns)
+
+
+def _spread(durations: list[int]) -> Spread | None:
+    if not durations:
+        return None
+    mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
+    return Spread(
+        round(mean), round(median), min(durations), max(durations), round(deviation)
+    )
+
+
+def _utilisation(trace: Trace, row: int | None) -> float | None:
+    if not len(trace.kernels):
+        return None
+    steps = trace.steps
+    rows = slice(None) if row is None else slice(row, row + 1)
+    window = int((steps.end_ns[rows] - steps.start_ns[rows]).sum())
+    busy = intervals.covered(_union(trace.kernels), steps.start_ns[rows], steps.end_ns[rows])
+    return int(busy.sum()) / window if window else None
+
+
+def _totals(trace: Trace, kernels: Kernels) -> Totals:
+    if not len(trace.kernels):
+        return Totals(*[None] * 15)
+    compute = (kernels.kind == KERNEL) & ~kernels.communication
+    busy = intervals.length(_union(kernels))
+    span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
+    computing = _union(kernels.take(compute))
+    communicating = _union(kernels.take(kernels.communication))
+    linked = int(((kernels.launch >= 0) | (kernels.op >= 0)).sum())
+    if trace.meta.timeline == "measured":
+        linked = int((kernels.launch >= 0).sum())
+    return Totals(
+        span_ns=span,
+        busy_ns=busy,
+        busy_bound_ns=bound_sum(kernels.duration_bound_ns),
+        idle_ns=span - busy,
+        compute_ns=intervals.length(computing),
+        communication_ns=intervals.length(communicating),
+        memcpy_ns=intervals.length(_union(kernels.take(kernels.kind == MEMCPY))),
+        memset_ns=intervals.length(_union(kernels.take(kernels.kind == MEMSET))),
+        overlap_ns=intervals.length(intervals.intersect(computing, communicating)),
+        kernels=int(compute.sum()),
+        communication_kernels=int(kernels.communication.sum()),
+        memcpys=int((kernels.kind == MEMCPY).sum()),
+        memsets=int((kernels.kind == MEMSET).sum()),
+        linked=linked,
+        unlinked=len(kernels) - linked,
+    )
+
+
+def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
+    """By device time that they launched themselves; by host self time without device times."""
+    ops = trace.ops
+    rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
+    own = ops.self_ns
+    if len(trace.kernels):
+        duration = trace.kernels.end_ns - trace.kernels.start_ns
+        op = trace.kernels.op
+        launcher = np.where(op >= 0, calls(ops)[op], op) if len(ops) else op
+        own = sums(launcher, duration, len(ops))
+    return _top(trace, ops.name[rows], own[rows])
+
+
+def _top(trace: Trace, names: np.ndarray, time_ns: I64) -> tuple[Share, ...]:
+    first, group = grouped(names)
+    totals = sums(group, time_ns, len(first))
+    count = np.bincount(group, minlength=len(first))
+    whole = int(totals.sum())
+    order = np.argsort(-totals, kind="stable")[:_TOP]
+    return tuple(
+        Share(trace.text(names[first[i]]), int(count[i]), int(totals[i]), int(totals[i]) / whole)
+        for i in order
+        if totals[i] > 0
+    )
+
+
+def _evidence(kernels: Kernels) -> Iterable[Evidence]:
+    for i, name in enumerate(EVIDENCE):
+        rows = kernels.take(kernels.evidence == i)
+        if len(rows):
+            bounds = rows.start_bound_ns[rows.start_bound_ns != MISSING]
+            median = round(float(np.median(bounds))) if len(bounds) else None
+            total = int((rows.end_ns - rows.start_ns).sum())
+            yield Evidence(name, len(rows), total, 0 if i == MEASURED else median)
+
+
+def _device(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    title = next(v.title for v in VENDORS if v.name == meta.vendor)
+    if meta.backend:
+        title = f"{title} ({meta.backend})"
+    if meta.devices or meta.timeline != "none" or meta.backend:
+        yield Fact("Accelerator", title)
+    names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
+    for name, count in names.items():
+        yield Fact("Device", f"{count} x {name}" if count > 1 else name)
+    memory = {d.get("totalGlobalMem") for d in meta.devices}
+    for size in sorted(m for m in memory if isinstance(m, int)):
+        yield Fact("Memory per device", f"{size / 2**30:.1f} GiB")
+    streams = Counter(trace.lanes.device.tolist())
+    for device, count in streams.items():
+        yield Fact(f"Streams of device {device}", str(count))
+
+
+def _run(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    facts = {
+        "Worker": meta.worker,
+        "Host": meta.hostname,
+        "Rank": None if meta.rank is None else str(meta.rank),
+        "World size": None if meta.world_size is None else str(meta.world_size),
+        "Process group": meta.distributed_backend,
+        "torch": meta.torch_version,
+        "Profiler state": meta.profiler.get("profiler_state"),
+        "Recorded with": ", ".join(k for k, on in meta.profiler.items() if on is True) or None,
+        "Operators": f"{int((trace.ops.kind == OPERATOR).sum()):,}",
+        "Host threads": str(len(np.unique(trace.ops.thread))),
+    }
+    for key, value in meta.calibration.items():
+        facts[key.removesuffix("_ns").replace("_", " ").capitalize()] = (
+            None if value is None else f"{value / 1000:g} us"
+        )
+    yield from (Fact(label, str(value)) for label, value in facts.items() if value)
