@@ -263,6 +263,9 @@ class Trace:
     """One rank's recording of one span: tables, names and where they come from."""
 
     base_ns: int = 0
+    """Absolute time (Unix, where the file knows it) of the trace's 0."""
+    start_ns: int = 0
+    """The trace's 0 on the clock of the file's own ``ts``."""
     end_ns: int = 0
     """The end of the recording: of operators, device activities and steps; 0 is its start."""
     strings: tuple[str, ...] = ()

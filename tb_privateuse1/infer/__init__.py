@@ -47,6 +47,7 @@ def build(
     findings = facts.findings(raw, sidecar, vendor, activities, tables.ops)
     return Trace(
         base_ns=raw.base_ns + start,
+        start_ns=start,
         end_ns=end - start,
         strings=tuple(strings.all),
         meta=dataclasses.replace(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import msgspec
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Progress, Raw
@@ -31,11 +31,8 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     Raises TraceError ``unreadable`` (the file cannot be opened or unpacked), ``not_json`` or
     ``not_a_trace``.
     """
-    data = read_bytes(path, progress)
-    keys = _keys(data, path)
-    raw_events = keys.pop("traceEvents")
-    events, findings = _events(raw_events)
-    del raw_events, data
+    keys = top_level(path, progress)
+    events, findings = _events(keys.pop("traceEvents"))
     metadata = {key: value for key, raw in keys.items() if (value := _value(raw)) is not None}
     if progress:
         progress("reading", 1, 1, len(events))
@@ -55,7 +52,7 @@ def read_bytes(path: str, progress: Progress | None = None) -> bytes:
     except EOFError as error:
         hint = "Was the job killed while it wrote? Remove the file or record the run again."
         raise TraceError("unreadable", f"{path}: the gzip stream ends early.", hint) from error
-    except (OSError, zlib.error, igzip.IsalError) as error:
+    except (OSError, zlib.error, isal_zlib.error) as error:
         raise TraceError("unreadable", f"{path} cannot be read: {error}") from error
 
 
@@ -66,12 +63,19 @@ def _blocks(source: Any, file: BinaryIO, total: int, progress: Progress | None) 
         yield block
 
 
-def _keys(data: bytes, path: str) -> dict[str, msgspec.Raw]:
+def top_level(path: str, progress: Progress | None = None) -> dict[str, msgspec.Raw]:
+    """The file's top-level keys, undecoded; a bare list counts as ``traceEvents``.
+
+    Raises TraceError as ``read`` does.
+    """
+    data = read_bytes(path, progress)
     try:
         start = data[:64].lstrip()[:1]
         if start == b"[":
             return {"traceEvents": msgspec.Raw(data)}
         keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError as error:
+        raise TraceError("not_a_trace", f"{path} is no profiler trace ({error}).") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         empty = "is empty" if not data.strip() else f"is not complete JSON ({error})"
         hint = "Was it cut off? A file that is still being written can be read once it is whole."
@@ -111,7 +115,12 @@ def _decode_each(raw: msgspec.Raw, kind: type[Event]) -> tuple[list[Event], list
     decoder = msgspec.json.Decoder(kind)
     events: list[Event] = []
     odd: list[str] = []
-    for one in msgspec.json.decode(raw, type=list[msgspec.Raw]):
+    try:
+        singles = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        message = f"traceEvents is no list of events ({error})."
+        raise TraceError("not_a_trace", message) from error
+    for one in singles:
         try:
             events.append(decoder.decode(one))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,0 +1,1 @@
+"""Writers of traces, one file per format."""

@@ -1,0 +1,87 @@
+"""The merged trace holds all that was recorded, and the inferred timeline as such."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1 import infer
+from tb_privateuse1.export import chrome as export
+from tb_privateuse1.read import chrome
+from tb_privateuse1.trace import TraceError
+from tests import make
+
+
+def files(folder: Path, *events: make.Event, elapsed: dict[int, float | None]) -> tuple[str, str]:
+    trace, sidecar = folder / "w.1.pt.trace.json", folder / "w.1.kernel_event.json"
+    trace.write_text(json.dumps(make.document(*events, baseTimeNanoseconds=10**18)))
+    sidecar.write_text(json.dumps(make.sidecar(elapsed)))
+    return str(trace), str(sidecar)
+
+
+def load(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    content: dict[str, Any] = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return content
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.json.gz"])
+def test_merge(tmp_path: Path, name: str) -> None:
+    recorded = [make.op("aten::mm", 100.125, 120, id=5), make.memory(110, 64, 192)]
+    trace, sidecar = files(tmp_path, *recorded, elapsed={5: 40})
+    merged = export.merge(trace, sidecar, str(tmp_path / name))
+    content = load(tmp_path / name)
+    assert content["baseTimeNanoseconds"] == 10**18
+    events = content["traceEvents"]
+    assert events[:2] == recorded
+    (kernel,) = [e for e in events if e.get("cat") == "device_kernel"]
+    assert kernel["name"] == "aten::mm"
+    assert kernel["args"]["External id"] == 5
+    assert kernel["args"]["inferred"] is True
+    assert set(kernel["args"]) >= {"class", "start_bound_ns", "duration_bound_ns"}
+    assert round(kernel["dur"] * 1000) == merged.kernels.end_ns[0] - merged.kernels.start_ns[0]
+    start, finish = ([e for e in events if e["ph"] == p] for p in "sf")
+    assert (start[0]["ts"], start[0]["tid"]) == (100.125, 1)
+    assert (finish[0]["ts"], finish[0]["bp"]) == (kernel["ts"], "e")
+    assert start[0]["id"] == finish[0]["id"]
+    names = {e["name"]: e["args"]["name"] for e in events if e["ph"] == "M" and "name" in e["args"]}
+    assert names == {"process_name": "refdev 0 (inferred)", "thread_name": "stream 0 (inferred)"}
+    (counter,) = [e for e in events if e["ph"] == "C"]
+    assert counter["args"] == {"Allocated": 192}
+
+
+def test_a_merged_trace_reads_back_as_what_was_merged(tmp_path: Path) -> None:
+    events = [make.op("aten::mm", 10 * i, 10 * i + 8.5, id=i + 1) for i in range(5)]
+    trace, sidecar = files(tmp_path, *events, elapsed={i + 1: 20.0 for i in range(5)})
+    merged = export.merge(trace, sidecar, str(tmp_path / "out.json"))
+    back = infer.build(chrome.read(str(tmp_path / "out.json")), None)
+    assert back.meta.timeline == "inferred"
+    for column in ("start_ns", "end_ns", "op", "evidence", "start_bound_ns", "duration_bound_ns"):
+        assert getattr(back.kernels, column).tolist() == getattr(merged.kernels, column).tolist()
+
+
+def test_a_trace_without_device_times_is_refused(tmp_path: Path) -> None:
+    trace, _ = files(tmp_path, make.op("a", 0, 1), elapsed={})
+    with pytest.raises(TraceError) as caught:
+        export.merge(trace, None, str(tmp_path / "out.json"))
+    assert caught.value.code == "no_device_times"
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_measured_kernels_stay_as_they_are(tmp_path: Path) -> None:
+    recorded = [make.op("a", 0, 9), make.launch(1, 2, 1), make.kernel("k", 3, 5, 1)]
+    trace, _ = files(tmp_path, *recorded, elapsed={})
+    export.merge(trace, None, str(tmp_path / "out.json"))
+    assert load(tmp_path / "out.json")["traceEvents"] == recorded
+
+
+def test_an_unwritable_target_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    trace, sidecar = files(tmp_path, make.op("aten::mm", 0, 9, id=1), elapsed={1: 5})
+    with pytest.raises(TraceError) as caught:
+        export.merge(trace, sidecar, str(tmp_path / "none" / "out.json"))
+    assert caught.value.code == "unwritable"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [Path(sidecar).name, Path(trace).name]

@@ -1,0 +1,98 @@
+"""Interval arithmetic against the obvious way: a set of instants."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_privateuse1 import intervals
+
+ranges = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=12)
+
+
+def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    starts = np.array([s for s, _ in pairs], np.int64)
+    return starts, starts + np.array([d for _, d in pairs], np.int64)
+
+
+def instants(starts: np.ndarray, ends: np.ndarray) -> set[int]:
+    return {t for s, e in zip(starts.tolist(), ends.tolist(), strict=True) for t in range(s, e)}
+
+
+def is_set(a: intervals.Set) -> bool:
+    return bool((a[1] > a[0]).all() and (a[0][1:] > a[1][:-1]).all())
+
+
+@given(ranges)
+def test_union_is_the_set_of_all_instants(pairs: list[tuple[int, int]]) -> None:
+    starts, ends = columns(pairs)
+    union = intervals.union(starts, ends)
+    assert is_set(union)
+    assert instants(*union) == instants(starts, ends)
+    assert intervals.length(union) == len(instants(starts, ends))
+
+
+@given(ranges, ranges)
+def test_intersect_subtract_merge(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
+    a, b = intervals.union(*columns(p)), intervals.union(*columns(q))
+    assert instants(*intervals.intersect(a, b)) == instants(*a) & instants(*b)
+    assert instants(*intervals.subtract(a, b)) == instants(*a) - instants(*b)
+    assert instants(*intervals.merge(a, b)) == instants(*a) | instants(*b)
+    assert instants(*intervals.complement(a, 5, 30)) == set(range(5, 30)) - instants(*a)
+
+
+@given(ranges, ranges)
+def test_covered(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
+    a = intervals.union(*columns(p))
+    starts, ends = columns(q)
+    covered = intervals.covered(a, starts, ends)
+    for s, e, c in zip(starts.tolist(), ends.tolist(), covered.tolist(), strict=True):
+        assert c == len(instants(*a) & set(range(s, e)))
+
+
+def nest_by_stack(group: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> list[int]:
+    """torch/autograd/profiler_util.py, EventList._populate_cpu_children."""
+    parents = [-1] * len(starts)
+    for g in set(group.tolist()):
+        rows = [i for i in range(len(starts)) if group[i] == g]
+        rows.sort(key=lambda i: (starts[i], -ends[i]))
+        stack: list[int] = []
+        for i in rows:
+            while stack and (starts[i] >= ends[stack[-1]] or ends[i] > ends[stack[-1]]):
+                stack.pop()
+            parents[i] = stack[-1] if stack else -1
+            stack.append(i)
+    return parents
+
+
+spans = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 20)), max_size=25
+)
+
+
+@given(spans)
+def test_nest_is_torchs_nesting_even_where_ranges_cross(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    group = np.array([g for g, _, _ in rows], np.int32)
+    starts, ends = columns([(s, d) for _, s, d in rows])
+    parents = intervals.nest(group, starts, ends)
+    assert parents.tolist() == nest_by_stack(group, starts, ends)
+
+
+def test_innermost_range_of_an_instant() -> None:
+    group = np.array([0, 0, 1], np.int32)
+    starts, ends = np.array([0, 10, 0]), np.array([100, 20, 5])
+    at_group = np.array([0, 0, 0, 0, 1, 1, 2], np.int32)
+    at = np.array([5, 10, 15, 20, 4, 5, 0])
+    found = intervals.innermost(group, starts, ends, at_group, at)
+    assert found.tolist() == [0, 1, 1, 0, 2, -1, -1]
+
+
+def test_instants_at_the_same_time_do_not_hold_each_other() -> None:
+    found = intervals.innermost(
+        np.array([0], np.int32), np.array([0]), np.array([9]),
+        np.array([0, 0, 0], np.int32), np.array([3, 3, 3]),
+    )  # fmt: skip
+    assert found.tolist() == [0, 0, 0]

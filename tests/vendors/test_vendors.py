@@ -1,0 +1,68 @@
+"""Which vendor a trace comes from, and what each vendor's traces call things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_privateuse1.trace import KERNEL, MEMCPY, MEMSET
+from tb_privateuse1.vendors import VENDORS, detect
+from tests import make
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "cuda": {"backend": None, "device_names": ["NVIDIA H100"], "categories": ["cuda_runtime"]},
+    "rocm": {"backend": "cuda", "device_names": ["AMD Instinct MI300X"],
+             "categories": ["cuda_runtime"], "device_types": [0, 6]},
+    "xpu": {"backend": "xpu", "categories": ["xpu_runtime"]},
+    "mtia": {"backend": None, "categories": ["mtia_runtime", "mtia_ccp_events"]},
+    "npu": {"backend": "npu", "categories": ["privateuse1_runtime"], "device_types": [20]},
+    "mlu": {"backend": None, "device_names": ["MLU590"]},
+    "generic": {"backend": "refdev", "categories": ["privateuse1_runtime"], "device_types": [20]},
+}  # fmt: skip
+
+
+def test_every_vendor_has_an_example_and_generic_is_last() -> None:
+    assert sorted(EXAMPLES) == sorted(v.name for v in VENDORS)
+    assert VENDORS[-1].name == "generic"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_detect(name: str) -> None:
+    assert detect(**EXAMPLES[name]).name == name
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)
+def test_a_trace_of_ten_events(vendor: Any) -> None:
+    cats = (vendor.kernel_categories, vendor.memcpy_categories, vendor.memset_categories)
+    for i, category in enumerate(sorted(c for group in cats for c in group)):
+        kind = next(k for k, g in zip((KERNEL, MEMCPY, MEMSET), cats, strict=True) if category in g)
+        example = EXAMPLES[vendor.name]
+        devices = [{"name": n} for n in example.get("device_names", [])]
+        trace = make.trace(
+            make.step(1, 0, 100),
+            make.op("aten::mm", 1, 10, id=5),
+            make.span("privateuse1_runtime", "launch", 2, 4, correlation=i + 1),
+            make.kernel("gemm", 20, 30, i + 1, category=category),
+            make.kernel("ncclDevKernel_AllReduce", 30, 50, category="kernel"),
+            make.memory(3, 64, 64, (vendor.device_types or (20,))[0]),
+            make.span(next(iter(vendor.evidence_categories or {"overhead"})), "x", 60, 61),
+            deviceProperties=devices,
+            tb_privateuse1_backend=example["backend"],
+        )
+        assert trace.meta.vendor == vendor.name
+        assert trace.meta.timeline == "measured"
+        row = int(trace.kernels.correlation.tolist().index(i + 1))
+        assert trace.kernels.kind[row] == kind
+        assert trace.text(trace.ops.name[trace.kernels.op[row]]) == "aten::mm"
+        assert trace.kernels.communication.sum() == 1
+
+
+def test_old_traces_write_categories_in_other_letters() -> None:
+    trace = make.trace(
+        make.span("Operator", "aten::mm", 0, 9, **{"external id": 3}),
+        make.span("Runtime", "cudaLaunchKernel", 1, 2, correlation=8),
+        make.kernel("gemm", 3, 5, 8, category="Kernel"),
+    )
+    assert trace.kernels.launch.tolist() == [0]
+    assert trace.kernels.op.tolist() == [0]

@@ -1,0 +1,84 @@
+"""Operator rows: calls, self and total, host and device."""
+
+from __future__ import annotations
+
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views.operators import OperatorRow, operators
+from tests.make import annotation, kernel, launch, op, step, trace
+
+
+def by_name(t: Trace, **options: object) -> dict[str, OperatorRow]:
+    return {r.name: r for r in operators(t, **options).rows}  # type: ignore[arg-type]
+
+
+def nested() -> Trace:
+    return trace(
+        step(1, 0, 200),
+        op("aten::linear", 0, 100), op("aten::addmm", 10, 60),
+        launch(20, 25, 1), kernel("gemm", 30, 70, 1),
+        launch(80, 85, 2), kernel("bias", 90, 100, 2),
+        launch(150, 151, 3), kernel("stray", 160, 163, 3),
+    )  # fmt: skip
+
+
+def test_device_time_counts_for_the_launcher_and_for_all_around_it() -> None:
+    rows = by_name(nested())
+    assert rows["aten::addmm"].device_self_ns == rows["aten::addmm"].device_total_ns == 40_000
+    assert rows["aten::linear"].device_self_ns == 10_000
+    assert rows["aten::linear"].device_total_ns == 50_000
+    assert rows["aten::linear"].host_total_ns == 100_000
+    assert rows["aten::linear"].host_self_ns == 45_000
+    assert rows["aten::addmm"].kernels == 1
+    assert rows["aten::addmm"].device_bound_ns == 0
+
+
+def test_sums_close_with_the_unlinked_time() -> None:
+    result = operators(nested())
+    assert result.device_self_ns == 50_000
+    assert result.unlinked_device_ns == 3_000
+    assert result.host_self_ns == sum(r.host_self_ns for r in result.rows)
+
+
+def test_annotations_are_no_operators() -> None:
+    assert set(by_name(trace(annotation("mine", 0, 10), op("a", 1, 2)))) == {"a"}
+
+
+def test_grouped_by_shapes() -> None:
+    dims = "Input Dims"
+    t = trace(
+        op("a", 0, 1, **{dims: [[2, 3]]}), op("a", 2, 4, **{dims: [[2, 3]]}),
+        op("a", 5, 8, **{dims: [[9]]}), op("b", 9, 10),
+    )  # fmt: skip
+    result = operators(t, group="shapes")
+    calls = {(r.name, r.input_shapes): r.calls for r in result.rows}
+    assert calls == {("a", "[[2,3]]"): 2, ("a", "[[9]]"): 1, ("b", None): 1}
+    assert result.has_shapes
+    assert [(r.name, r.calls, r.input_shapes) for r in operators(t).rows] == [
+        ("a", 3, None),
+        ("b", 1, None),
+    ]
+
+
+def test_a_lone_call_of_the_same_name_is_one_call_with_its_parent() -> None:
+    t = trace(op("a", 0, 100), op("a", 10, 90), op("b", 20, 30), launch(22, 23, 1),
+              launch(50, 52, 2), kernel("k", 60, 70, 2))  # fmt: skip
+    row = by_name(t)["a"]
+    assert (row.calls, row.host_total_ns, row.host_self_ns) == (1, 100_000, 88_000)
+    assert (row.device_self_ns, row.kernels) == (10_000, 1)
+
+
+def test_without_device_times_they_are_null() -> None:
+    result = operators(trace(op("a", 0, 10)))
+    assert result.rows[0].device_self_ns is None
+    assert result.rows[0].kernels is None
+    assert result.device_self_ns is None
+    assert result.unlinked_device_ns is None
+
+
+def test_a_step_selects_the_operators_that_start_in_it() -> None:
+    t = trace(step(1, 0, 10), step(2, 10, 20), op("a", 1, 2), op("b", 11, 12))
+    assert set(by_name(t, step=2)) == {"b"}
+
+
+def test_empty() -> None:
+    assert operators(Trace()).rows == ()
