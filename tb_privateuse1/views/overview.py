@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import breakdown, intervals
 from tb_privateuse1.trace import (
     EVIDENCE,
-    KERNEL,
     MEASURED,
     MEMCPY,
     MEMSET,
@@ -164,55 +163,17 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
 
 
 def _steps(trace: Trace) -> tuple[Step, ...]:
-    """Each instant of a step goes to the first of the sets that covers it."""
-    kernels, ops, steps = trace.kernels, trace.ops, trace.steps
-    compute = (kernels.kind == KERNEL) & ~kernels.communication
-    hosted = _named(trace, ("gloo:",))
-    loading = _named(trace, ("enumerate(DataLoader)",))
-    sets = (
-        _union(kernels.take(compute)),
-        _union(kernels.take(kernels.kind == MEMCPY)),
-        _union(kernels.take(kernels.kind == MEMSET)),
-        intervals.merge(
-            _union(kernels.take(kernels.communication)),
-            intervals.union(ops.start_ns[hosted], ops.end_ns[hosted]),
-        ),
-        intervals.union(trace.launches.start_ns, trace.launches.end_ns),
-        intervals.union(ops.start_ns[loading], ops.end_ns[loading]),
-        intervals.union(
-            ops.start_ns[ops.kind == OPERATOR],
-            ops.end_ns[ops.kind == OPERATOR],
-        ),
-    )
-    parts: list[I64] = []
-    taken = intervals.EMPTY
-    for one in sets:
-        parts.append(
-            intervals.covered(intervals.subtract(one, taken), steps.start_ns, steps.end_ns)
-        )
-        taken = intervals.merge(taken, one)
-    durations = steps.end_ns - steps.start_ns
-    parts.append(durations - sum(parts))
-    table = np.stack(parts)
+    steps, parts = trace.steps, breakdown.of_steps(trace)
     return tuple(
         Step(
-            trace.text(steps.name[i]),
-            int(steps.start_ns[i]),
-            int(durations[i]),
-            bool(steps.incomplete[i]),
-            *(int(part) for part in table[:, i]),
+            name=trace.text(steps.name[i]),
+            start_ns=int(steps.start_ns[i]),
+            duration_ns=int(steps.end_ns[i] - steps.start_ns[i]),
+            incomplete=bool(steps.incomplete[i]),
+            **{f"{part}_ns": int(column[i]) for part, column in parts.items()},
         )
         for i in range(len(steps))
     )
-
-
-def _named(trace: Trace, prefixes: tuple[str, ...]) -> np.ndarray:
-    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(prefixes)]
-    return np.isin(trace.ops.name, names)
-
-
-def _union(kernels: Kernels) -> intervals.Set:
-    return intervals.union(kernels.start_ns, kernels.end_ns)
 
 
 def _spread(durations: list[int]) -> Spread | None:
@@ -230,21 +191,20 @@ def _utilisation(trace: Trace, row: int | None) -> float | None:
     steps = trace.steps
     rows = slice(None) if row is None else slice(row, row + 1)
     window = int((steps.end_ns[rows] - steps.start_ns[rows]).sum())
-    busy = intervals.covered(_union(trace.kernels), steps.start_ns[rows], steps.end_ns[rows])
+    busy = intervals.covered(breakdown.busy(trace.kernels), steps.start_ns[rows], steps.end_ns[rows])
     return int(busy.sum()) / window if window else None
 
 
 def _totals(trace: Trace, kernels: Kernels) -> Totals:
     if not len(trace.kernels):
         return Totals(*[None] * 15)
-    compute = (kernels.kind == KERNEL) & ~kernels.communication
-    busy = intervals.length(_union(kernels))
+    busy = intervals.length(breakdown.busy(kernels))
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
-    computing = _union(kernels.take(compute))
-    communicating = _union(kernels.take(kernels.communication))
-    linked = int(((kernels.launch >= 0) | (kernels.op >= 0)).sum())
-    if trace.meta.timeline == "measured":
-        linked = int((kernels.launch >= 0).sum())
+    compute = breakdown.compute(kernels)
+    computing = breakdown.busy(compute)
+    communicating = breakdown.busy(kernels.take(kernels.communication))
+    source = kernels.launch if trace.meta.timeline == "measured" else kernels.op
+    linked = int((source >= 0).sum())
     return Totals(
         span_ns=span,
         busy_ns=busy,
@@ -252,10 +212,10 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
         idle_ns=span - busy,
         compute_ns=intervals.length(computing),
         communication_ns=intervals.length(communicating),
-        memcpy_ns=intervals.length(_union(kernels.take(kernels.kind == MEMCPY))),
-        memset_ns=intervals.length(_union(kernels.take(kernels.kind == MEMSET))),
+        memcpy_ns=intervals.length(breakdown.busy(kernels.take(kernels.kind == MEMCPY))),
+        memset_ns=intervals.length(breakdown.busy(kernels.take(kernels.kind == MEMSET))),
         overlap_ns=intervals.length(intervals.intersect(computing, communicating)),
-        kernels=int(compute.sum()),
+        kernels=len(compute),
         communication_kernels=int(kernels.communication.sum()),
         memcpys=int((kernels.kind == MEMCPY).sum()),
         memsets=int((kernels.kind == MEMSET).sum()),

@@ -1,0 +1,67 @@
+"""What each instant of a step goes to: shared by views and rules (docs/definitions.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.trace import I64, KERNEL, MEMCPY, MEMSET, OPERATOR, Bools, Kernels, Ops, Trace
+
+PARTS = (
+    "kernel",
+    "memcpy",
+    "memset",
+    "communication",
+    "runtime",
+    "dataloader",
+    "cpu",
+    "other",
+)
+"""In order of precedence (torch-tb-profiler's): an instant goes to the first that covers it."""
+
+
+def busy(kernels: Kernels) -> intervals.Set:
+    """When any of these device activities runs."""
+    return intervals.union(kernels.start_ns, kernels.end_ns)
+
+
+def compute(kernels: Kernels) -> Kernels:
+    """The kernels that are not communication."""
+    return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
+
+
+def of_steps(trace: Trace) -> dict[str, I64]:
+    """The ns of each part in each step's window; the parts of a step sum to its window."""
+    steps = trace.steps
+    taken = intervals.EMPTY
+    parts: dict[str, I64] = {}
+    for name, one in zip(PARTS, _sets(trace), strict=False):
+        free = intervals.subtract(one, taken)
+        parts[name] = intervals.covered(free, steps.start_ns, steps.end_ns)
+        taken = intervals.merge(taken, one)
+    parts["other"] = steps.end_ns - steps.start_ns - sum(parts.values())
+    return parts
+
+
+def _sets(trace: Trace) -> tuple[intervals.Set, ...]:
+    kernels, ops, launches = trace.kernels, trace.ops, trace.launches
+    # gloo works on the host: its ranges are the communication, not only its launch.
+    hosted = _host(ops, _named(trace, "gloo:"))
+    return (
+        busy(compute(kernels)),
+        busy(kernels.take(kernels.kind == MEMCPY)),
+        busy(kernels.take(kernels.kind == MEMSET)),
+        intervals.merge(busy(kernels.take(kernels.communication)), hosted),
+        intervals.union(launches.start_ns, launches.end_ns),
+        _host(ops, _named(trace, "enumerate(DataLoader)")),
+        _host(ops, ops.kind == OPERATOR),
+    )
+
+
+def _host(ops: Ops, rows: Bools) -> intervals.Set:
+    return intervals.union(ops.start_ns[rows], ops.end_ns[rows])
+
+
+def _named(trace: Trace, prefix: str) -> Bools:
+    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(prefix)]
+    return np.isin(trace.ops.name, names)

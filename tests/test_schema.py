@@ -1,0 +1,45 @@
+"""The generated TypeScript says what the result dataclasses say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from tb_privateuse1 import schema, views
+
+
+def test_api_ts_is_fresh() -> None:
+    assert schema.API.read_text() == schema.typescript(), "run `make api`"
+
+
+def test_every_view_has_its_result_and_its_query() -> None:
+    text = schema.typescript()
+    results, options = (
+        re.search(rf"interface {kind} {{(.*?)\n}}", text, re.DOTALL)
+        for kind in ("Results", "Options")
+    )
+    assert results and options
+    for found in (results[1], options[1]):
+        assert re.findall(r"^  (\w+): ", found, re.MULTILINE) == list(views.VIEWS)
+    assert '  operators: { group?: "name" | "shapes"; step?: number | null };' in options[0]
+
+
+def test_missing_figures_are_null_in_typescript() -> None:
+    assert "  busy_ns: number | null;" in schema.typescript()
+
+
+def test_what_a_view_reads_and_asks() -> None:
+    view = views.VIEWS["operators"]
+    assert schema.reads_of(view) == ("trace",)
+    assert [(n, d) for n, _, d in schema.query_of(view)] == [("group", "name"), ("step", None)]
+
+
+def test_a_type_without_counterpart_is_refused() -> None:
+    @dataclass
+    class Odd:
+        what: dict[str, int]
+
+    with pytest.raises(TypeError, match="no TypeScript counterpart"):
+        schema._interface(Odd, {})

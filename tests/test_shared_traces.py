@@ -1,0 +1,82 @@
+"""Real traces, against figures that were computed independently in exact integer ns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tb_privateuse1 import infer
+from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.overview import overview
+
+FOLDER = Path(__file__).parents[2] / "shared" / "traces"
+EXPECTED: list[dict[str, Any]] = (
+    json.loads((FOLDER / "expected.json").read_text()) if FOLDER.exists() else []
+)
+TRACES = sorted(FOLDER.glob("*/*/*.pt.trace.json*"))
+
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+
+
+def load(path: Path) -> Trace:
+    beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
+    sidecar = kernel_events.read(str(beside)) if beside.exists() else None
+    return infer.build(chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,))
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])
+def test_totals_are_exact(expected: dict[str, Any]) -> None:
+    totals = overview(load(FOLDER / expected["file"])).totals
+    if expected["whole_trace_us"] is None:
+        assert totals.busy_ns is None
+        return
+    us = {
+        "span_ns": "total",
+        "busy_ns": "busy",
+        "idle_ns": "idle",
+        "compute_ns": "compute_union",
+        "communication_ns": "comm_union",
+        "memcpy_ns": "memcpy_union",
+        "overlap_ns": "comm_compute_overlap",
+    }
+    whole, counts = expected["whole_trace_us"], expected["counts"]
+    assert {k: getattr(totals, k) for k in us} == {k: round(whole[v] * 1000) for k, v in us.items()}
+    assert totals.kernels == counts["compute_kernels"]
+    assert totals.communication_kernels == counts["comm_kernels"]
+    assert (totals.memcpys, totals.memsets) == (counts["memcpy"], counts["memset"])
+    assert (totals.linked, totals.unlinked) == (expected["linked"], expected["unlinked"])
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])
+def test_steps_are_those_of_the_host_once(expected: dict[str, Any]) -> None:
+    names = [s.name for s in overview(load(FOLDER / expected["file"])).steps]
+    assert sorted(names) == sorted(expected["steps"]) or (
+        not expected["steps"] and names == ["whole trace"]
+    )
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+def test_every_view_answers_and_every_sum_closes(path: Path) -> None:
+    trace = load(path)
+    for view in VIEWS.values():
+        assert msgspec.json.encode(view(trace))
+    result = overview(trace)
+    for s in result.steps:
+        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.runtime_ns,
+                 s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
+        assert min(parts) >= 0
+        assert sum(parts) == s.duration_ns
+    if result.provenance.timeline == "none":
+        assert result.provenance.warnings, "a trace without device times says why"
+        return
+    operators, kernels = VIEWS["operators"](trace), VIEWS["kernels"](trace)
+    assert operators.device_self_ns + operators.unlinked_device_ns == kernels.total_ns
+    assert sum(r.total_ns for r in kernels.rows) == kernels.total_ns
+    totals = result.totals
+    assert totals.span_ns == totals.busy_ns + totals.idle_ns
