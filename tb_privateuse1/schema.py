@@ -62,9 +62,7 @@ def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     """Name, type and default of each keyword-only parameter of a view."""
     hints = typing.get_type_hints(view)
     parameters = inspect.signature(view).parameters.values()
-    return [
-        (p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY
-    ]
+    return [(p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY]
 
 
 def reads_of(view: Callable[..., Any]) -> tuple[str, ...]:

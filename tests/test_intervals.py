@@ -66,9 +66,7 @@ def nest_by_stack(group: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> li
     return parents
 
 
-spans = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 20)), max_size=25
-)
+spans = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 20)), max_size=25)
 
 
 @given(spans)

@@ -144,7 +144,8 @@ def _labels(trace: Trace) -> Iterable[dict[str, Any]]:
         yield label | {"name": "process_name", "args": {"name": f"{name} {device} (inferred)"}}
         yield label | {"name": "process_labels", "args": {"labels": f"{name} {device} inferred"}}
         yield label | {"name": "process_sort_index", "args": {"sort_index": 5_000_000 + device}}
-    for device, stream in zip(trace.lanes.device.tolist(), trace.lanes.stream.tolist(), strict=True):
+    lanes = zip(trace.lanes.device.tolist(), trace.lanes.stream.tolist(), strict=True)
+    for device, stream in lanes:
         label = {"ph": "M", "ts": 0, "pid": device, "tid": stream}
         yield label | {"name": "thread_name", "args": {"name": f"stream {stream} (inferred)"}}
 

@@ -62,7 +62,7 @@ def build(
     told: dict[str, Any] = dict(sidecar.facts) if sidecar else {}
     group = raw.metadata.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
-    profiler = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
+    profiler: dict[str, Any] = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
     if isinstance(state := told.get("profiler_state"), str):
         profiler["profiler_state"] = state
     return Meta(

@@ -200,7 +200,8 @@ def _single(parent: I32, name: I32) -> Bools:
     """Ranges that are the only one inside a parent of their own name."""
     children = np.bincount(parent[parent >= 0], minlength=len(parent))
     up = np.maximum(parent, 0)
-    return (parent >= 0) & (children[up] == 1) & (name[up] == name)
+    alone: Bools = (parent >= 0) & (children[up] == 1) & (name[up] == name)
+    return alone
 
 
 def _of(raw: Raw, categories: frozenset[str]) -> Group:

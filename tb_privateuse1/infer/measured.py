@@ -120,8 +120,8 @@ def _lanes(raw: Raw, found: Group, strings: Strings) -> tuple[Lanes, I32]:
     device = np.where(device >= 0, device, numeric[raw.threads.pid][found.thread])
     stream = np.where(stream >= 0, stream, numeric[raw.threads.tid][found.thread])
     pairs, lane = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
-    names = [f"device {d} stream {s}" for d, s in pairs.T]
-    lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array([strings.id(n) for n in names], np.int32))
+    names = [strings.id(f"device {d} stream {s}") for d, s in pairs.T]
+    lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array(names, np.int32))
     return lanes, lane.reshape(-1).astype(np.int32)
 
 
@@ -134,7 +134,7 @@ def _communication(found: Group, kind: I8, vendor: Vendor, strings: Strings) -> 
     names = np.unique(found.name)
     matching = [n for n in names.tolist() if vendor.communication_names.search(strings.all[n])]
     named: Bools = np.isin(found.name, matching) | (found.text("collective") >= 0)
-    return named & (kind == KERNEL)
+    return np.asarray(named & (kind == KERNEL), np.bool_)
 
 
 def _evidence(found: Group, merged: Bools, strings: Strings) -> I8:

@@ -36,7 +36,8 @@ def build(
     end = host_end.copy()
     own = of_kernels >= 0
     np.maximum.at(end, of_kernels[own], kernels.end_ns[own])
-    start = np.maximum(host_start, np.concatenate(([host_start[0]], np.maximum.accumulate(end)[:-1])))
+    before = np.concatenate(([host_start[0]], np.maximum.accumulate(end)[:-1]))
+    start = np.maximum(host_start, before)
     end = np.maximum(end, start)
     stray = ~own & (kernels.launch < 0) & (kernels.op < 0)
     of_kernels[stray] = _holding(start, end, kernels.start_ns)[stray]
@@ -68,9 +69,7 @@ def _holding(starts: I64, ends: I64, instants: I64) -> I32:
     return np.where(inside, at, NONE).astype(np.int32)
 
 
-def _of_kernels(
-    starts: I64, ends: I64, of_ops: I32, kernels: Kernels, launches: Launches
-) -> I32:
+def _of_kernels(starts: I64, ends: I64, of_ops: I32, kernels: Kernels, launches: Launches) -> I32:
     """The step of the operator that launched; of the launch where no operator is known."""
     step = np.full(len(kernels), NONE, np.int32)
     launched = kernels.launch >= 0

@@ -1,0 +1,1 @@
+"""Readers, one file per format: a file -> raw columns."""

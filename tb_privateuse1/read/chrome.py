@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import msgspec
-from isal import igzip, isal_zlib
+from isal import igzip, igzip_lib
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Progress, Raw
@@ -23,6 +23,9 @@ from tb_privateuse1.read.events import Event, ExactEvent
 from tb_privateuse1.trace import Finding, TraceError
 
 _BLOCK = 8 << 20
+
+# isal's type stubs call its exception a value.
+_BROKEN: tuple[type[Exception], ...] = (OSError, zlib.error, igzip_lib.IsalError)  # type: ignore[assignment]
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -47,12 +50,12 @@ def read_bytes(path: str, progress: Progress | None = None) -> bytes:
             file.seek(0)
             gzipped = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            source: Any = igzip.GzipFile(fileobj=file) if gzipped else file
+            source: Any = igzip.open(file) if gzipped else file  # type: ignore[no-untyped-call]
             return b"".join(_blocks(source, file, total, progress))
     except EOFError as error:
         hint = "Was the job killed while it wrote? Remove the file or record the run again."
         raise TraceError("unreadable", f"{path}: the gzip stream ends early.", hint) from error
-    except (OSError, zlib.error, isal_zlib.error) as error:
+    except _BROKEN as error:
         raise TraceError("unreadable", f"{path} cannot be read: {error}") from error
 
 

@@ -123,9 +123,8 @@ class Builder:
                 columns[key] = numbers.ids(values, NONE if key in _IDS else int(MISSING))
         strings = {key: c for key in texts if (c := self._text_column(args, key)) is not None}
         strings |= {key: c for key in _JSON if (c := self._json_column(args, key)) is not None}
-        for table in (columns, strings):
-            for key in [key for key in table if key.endswith("_2021")]:
-                table.setdefault(key.removesuffix("_2021"), table.pop(key))  # type: ignore[attr-defined]
+        _rename(columns)
+        _rename(strings)
         return Group(
             name=self._string_column([e.name for e in events]),
             start_ns=start,
@@ -175,6 +174,12 @@ class Builder:
             plain = msgspec.json.encode(value).decode()
             self._json[text] = NONE if value is None else self._string(plain)
         return self._json[text]
+
+
+def _rename(columns: dict[str, Any]) -> None:
+    """Columns in the spelling of 2021 get their present name."""
+    for key in [key for key in columns if key.endswith("_2021")]:
+        columns.setdefault(key.removesuffix("_2021"), columns.pop(key))
 
 
 def _concatenate_flows(parts: list[Flows]) -> Flows:

@@ -61,7 +61,8 @@ def step_row(trace: Trace, step: int | None) -> int | None:
 
 def in_step(rows: I32, row: int | None) -> Bools:
     """Which entries of a table's ``step`` column belong to the selected step."""
-    return np.ones(len(rows), np.bool_) if row is None else rows == row
+    inside: Bools = np.equal(rows, row) if row is not None else np.ones(len(rows), np.bool_)
+    return inside
 
 
 def counted(trace: Trace) -> Bools:

@@ -108,9 +108,7 @@ def operators(
     )
 
 
-def _bounds(
-    trace: Trace, launcher: I32, rows: I64, member: I64, groups: int
-) -> list[int | None]:
+def _bounds(trace: Trace, launcher: I32, rows: I64, member: I64, groups: int) -> list[int | None]:
     """The bound of each group's device self time; null if that of one kernel is not known."""
     of_op = np.full(len(trace.ops) + 1, NONE)  # one more: ``NONE`` reads the last entry
     of_op[rows] = member

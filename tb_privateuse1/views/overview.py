@@ -11,12 +11,12 @@ import numpy as np
 from tb_privateuse1 import breakdown, intervals
 from tb_privateuse1.trace import (
     EVIDENCE,
+    I64,
     MEASURED,
     MEMCPY,
     MEMSET,
     MISSING,
     OPERATOR,
-    I64,
     Kernels,
     Trace,
 )
@@ -180,9 +180,7 @@ def _spread(durations: list[int]) -> Spread | None:
     if not durations:
         return None
     mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
-    return Spread(
-        round(mean), round(median), min(durations), max(durations), round(deviation)
-    )
+    return Spread(round(mean), round(median), min(durations), max(durations), round(deviation))
 
 
 def _utilisation(trace: Trace, row: int | None) -> float | None:
@@ -190,8 +188,9 @@ def _utilisation(trace: Trace, row: int | None) -> float | None:
         return None
     steps = trace.steps
     rows = slice(None) if row is None else slice(row, row + 1)
-    window = int((steps.end_ns[rows] - steps.start_ns[rows]).sum())
-    busy = intervals.covered(breakdown.busy(trace.kernels), steps.start_ns[rows], steps.end_ns[rows])
+    start, end = steps.start_ns[rows], steps.end_ns[rows]
+    window = int((end - start).sum())
+    busy = intervals.covered(breakdown.busy(trace.kernels), start, end)
     return int(busy.sum()) / window if window else None
 
 

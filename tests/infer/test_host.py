@@ -22,9 +22,7 @@ def test_self_time_is_less_all_direct_children_of_any_kind() -> None:
 
 
 def test_parents_skip_frames_and_frames_skip_operators() -> None:
-    t = trace(
-        frame("a", 0, 100), op("outer", 10, 90), frame("b", 20, 80), op("inner", 30, 40)
-    )
+    t = trace(frame("a", 0, 100), op("outer", 10, 90), frame("b", 20, 80), op("inner", 30, 40))
     row = rows(t)
     assert t.ops.parent[row["inner"]] == row["outer"]
     frames = [t.text(t.frames.name[f]) for f in t.ops.frame[[row["outer"], row["inner"]]]]
@@ -85,5 +83,10 @@ def test_memory_belongs_to_the_innermost_operator() -> None:
 
 def test_times_count_from_the_first_range() -> None:
     t = trace(op("a", 100, 110), memory(50, 1, 1), baseTimeNanoseconds=7)
-    assert (t.ops.start_ns.tolist(), t.start_ns, t.base_ns, t.end_ns) == ([0], 100_000, 100_007, 10_000)
+    assert (t.ops.start_ns.tolist(), t.start_ns, t.base_ns, t.end_ns) == (
+        [0],
+        100_000,
+        100_007,
+        10_000,
+    )
     assert t.memory.ts_ns.tolist() == [-50_000]

@@ -30,7 +30,9 @@ def test_rows_by_name_and_operator() -> None:
     assert rows["Memcpy HtoD", None].kind == "memcpy"
     assert (result.calls, result.total_ns) == (6, 50_000)
     assert sum(r.share for r in result.rows) == pytest.approx(1)
-    assert [r.total_ns for r in result.rows] == sorted((r.total_ns for r in result.rows), reverse=True)
+    assert [r.total_ns for r in result.rows] == sorted(
+        (r.total_ns for r in result.rows), reverse=True
+    )
 
 
 def test_rows_by_name_only() -> None:
