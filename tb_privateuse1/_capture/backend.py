@@ -1,0 +1,136 @@
+"""What this process says about its PrivateUse1 backend, its rank and torch's profiler.
+
+Names are asked for, never assumed: after ``rename_privateuse1_backend`` torch itself calls the
+device, the enum members and the module by the vendor's name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._C._profiler import ProfilerState
+from torch.autograd.profiler import profile as autograd_profile
+from torch.profiler import ProfilerActivity
+from torch.profiler.profiler import profile as torch_profile
+
+UNNAMED = "privateuseone"
+"""The backend's name before ``rename_privateuse1_backend``; torch's profiler refuses it."""
+
+PRIVATEUSE1: ProfilerActivity | None = getattr(ProfilerActivity, "PrivateUse1", None)
+"""The activity, which the oldest supported versions of torch do not have."""
+
+FALLBACK: Any = getattr(ProfilerState, "KINETO_PRIVATEUSE1_FALLBACK", None)
+"""The profiler state in which torch calls the vendor's ``ProfilerStubs``."""
+
+
+def backend_name() -> str:
+    """The name that the vendor gave to PrivateUse1, or ``UNNAMED``."""
+    return torch._C._get_privateuse1_backend_name()
+
+
+def is_current() -> bool:
+    """Whether the machine's accelerator is the renamed PrivateUse1 backend."""
+    name = backend_name()
+    if name == UNNAMED or not hasattr(torch, name):
+        return False
+    try:
+        device = torch.accelerator.current_accelerator()
+        return device is not None and device.type == name and torch.accelerator.is_available()
+    except (AttributeError, RuntimeError):  # before torch 2.6, or a backend without hooks
+        return bool(getattr(getattr(torch, name), "is_available", lambda: True)())
+
+
+def synchronize() -> None:
+    """Wait for the current device; raises RuntimeError where the backend offers no way.
+
+    ``torch.accelerator`` comes first: a vendor's module may have no ``synchronize``.
+    """
+    failed = "the backend has no synchronize"
+    for module in (getattr(torch, "accelerator", None), getattr(torch, backend_name(), None)):
+        if hasattr(module, "synchronize"):
+            try:
+                module.synchronize()  # type: ignore[union-attr]
+                return
+            except Exception as error:
+                failed = f"{type(error).__name__}: {error}"
+    raise RuntimeError(failed)
+
+
+def has_process_group() -> bool:
+    """Whether ``torch.distributed`` is initialised; torch then writes the rank into the trace."""
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def rank_and_world_size() -> tuple[int | None, int | None]:
+    """From the process group, else from the launcher's environment, else unknown."""
+    if has_process_group():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return _environment("RANK"), _environment("WORLD_SIZE")
+
+
+def _environment(name: str) -> int | None:
+    value = os.environ.get(name, "")
+    return int(value) if value.isdecimal() else None
+
+
+def has_native_profiler() -> bool | None:
+    """Whether the vendor registered a Kineto profiler (``REGISTER_PRIVATEUSE1_PROFILER``).
+
+    None where torch has no such registry or it cannot be asked. Python has no access to it, so
+    the exported C++ functions are called.
+    """
+    instance = _symbol("_ZN5torch8profiler4impl27PrivateUse1ProfilerRegistry8instanceEv")
+    has_factory = _symbol("_ZNK5torch8profiler4impl27PrivateUse1ProfilerRegistry10hasFactoryEv")
+    if instance is None or has_factory is None:
+        return None
+    instance.restype, instance.argtypes = ctypes.c_void_p, []
+    has_factory.restype, has_factory.argtypes = ctypes.c_bool, [ctypes.c_void_p]
+    return bool(has_factory(instance()))
+
+
+def has_stubs() -> bool | None:
+    """Whether the vendor registered ``ProfilerStubs``; None where that cannot be asked.
+
+    Asking beforehand matters: without them torch prints a C++ stack for every operator. Until a
+    vendor registers its own, torch returns an object of a class named ``DefaultStubs``; the
+    name is where the Itanium C++ ABI (section 2.9.5) keeps it, behind the virtual table.
+    """
+    stubs = _symbol("_ZN5torch8profiler4impl16privateuse1StubsEv")
+    if stubs is None:
+        return None
+    stubs.restype, stubs.argtypes = ctypes.c_void_p, []
+    pointer = ctypes.c_void_p
+    table = pointer.from_address(stubs()).value or 0
+    type_info = pointer.from_address(table - ctypes.sizeof(pointer)).value or 0
+    name = ctypes.c_char_p.from_address(type_info + ctypes.sizeof(pointer)).value
+    return name is None or b"12DefaultStubs" not in name  # mangled: its length stands before it
+
+
+def _symbol(name: str) -> Any:
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    try:
+        # RTLD_NOLOAD: the library of the running torch, or none.
+        return getattr(ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD), name)
+    except (OSError, AttributeError):  # another platform or version of torch
+        return None
+
+
+def missing_internals() -> str | None:
+    """What the event route needs of torch's internals and this version lacks, or None."""
+    if FALLBACK is None:
+        return "ProfilerState.KINETO_PRIVATEUSE1_FALLBACK"
+    for method in ("prepare_trace", "start_trace", "stop_trace", "add_metadata_json"):
+        if not hasattr(torch_profile, method):
+            return f"torch.profiler.profile.{method}"
+    try:
+        inner = autograd_profile(use_kineto=True)
+    except Exception as error:
+        return f"torch.autograd.profiler.profile(use_kineto=True): {error}"
+    for attribute in ("profiler_kind", "use_device", "config"):
+        if not hasattr(inner, attribute):
+            return f"torch.autograd.profiler.profile.{attribute}"
+    return None
