@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I64, KERNEL, MEMCPY, MEMSET, OPERATOR, Bools, Kernels, Ops, Trace
+from tb_privateuse1.trace import (
+    I8,
+    I64,
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    OPERATOR,
+    Bools,
+    Kernels,
+    Ops,
+    Trace,
+)
 
 PARTS = (
     "kernel",
@@ -18,6 +29,16 @@ PARTS = (
     "other",
 )
 """In order of precedence (torch-tb-profiler's): an instant goes to the first that covers it."""
+
+
+KINDS = ("kernel", "memcpy", "memset", "communication")
+"""What a device activity is, in one word; communication kernels are a kind of their own."""
+
+
+def kinds(kernels: Kernels) -> I8:
+    """The index in ``KINDS`` of each activity."""
+    names = np.select((kernels.kind == KERNEL, kernels.kind == MEMCPY), (0, 1), 2)
+    return np.where(kernels.communication, 3, names).astype(np.int8)
 
 
 def busy(kernels: Kernels) -> intervals.Set:

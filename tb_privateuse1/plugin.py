@@ -8,7 +8,7 @@ from typing import Any
 from tensorboard.plugins import base_plugin
 
 from tb_privateuse1 import runs, static_files
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 
@@ -16,7 +16,7 @@ from tb_privateuse1.store import Store
 class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
     """The dashboard. Nothing runs before the first request."""
 
-    plugin_name = "privateuse1"
+    plugin_name = PLUGIN
 
     def __init__(self, context: Any) -> None:
         # With --logdir_spec TensorBoard's logdir is empty.
@@ -38,5 +38,4 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         return base_plugin.FrontendMetadata(
             es_module_path=f"/static/{static_files.ENTRY}",
             tab_name="Profiler",
-            disable_reload=True,
         )

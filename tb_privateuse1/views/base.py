@@ -8,8 +8,10 @@ generated TypeScript are made from that signature.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.trace import (
     I32,
@@ -61,8 +63,9 @@ def step_row(trace: Trace, step: int | None) -> int | None:
 
 def in_step(rows: I32, row: int | None) -> Bools:
     """Which entries of a table's ``step`` column belong to the selected step."""
-    inside: Bools = np.equal(rows, row) if row is not None else np.ones(len(rows), np.bool_)
-    return inside
+    if row is None:
+        return np.ones(len(rows), np.bool_)
+    return np.asarray(rows == row, np.bool_)
 
 
 def counted(trace: Trace) -> Bools:
@@ -87,7 +90,7 @@ def bound_sum(bounds_ns: I64) -> int | None:
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
 
 
-def grouped(*columns: I32 | I64) -> tuple[I64, I64]:
+def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
     """Rows with equal values in all columns: a first row of each group, each row's group."""
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:

@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1.trace import KERNEL, MEMCPY, NONE, Kernels, Trace
+from tb_privateuse1 import breakdown
+from tb_privateuse1.trace import NONE, Trace
 from tb_privateuse1.views.base import Provenance, bound_sum, grouped, in_step, provenance, step_row
 
 
@@ -54,7 +55,7 @@ def kernels(
     ops = np.where(table.op >= 0, trace.ops.name[table.op], NONE) if len(trace.ops) else table.op
     if group == "name":
         ops = np.full(len(table), NONE, np.int32)
-    kind = _kinds(table)
+    kind = breakdown.kinds(table)
     first, member = grouped(table.name, ops, kind)
     duration = table.end_ns - table.start_ns
     by_member = np.lexsort((duration, member))
@@ -69,7 +70,7 @@ def kernels(
             KernelRow(
                 name=trace.text(table.name[one]),
                 operator=trace.text(ops[one]) or None,
-                kind=_KINDS[kind[one]],
+                kind=breakdown.KINDS[kind[one]],
                 calls=len(times),
                 total_ns=total,
                 mean_ns=round(total / len(times)),
@@ -82,11 +83,3 @@ def kernels(
         )
     rows.sort(key=lambda r: -r.total_ns)
     return KernelTable(provenance(trace), tuple(rows), len(table), whole)
-
-
-_KINDS = ("kernel", "memcpy", "memset", "communication")
-
-
-def _kinds(table: Kernels) -> np.ndarray:
-    names = np.where(table.kind == KERNEL, 0, np.where(table.kind == MEMCPY, 1, 2))
-    return np.where(table.communication, 3, names).astype(np.int32)

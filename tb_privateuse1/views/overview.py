@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown, describe, intervals
 from tb_privateuse1.trace import (
     EVIDENCE,
     I64,
@@ -16,11 +15,9 @@ from tb_privateuse1.trace import (
     MEMCPY,
     MEMSET,
     MISSING,
-    OPERATOR,
     Kernels,
     Trace,
 )
-from tb_privateuse1.vendors import VENDORS
 from tb_privateuse1.views.base import (
     Provenance,
     bound_sum,
@@ -34,14 +31,6 @@ from tb_privateuse1.views.base import (
 )
 
 _TOP = 10
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One line of the device's or the run's description."""
-
-    label: str
-    value: str
 
 
 @dataclass(frozen=True)
@@ -100,6 +89,8 @@ class Share:
     """One of the operators or kernels with the most device time (or host time without)."""
 
     name: str
+    kind: str
+    """``operator``, or of a kernel ``kernel``, ``memcpy``, ``memset`` or ``communication``."""
     calls: int
     total_ns: int
     share: float
@@ -121,8 +112,8 @@ class Overview:
     """The result of the view."""
 
     provenance: Provenance
-    device: tuple[Fact, ...]
-    run: tuple[Fact, ...]
+    device: tuple[describe.Fact, ...]
+    run: tuple[describe.Fact, ...]
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
@@ -148,8 +139,8 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     return Overview(
         provenance=provenance(trace),
-        device=tuple(_device(trace)),
-        run=tuple(_run(trace)),
+        device=describe.device(trace),
+        run=describe.run(trace),
         duration_ns=trace.end_ns,
         steps=steps,
         average_step_ns=round(sum(complete) / len(complete)) if complete else None,
@@ -157,7 +148,7 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         utilisation=_utilisation(trace, row),
         totals=_totals(trace, kernels),
         top_operators=_top_operators(trace, row),
-        top_kernels=_top(trace, kernels.name, kernels.end_ns - kernels.start_ns),
+        top_kernels=_top_kernels(trace, kernels),
         evidence=tuple(_evidence(kernels)),
     )
 
@@ -233,17 +224,33 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
         op = trace.kernels.op
         launcher = np.where(op >= 0, calls(ops)[op], op) if len(ops) else op
         own = sums(launcher, duration, len(ops))
-    return _top(trace, ops.name[rows], own[rows])
-
-
-def _top(trace: Trace, names: np.ndarray, time_ns: I64) -> tuple[Share, ...]:
+    names = ops.name[rows]
     first, group = grouped(names)
-    totals = sums(group, time_ns, len(first))
-    count = np.bincount(group, minlength=len(first))
+    labels = [("operator", trace.text(names[i])) for i in first]
+    return _top(labels, group, own[rows])
+
+
+def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
+    kinds = breakdown.kinds(kernels)
+    first, group = grouped(kernels.name, kinds)
+    labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
+    return _top(labels, group, kernels.end_ns - kernels.start_ns)
+
+
+def _top(labels: list[tuple[str, str]], group: I64, time_ns: I64) -> tuple[Share, ...]:
+    """The groups with the most time; a group's label is its kind and its name."""
+    totals = sums(group, time_ns, len(labels))
+    count = np.bincount(group, minlength=len(labels))
     whole = int(totals.sum())
     order = np.argsort(-totals, kind="stable")[:_TOP]
     return tuple(
-        Share(trace.text(names[first[i]]), int(count[i]), int(totals[i]), int(totals[i]) / whole)
+        Share(
+            name=labels[i][1],
+            kind=labels[i][0],
+            calls=int(count[i]),
+            total_ns=int(totals[i]),
+            share=int(totals[i]) / whole,
+        )
         for i in order
         if totals[i] > 0
     )
@@ -257,42 +264,3 @@ def _evidence(kernels: Kernels) -> Iterable[Evidence]:
             median = round(float(np.median(bounds))) if len(bounds) else None
             total = int((rows.end_ns - rows.start_ns).sum())
             yield Evidence(name, len(rows), total, 0 if i == MEASURED else median)
-
-
-def _device(trace: Trace) -> Iterable[Fact]:
-    meta = trace.meta
-    title = next(v.title for v in VENDORS if v.name == meta.vendor)
-    if meta.backend:
-        title = f"{title} ({meta.backend})"
-    if meta.devices or meta.timeline != "none" or meta.backend:
-        yield Fact("Accelerator", title)
-    names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
-    for name, count in names.items():
-        yield Fact("Device", f"{count} x {name}" if count > 1 else name)
-    memory = {d.get("totalGlobalMem") for d in meta.devices}
-    for size in sorted(m for m in memory if isinstance(m, int)):
-        yield Fact("Memory per device", f"{size / 2**30:.1f} GiB")
-    streams = Counter(trace.lanes.device.tolist())
-    for device, count in streams.items():
-        yield Fact(f"Streams of device {device}", str(count))
-
-
-def _run(trace: Trace) -> Iterable[Fact]:
-    meta = trace.meta
-    facts = {
-        "Worker": meta.worker,
-        "Host": meta.hostname,
-        "Rank": None if meta.rank is None else str(meta.rank),
-        "World size": None if meta.world_size is None else str(meta.world_size),
-        "Process group": meta.distributed_backend,
-        "torch": meta.torch_version,
-        "Profiler state": meta.profiler.get("profiler_state"),
-        "Recorded with": ", ".join(k for k, on in meta.profiler.items() if on is True) or None,
-        "Operators": f"{int((trace.ops.kind == OPERATOR).sum()):,}",
-        "Host threads": str(len(np.unique(trace.ops.thread))),
-    }
-    for key, value in meta.calibration.items():
-        facts[key.removesuffix("_ns").replace("_", " ").capitalize()] = (
-            None if value is None else f"{value / 1000:g} us"
-        )
-    yield from (Fact(label, str(value)) for label, value in facts.items() if value)

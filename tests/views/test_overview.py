@@ -76,7 +76,7 @@ def test_a_selected_step_limits_totals_and_top_lists() -> None:
     )  # fmt: skip
     result = overview(t, step=2)
     assert result.totals.busy_ns == 50_000
-    assert [(k.name, k.share) for k in result.top_kernels] == [("kb", 1.0)]
+    assert [(k.name, k.kind, k.share) for k in result.top_kernels] == [("kb", "kernel", 1.0)]
     assert [o.name for o in result.top_operators] == ["b"]
     assert result.utilisation == 0.5
     assert len(result.steps) == 2

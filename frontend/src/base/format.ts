@@ -1,0 +1,69 @@
+// Numbers as people read them: three significant digits with a unit. What the trace does not
+// tell is null and shown as a dash, never as 0.
+
+export const MISSING = "–";
+
+const TIME_UNITS: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];
+const BYTE_UNITS: readonly [string, number][] = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
+
+/** `1.23 ms`; whole nanoseconds below 1 us. */
+export function duration(ns: number | null): string {
+  if (ns === null) return MISSING;
+  return scaled(ns, TIME_UNITS, "ns");
+}
+
+/** `1,234,567 ns`: what the trace says, for a tooltip. */
+export function exactDuration(ns: number | null): string {
+  return ns === null ? "not in this trace" : `${count(ns)} ns`;
+}
+
+/** `1.50 MiB`. */
+export function bytes(n: number | null): string {
+  return n === null ? MISSING : scaled(n, BYTE_UNITS, "B");
+}
+
+/** `12,345`. */
+export function count(n: number | null): string {
+  if (n === null) return MISSING;
+  return String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+/** `12.3 %` of a share from 0 to 1. */
+export function percent(share: number | null): string {
+  if (share === null) return MISSING;
+  const of100 = share * 100;
+  if (of100 === 0) return "0 %";
+  if (Math.abs(of100) < 0.01) return `${of100 < 0 ? "> -" : "< "}0.01 %`;
+  // Never "100 %" for what is less: the reader would take it for all.
+  if (of100 < 100 && of100 >= 99.95) return "> 99.9 %";
+  return `${Math.abs(of100) < 1 ? of100.toFixed(2) : significant(of100)} %`;
+}
+
+/** `± 5 us`, or nothing for what is exact. */
+export function bound(ns: number | null): string {
+  return ns ? `± ${duration(ns)}` : "";
+}
+
+/** `2026-03-01 14:05:09`, in the reader's time zone. */
+export function dateTime(unixNs: number): string {
+  const at = new Date(unixNs / 1e6);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** `1 step`, `2 steps`. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** Three significant digits without an exponent. */
+function significant(x: number): string {
+  return Math.abs(x) >= 1000 ? count(Math.round(x)) : x.toPrecision(3);
+}
+
+function scaled(x: number, units: readonly [string, number][], smallest: string): string {
+  // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 us.
+  const rounded = Math.abs(Number(x.toPrecision(3)));
+  for (const [unit, size] of units) if (rounded >= size) return `${significant(x / size)} ${unit}`;
+  return `${Number.isInteger(x) ? x : x.toPrecision(3)} ${smallest}`;
+}

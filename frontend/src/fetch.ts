@@ -1,0 +1,141 @@
+// The one place of fetch. Every request ends: with a result, or with a Failure that has words
+// for the user.
+import type { ApiError, Options, Progress, Results, Runs } from "./api";
+import { whenShown } from "./host";
+
+/** How long the server may hold a request before it answers with the progress. */
+const WAIT_MS = 300;
+/** No answer at all for this long is a failure, not patience. */
+const TIMEOUT_MS = 60_000;
+
+/** What went wrong, what to do about it, and the HTTP status (null: no answer came). */
+export class Failure extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string | null,
+    readonly status: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** Any error as one with words; what is not a Failure is a mistake of ours. */
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  console.error(error);
+  return new Failure("page_error", "The page made a mistake.", error instanceof Error ? error.message : String(error));
+}
+
+/** The trace that a result is about. */
+export interface Place {
+  run: string;
+  rank: number;
+  span: number;
+  step: number | null;
+}
+
+export interface Asking {
+  signal: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
+
+/** All runs of the logdir. */
+export function fetchRuns(asking: Asking): Promise<Runs> {
+  return ask<Runs>("runs", {}, asking);
+}
+
+/** A view's result. Reading a trace takes a while: `onProgress` hears of it meanwhile. */
+export function fetchView<V extends keyof Results>(
+  view: V, place: Place, options: Omit<Options[V], "step">, asking: Asking,
+): Promise<Results[V]> {
+  return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
+}
+
+/** The address of a route, relative to the page: TensorBoard may live below a path prefix. */
+export function address(route: string, query: Record<string, string | number | boolean | null | undefined>): string {
+  const url = new URL(route, document.baseURI);
+  url.hash = "";
+  url.search = "";
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) url.searchParams.set(key, String(value));
+  }
+  return url.href;
+}
+
+async function ask<T>(
+  route: string, query: Record<string, string | number | boolean | null | undefined>, { signal, onProgress }: Asking,
+): Promise<T> {
+  const url = address(route, query);
+  for (;;) {
+    await whenShown();
+    signal.throwIfAborted();
+    const since = performance.now();
+    const response = await request(url, signal);
+    const body = await json(response, signal);
+    if (response.status === 200) return body as T;
+    if (response.status !== 202) throw problem(response.status, body);
+    onProgress?.(body as Progress);
+    // The server has waited already; this is for one that answers at once.
+    await pause(WAIT_MS - (performance.now() - since), signal);
+  }
+}
+
+async function request(url: string, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      headers: { Accept: "application/json" },
+      credentials: "same-origin",
+    });
+  } catch (error) {
+    throw noAnswer(error, signal);
+  }
+}
+
+async function json(response: Response, signal: AbortSignal): Promise<unknown> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (error) {
+    throw noAnswer(error, signal);
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw problem(response.status, null);
+  }
+}
+
+function noAnswer(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new Failure("timeout", `TensorBoard has not answered for ${TIMEOUT_MS / 1000} seconds.`,
+      "It may be busy reading other traces. Try again, or look at its log.");
+  }
+  return new Failure("network", "TensorBoard cannot be reached.", "Is it still running? Start it again, then try again.");
+}
+
+function problem(status: number, body: unknown): Failure {
+  const error = (body as Partial<ApiError> | null)?.error;
+  if (error && typeof error.message === "string") {
+    return new Failure(error.code, error.message, error.hint, status);
+  }
+  return new Failure(`http_${status}`, `The server answered with status ${status} and no explanation.`,
+    "TensorBoard's log tells more. If a proxy is between, it may be its answer.", status);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

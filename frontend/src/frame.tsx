@@ -1,0 +1,111 @@
+// The frame of every page: selectors and badges on top, pages on the left, keys.
+import { useEffect, useState } from "preact/hooks";
+import type { Overview, Runs } from "./api";
+import { isTyping } from "./base/dom";
+import { Help } from "./help";
+import { useRuns, useView, type Resource } from "./load";
+import { select, type Selected } from "./place";
+import { go, state } from "./state";
+import { TopBar } from "./topbar";
+import { EmptyLogdir, Scanning } from "./views/empty";
+import { pageOf, PAGES, type Page } from "./views/index";
+import { linkProps } from "./views/link";
+import { Guard, Show } from "./views/status";
+
+export function Frame() {
+  const runs = useRuns();
+  const [help, setHelp] = useState(false);
+  useKeys(() => setHelp((open) => !open), () => setHelp(false));
+  const page = pageOf(state.value.view);
+  const known = runs.loaded.status === "ready" ? runs.loaded.value : null;
+  const selected = known && select(known, state.value);
+  return (
+    <div class="frame">
+      {known && selected
+        ? <OfTrace key={selected.place.run} runs={known} selected={selected} page={page} />
+        : <><header class="topbar"><b>PrivateUse1</b></header><Rail page={page} /><main><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Nothing({ runs }: { runs: Runs }) {
+  return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
+}
+
+function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; page: Page }) {
+  // Over all steps: the step selector, the badges and the chart need it whatever is selected.
+  const base: Resource<Overview> = useView("overview", selected, {}, null);
+  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
+  const Component = page.component;
+  return (
+    <>
+      <TopBar runs={runs} selected={selected} overview={overview} />
+      <Rail page={page} />
+      <main data-testid={`page-${page.name}`} aria-label={page.title}>
+        <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} /></Guard>}</Show>
+      </main>
+    </>
+  );
+}
+
+const COLLAPSED = "privateuse1.rail";
+
+function Rail({ page }: { page: Page }) {
+  const [collapsed, setCollapsed] = useState(() => stored() === "collapsed");
+  const toggle = (): void => {
+    setCollapsed(!collapsed);
+    store(collapsed ? "open" : "collapsed");
+  };
+  return (
+    <nav class={collapsed ? "rail collapsed" : "rail"} aria-label="Pages">
+      {PAGES.map((p) => (
+        <a key={p.name} {...linkProps({ view: p.name })} aria-current={p === page ? "page" : undefined} data-testid={`rail-${p.name}`} title={`${p.title}  (g ${p.letter})`}>
+          <svg viewBox="0 0 16 16" aria-hidden="true"><path d={p.icon} /></svg><span>{p.title}</span>
+        </a>
+      ))}
+      <button type="button" class="quiet collapse" onClick={toggle} aria-expanded={!collapsed} title={collapsed ? "Show names" : "Icons only"} data-testid="rail-collapse">
+        <svg viewBox="0 0 16 16" aria-hidden="true"><path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} /></svg>
+      </button>
+    </nav>
+  );
+}
+
+/** How the rail looks is the reader's, not the link's: kept in the browser, if it allows that. */
+function stored(): string | null {
+  try {
+    return localStorage.getItem(COLLAPSED);
+  } catch {
+    return null;
+  }
+}
+
+function store(value: string): void {
+  try {
+    localStorage.setItem(COLLAPSED, value);
+  } catch {
+    // Private browsing: the rail opens anew next time.
+  }
+}
+
+/** How long after `g` the letter may come. */
+const JUMP_MS = 1500;
+
+function useKeys(toggleHelp: () => void, closeHelp: () => void): void {
+  useEffect(() => {
+    let jump = 0;
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const page = performance.now() - jump < JUMP_MS ? PAGES.find((p) => p.letter === event.key) : undefined;
+      jump = event.key === "g" ? performance.now() : 0;
+      if (page) go({ view: page.name });
+      else if (event.key === "/") document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
+      else if (event.key === "?") toggleHelp();
+      else if (event.key === "Escape") closeHelp();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}

@@ -1,0 +1,37 @@
+// The keys, on `?`.
+import { useEffect, useRef } from "preact/hooks";
+import { PAGES } from "./views/index";
+
+export function Help({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const keys: readonly [string, string][] = [
+    ...PAGES.map((p): [string, string] => [`g ${p.letter}`, p.title]),
+    ["/", "Filter the page's table"],
+    ["↑ ↓ PgUp PgDn", "Move in a table, a list; ← → in the step chart"],
+    ["Enter", "Open or select"],
+    ["Shift-click", "Sort by one more column"],
+    ["Esc", "Clear the filter, close a panel"],
+    ["?", "These keys"],
+  ];
+  return (
+    <dialog ref={dialog} class="help" data-testid="help" aria-label="Keys" onClose={close}
+      onClick={(e) => { if (e.target === dialog.current) close(); }}>
+      <h2>Keys</h2>
+      <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <h2>Filters</h2>
+      <dl>
+        {FILTERS.map(([text, what]) => <div key={text}><dt><code>{text}</code></dt><dd>{what}</dd></div>)}
+      </dl>
+      <button type="button" onClick={close}>Close</button>
+    </dialog>
+  );
+}
+
+const FILTERS: readonly [string, string][] = [
+  ["mm -relu", "contains mm, not relu"],
+  ['"a, b"', "text with spaces or commas"],
+  ["host_self > 1 ms", "compare a column: < <= > >= = !="],
+  ["calls >= 10, share > 5%", "both must hold"],
+  ['name = "aten::mm"', "exactly this text"],
+];

@@ -1,0 +1,43 @@
+// Which trace the selection means, given what is in the logdir.
+import type { Run, Runs, Span, Worker } from "./api";
+import type { Place } from "./fetch";
+import type { State } from "./state";
+
+export interface Selected {
+  place: Place;
+  /** Null where the URL names what is not (or no longer) there: the server says so in words. */
+  run: Run | null;
+  worker: Worker | null;
+  span: Span | null;
+  /** Changes when the trace's files do: a result is kept only as long as it is the same. */
+  stamp: string;
+}
+
+/** The first run, its lowest rank, its latest span and all steps, unless the URL says otherwise;
+ * null if there is nothing to choose from. */
+export function select(runs: Runs, state: State): Selected | null {
+  const run = state.run === null ? runs.runs[0] : runs.runs.find((r) => r.run === state.run);
+  if (!run && state.run === null) return null;
+  const workers = [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank);
+  const worker = state.rank === null ? workers[0] : workers.find((w) => w.rank === state.rank);
+  const spans = [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span);
+  const span = state.span === null ? spans[0] : spans.find((s) => s.span === state.span);
+  return {
+    place: {
+      run: run?.run ?? state.run ?? "",
+      rank: worker?.rank ?? state.rank ?? 0,
+      span: span?.span ?? state.span ?? 1,
+      step: state.step,
+    },
+    run: run ?? null,
+    worker: worker ?? null,
+    span: span ?? null,
+    stamp: span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "",
+  };
+}
+
+/** N of `ProfilerStep#N`, or null for the one step of a trace without steps. */
+export function stepNumber(name: string): number | null {
+  const digits = /#(\d+)$/.exec(name)?.[1];
+  return digits === undefined ? null : Number(digits);
+}

@@ -1,0 +1,113 @@
+// The one place of state: what the page shows is what its URL says. In TensorBoard that is the
+// hash of the parent's URL, keys `p.privateuse1.<key>`, beside the keys of others.
+import { signal } from "@preact/signals";
+import { shown, top } from "./host";
+
+const PREFIX = "p.privateuse1.";
+const TAB = "privateuse1";
+
+/** The whole selection. Null is the default: first run, lowest rank, latest span, all steps. */
+export interface State {
+  view: string | null;
+  run: string | null;
+  rank: number | null;
+  span: number | null;
+  step: number | null;
+  /** The rest belongs to the page: table order, filter expression, grouping. */
+  sort: string | null;
+  filter: string | null;
+  group: string | null;
+}
+
+const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
+const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null };
+const KEYS = Object.keys(EMPTY) as (keyof State)[];
+
+export const state = signal<State>(EMPTY);
+
+/** Changes the selection and the URL; `replace` leaves no entry in the history. */
+export function go(changes: Partial<State>, how: "push" | "replace" = "push"): void {
+  const next = withChanges(state.value, changes);
+  state.value = next;
+  const before = currentHash();
+  const hash = serialize(before, next);
+  if (hash === before) return;
+  if (how === "push") top.location.hash = hash;
+  else top.history.replaceState(top.history.state, "", hash);
+}
+
+/** A link to the page with these changes, for `href` and for copying. */
+export function linkTo(changes: Partial<State>): string {
+  return new URL(serialize(currentHash(), withChanges(state.value, changes)), top.location.href).href;
+}
+
+/** Reads the URL now and whenever it changes; called once. */
+export function follow(): void {
+  const read = (): void => {
+    // While another tab is shown the URL is that tab's.
+    if (!shown.value) return;
+    const next = parse(currentHash());
+    if (KEYS.some((key) => next[key] !== state.value[key])) state.value = next;
+  };
+  read();
+  top.addEventListener("hashchange", read);
+  top.addEventListener("popstate", read);
+  shown.subscribe(read);
+}
+
+/** The selection in a hash. What cannot be read is as if it were not there. */
+export function parse(hash: string): State {
+  const found: Record<string, string | number | null> = { ...EMPTY };
+  for (const part of parts(hash)) {
+    const [name, text] = decoded(part);
+    const key = KEYS.find((k) => name === PREFIX + k);
+    if (key === undefined || !text) continue;
+    if (!NUMBERS.has(key)) found[key] = text;
+    else if (/^\d{1,15}$/.test(text)) found[key] = Number(text);
+  }
+  return found as unknown as State;
+}
+
+/** The hash with this selection; what belongs to others stays. */
+export function serialize(hash: string, next: State): string {
+  const others = parts(hash).filter((part) => !decoded(part)[0].startsWith(PREFIX));
+  // TensorBoard's tab is the part without "=". A copied link must open ours.
+  if (!others.some((part) => !part.includes("="))) others.unshift(TAB);
+  const own = KEYS.flatMap((key) => {
+    const value = next[key];
+    return value === null ? [] : [`${encodeURIComponent(PREFIX + key)}=${encodeURIComponent(value)}`];
+  });
+  return `#${[...others, ...own].join("&")}`;
+}
+
+/** What is chosen below something goes with it: another page has its own sort and filter. */
+function withChanges(now: State, changes: Partial<State>): State {
+  const next = { ...now };
+  const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group");
+  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step");
+  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step");
+  if ("span" in changes && changes.span !== now.span) reset("step");
+  return { ...next, ...changes };
+}
+
+function parts(hash: string): string[] {
+  return hash.replace(/^#/, "").split("&").filter(Boolean);
+}
+
+function decoded(part: string): [string, string] {
+  const at = part.indexOf("=");
+  const [name, text] = at < 0 ? [part, ""] : [part.slice(0, at), part.slice(at + 1)];
+  try {
+    return [decodeURIComponent(name), decodeURIComponent(text)];
+  } catch {
+    return [name, ""];
+  }
+}
+
+/** Not `location.hash`: some browsers decode it. */
+function currentHash(): string {
+  const { href } = top.location;
+  const at = href.indexOf("#");
+  return at < 0 ? "" : href.slice(at);
+}

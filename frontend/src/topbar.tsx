@@ -1,0 +1,88 @@
+// Selectors for run, rank, span and step; the source badge and the findings badge.
+import type { Finding, Overview, Runs } from "./api";
+import { bytes, count, dateTime, duration, plural } from "./base/format";
+import { stepNumber, type Selected } from "./place";
+import { go, state } from "./state";
+import { Source, sourceLabel } from "./views/source";
+import { Findings } from "./views/status";
+import { Picker, type Choice } from "./widgets/picker";
+import { Popover } from "./widgets/popover";
+
+interface TopBarProps {
+  runs: Runs;
+  selected: Selected;
+  /** Null while it is being read. */
+  overview: Overview | null;
+}
+
+export function TopBar({ runs, selected, overview }: TopBarProps) {
+  const { place, run, worker } = selected;
+  const pick = (key: "run" | "rank" | "span" | "step") => (value: string | number | null): void => go({ [key]: value });
+  const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
+  return (
+    <header class="topbar">
+      <Picker name="Run" testid="run-picker" value={place.run} choices={runChoices(runs)} onPick={pick("run")} />
+      <Picker name="Rank" testid="rank-picker" value={place.rank} choices={rankChoices(selected)} onPick={pick("rank")} />
+      <Picker name="Span" testid="span-picker" value={place.span} choices={spanChoices(worker)} onPick={pick("span")} />
+      <Picker name="Step" testid="step-picker" value={state.value.step} choices={overview ? stepChoices(overview) : [{ value: state.value.step, label: state.value.step === null ? "all" : String(state.value.step) }]} onPick={pick("step")} />
+      {runs.scanning && <span class="muted">looking for more…</span>}
+      <span class="push" />
+      {overview && <SourceBadge overview={overview} />}
+      {overview && <FindingsBadge findings={findings} />}
+    </header>
+  );
+}
+
+function SourceBadge({ overview }: { overview: Overview }) {
+  const { timeline } = overview.provenance;
+  return (
+    <Popover class={`badge source ${timeline}`} testid="source-badge" title="Where device times come from" attributes={{ "data-timeline": timeline }}
+      label={<><i class={timeline === "inferred" ? "swatch inferred" : "swatch"} style={{ "--fill": timeline === "none" ? "transparent" : "var(--kernel)" }} />{sourceLabel(overview)}</>}>
+      {() => <Source overview={overview} />}
+    </Popover>
+  );
+}
+
+function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
+  const { length } = findings;
+  return (
+    <Popover class={length > 0 ? "badge findings-badge some" : "badge findings-badge"} testid="findings-badge" title="What is doubtful about the data" attributes={{ "data-value": String(length) }}
+      label={length === 0 ? "no findings" : plural(length, "finding")}>
+      {() => <><h2>Findings</h2><Findings findings={findings} /></>}
+    </Popover>
+  );
+}
+
+function runChoices(runs: Runs): Choice[] {
+  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: plural(r.workers.length, "rank") }));
+}
+
+function rankChoices({ run }: Selected): Choice[] {
+  return [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank).map((w) => ({
+    value: w.rank, label: String(w.rank), note: w.worker,
+  }));
+}
+
+function spanChoices(worker: Selected["worker"]): Choice[] {
+  return [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span).map((s) => ({
+    value: s.span, label: String(s.span), note: `${dateTime(s.modified_ns)}, ${bytes(s.bytes)}`,
+  }));
+}
+
+/** A step that takes this much longer than the median stands out. */
+const SLOW = 1.2;
+
+function stepChoices({ steps, spread }: Overview): Choice[] {
+  const numbered = steps.flatMap((s) => {
+    const number = stepNumber(s.name);
+    return number === null ? [] : [{ ...s, number }];
+  });
+  const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
+  return [
+    { value: null, label: "all", note: numbered.length ? count(numbered.length) : "the trace has no steps" },
+    ...numbered.map((s): Choice => ({
+      value: s.number, label: String(s.number), bar: s.duration_ns / longest, slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
+      note: duration(s.duration_ns) + (s.incomplete ? " incomplete" : ""),
+    })),
+  ];
+}

@@ -1,0 +1,39 @@
+// The registry of pages, in the order of the rail. A view of the server without a page here does
+// not compile.
+import type { ComponentType } from "preact";
+import type { Results } from "../api";
+import { About } from "./about";
+import { Kernels } from "./kernels";
+import { Operators } from "./operators";
+import { Overview } from "./overview";
+import type { PageProps } from "./page";
+
+export interface Page {
+  /** As in the URL. */
+  name: string;
+  title: string;
+  /** `g`, then this letter, goes there. */
+  letter: string;
+  /** A path on a grid of 16 by 16, drawn as lines. */
+  icon: string;
+  component: ComponentType<PageProps>;
+}
+
+type Entry = Omit<Page, "name">;
+
+const OF_VIEWS: Record<keyof Results, Entry> = {
+  overview: { title: "Overview", letter: "o", component: Overview, icon: "M2.5 13.5v-5h3v5zM6.5 13.5v-11h3v11zM10.5 13.5v-7h3v7z" },
+  operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
+  kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },
+};
+
+const OTHERS: Record<string, Entry> = {
+  about: { title: "About this trace", letter: "a", component: About, icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6" },
+};
+
+export const PAGES: readonly Page[] = Object.entries({ ...OF_VIEWS, ...OTHERS }).map(([name, entry]) => ({ name, ...entry }));
+
+/** The page of that name, or the first one. */
+export function pageOf(name: string | null): Page {
+  return PAGES.find((p) => p.name === name) ?? (PAGES[0] as Page);
+}

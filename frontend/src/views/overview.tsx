@@ -1,0 +1,117 @@
+// How long a step is, how busy the device, what eats the rest.
+import { useMemo } from "preact/hooks";
+import { CATEGORIES, color, DEVICE, LABELS, type Category } from "../base/color";
+import { duration, exactDuration, percent } from "../base/format";
+import type { Overview as Result, Step } from "../api";
+import { useView } from "../load";
+import { stepNumber } from "../place";
+import { go, state } from "../state";
+import type { Column } from "../widgets/columns";
+import { StackedBars, type Bar } from "../widgets/stackedbars";
+import { Table } from "../widgets/table";
+import { KeyFigures } from "./figures";
+import { NoDeviceTimes } from "./nodevice";
+import type { PageProps } from "./page";
+import { Source } from "./source";
+import { Show } from "./status";
+import { Facts, TopKernels, TopOperators, TotalsCard } from "./summary";
+
+export function Overview({ selected, base }: PageProps) {
+  // The chart always shows all steps; figures and totals are of the selected one.
+  if (selected.place.step === null) return <Page all={base} now={base} />;
+  return <OfStep selected={selected} base={base} />;
+}
+
+function OfStep({ selected, base }: PageProps) {
+  return <Show resource={useView("overview", selected, {})}>{(now) => <Page all={base} now={now} />}</Show>;
+}
+
+function Page({ all, now }: { all: Result; now: Result }) {
+  const inferred = all.provenance.timeline === "inferred";
+  // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
+  const hostOnly = all.provenance.timeline === "none";
+  const categories = hostOnly ? CATEGORIES.filter((c) => !DEVICE.has(c) || all.steps.some((s) => part(s, c) > 0)) : CATEGORIES;
+  const columns = useMemo(() => stepColumns(categories), [categories.join()]);
+  const { step } = state.value;
+  const selectedStep = step === null ? null : all.steps.find((s) => stepNumber(s.name) === step)?.name ?? null;
+  const choose = (name: string): void => {
+    const number = stepNumber(name);
+    if (number !== null) go({ step: number === step ? null : number });
+  };
+  return (
+    <div class="overview">
+      {hostOnly && <NoDeviceTimes overview={all} />}
+      <KeyFigures all={all} now={now} step={step} />
+      <div class="columns">
+        <section class="wide">
+          <h2>Steps <small class="muted">{step === null ? all.steps.some((s) => stepNumber(s.name) !== null) && "click one to select it" : <>step {step} selected <button type="button" class="link" data-testid="clear-step" onClick={() => go({ step: null })}>show all</button></>}</small></h2>
+          {all.steps.length === 0 ? <p class="muted">The trace has no steps.</p> : (
+            <>
+              <StackedBars bars={all.steps.map(barOf)} inferred={inferred} selected={selectedStep} average={all.average_step_ns} onSelect={choose} />
+              <Legend steps={all.steps.filter((s) => step === null || stepNumber(s.name) === step)} inferred={inferred} categories={categories} average={all.steps.length > 1 ? all.average_step_ns : null} />
+              <div class="steptable" style={{ "--rows": Math.min(10, all.steps.length + (all.steps.length > 1 ? 2 : 1)) }}>
+                <Table name="steps" noun="step" columns={columns} rows={all.steps} rowKey={(s) => s.name}
+                  sort={state.value.sort} defaultSort="start_ns" filter={state.value.filter} selected={selectedStep}
+                  onSort={(sort) => go({ sort })} onFilter={(filter) => go({ filter }, "replace")} onOpen={(s) => choose(s.name)} />
+              </div>
+            </>
+          )}
+          <TopKernels overview={now} />
+        </section>
+        <section class="side">
+          <TotalsCard overview={now} step={step} />
+          <TopOperators overview={now} />
+        </section>
+      </div>
+      <section><h2>What {hostOnly ? "host only" : all.provenance.timeline} means here</h2><Source overview={now} /></section>
+      <div class="columns equal">
+        <Facts title="Device" facts={all.device} testid="device-facts" />
+        <Facts title="Run" facts={all.run} testid="run-facts" />
+      </div>
+    </div>
+  );
+}
+
+const part = (step: Step, category: Category): number => step[`${category}_ns`];
+
+const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
+  { key: "name", title: "Step", kind: "text", width: 64, value: (s) => s.name,
+    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title="Cut off by the end of the recording; not in the averages."> cut off</span>}</span> },
+  { key: "start_ns", title: "Start", help: "Since the recording's start.", kind: "time", width: 72, value: (s) => s.start_ns },
+  { key: "duration_ns", title: "Duration", kind: "time", width: 74, additive: true, value: (s) => s.duration_ns },
+  ...categories.map((category): Column<Step> => ({
+    key: `${category}_ns`, title: LABELS[category], kind: "time", width: Math.max(72, LABELS[category].length * 7.4 + 14), additive: true,
+    help: `What part of the step goes to ${LABELS[category]}; the parts sum to the duration.`,
+    value: (s) => part(s, category),
+  })),
+];
+
+function barOf(step: Step): Bar {
+  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)])) as Record<Category, number>;
+  return { key: step.name, label: String(stepNumber(step.name) ?? step.name), total: step.duration_ns, parts, incomplete: step.incomplete };
+}
+
+interface LegendProps {
+  steps: readonly Step[];
+  inferred: boolean;
+  categories: readonly Category[];
+  average: number | null;
+}
+
+function Legend({ steps, inferred, categories, average }: LegendProps) {
+  const total = steps.reduce((sum, s) => sum + s.duration_ns, 0);
+  return (
+    <ul class="legend" data-testid="legend" aria-label="What the steps go to">
+      {categories.map((c) => {
+        const ns = steps.reduce((sum, s) => sum + part(s, c), 0);
+        return (
+          <li key={c} data-key={c} data-value={ns} class={ns === 0 ? "muted none" : ""} title={exactDuration(ns)}>
+            <i class={inferred && DEVICE.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />
+            {LABELS[c]} <b>{percent(total > 0 ? ns / total : null)}</b> {ns > 0 && <span class="muted">{duration(ns)}</span>}
+          </li>
+        );
+      })}
+      {average !== null && <li title={exactDuration(average)}><i class="dash" />average <span class="muted">{duration(average)}</span></li>}
+    </ul>
+  );
+}

@@ -1,0 +1,124 @@
+// What a table shows: its columns, and the order and choice of its rows.
+import type { ComponentChildren } from "preact";
+import type { Category } from "../base/color";
+import { compares, parseFilter, type Kind, type Parsed, type Term } from "../base/filter";
+import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
+
+export type Value = string | number | null;
+
+export interface Column<Row> {
+  /** The result's field: in the URL, in filters, in CSV and for tests. */
+  key: string;
+  title: string;
+  help?: string;
+  kind: Kind;
+  width: number;
+  value: (row: Row) => Value;
+  /** Another look for the cell than the formatted value. */
+  cell?: (row: Row) => ComponentChildren;
+  /** How far off the value may be, in its unit; 0 for exact ones, null for unknown. */
+  bound?: (row: Row) => number | null;
+  /** A bar in the cell, of this colour; `share` columns only. */
+  bar?: (row: Row) => Category;
+  /** The rows' sum means something and stands in the totals row. */
+  additive?: boolean;
+}
+
+/** One column of the order; the first one of a list counts most. */
+export interface SortKey {
+  key: string;
+  descending: boolean;
+}
+
+/** `-total_ns,name` as the URL has it; names of no column are left out. */
+export function parseSort<Row>(text: string | null, columns: readonly Column<Row>[]): SortKey[] {
+  return (text ?? "").split(",").flatMap((part) => {
+    const descending = part.startsWith("-");
+    const key = descending ? part.slice(1) : part;
+    return columns.some((c) => c.key === key) ? [{ key, descending }] : [];
+  });
+}
+
+export function formatSort(keys: readonly SortKey[]): string {
+  return keys.map((k) => (k.descending ? "-" : "") + k.key).join(",");
+}
+
+/** The order after a click on a column's head: a second click turns it round, `add` keeps the
+ * others. Numbers start with the largest, text with A. */
+export function nextSort<Row>(keys: readonly SortKey[], column: Column<Row>, add: boolean): SortKey[] {
+  const now = keys.find((k) => k.key === column.key);
+  const turned = { key: column.key, descending: now ? !now.descending : column.kind !== "text" };
+  if (!add) return [turned];
+  return now ? keys.map((k) => (k === now ? turned : k)) : [...keys, turned];
+}
+
+/** Row indices in order. Missing values come last, whichever way round. */
+export function sortRows<Row>(rows: readonly Row[], chosen: readonly number[], keys: readonly SortKey[], columns: readonly Column<Row>[]): number[] {
+  const by = keys.flatMap(({ key, descending }) => {
+    const column = columns.find((c) => c.key === key);
+    return column ? [{ values: rows.map(column.value), sign: descending ? -1 : 1 }] : [];
+  });
+  return [...chosen].sort((a, b) => {
+    for (const { values, sign } of by) {
+      const order = compare(values[a] ?? null, values[b] ?? null, sign);
+      if (order !== 0) return order;
+    }
+    return a - b;
+  });
+}
+
+/** Row indices that fulfil the filter; a filter that is not understood hides nothing. */
+export function filterRows<Row>(rows: readonly Row[], parsed: Parsed, columns: readonly Column<Row>[]): number[] {
+  const texts = columns.filter((c) => c.kind === "text");
+  const tests = (parsed.terms ?? []).map((term) => test(term, columns, texts));
+  const found: number[] = [];
+  rows.forEach((row, index) => {
+    if (tests.every((holds) => holds(row))) found.push(index);
+  });
+  return found;
+}
+
+/** Reads the filter of a table with these columns. */
+export function readFilter<Row>(expression: string, columns: readonly Column<Row>[]): Parsed {
+  return parseFilter(expression, columns);
+}
+
+/** A value as the table shows it. */
+export function shown(value: Value, kind: Kind): string {
+  if (value === null) return MISSING;
+  if (typeof value === "string") return value;
+  switch (kind) {
+    case "time": return duration(value);
+    case "bytes": return bytes(value);
+    case "share": return percent(value);
+    case "count": case "text": return count(value);
+  }
+}
+
+/** A value exactly, for the tooltip. */
+export function exact(value: Value, kind: Kind, bound: number | null = null): string {
+  if (value === null) return "not in this trace";
+  if (typeof value === "string") return value;
+  if (kind === "time") return exactDuration(value) + (bound ? ` ± ${count(bound)} ns` : "");
+  return kind === "share" ? `${value * 100} %${bound ? ` ± ${bound * 100} %` : ""}` : count(value);
+}
+
+function test<Row>(term: Term, columns: readonly Column<Row>[], texts: readonly Column<Row>[]): (row: Row) => boolean {
+  if (term.type === "word") {
+    return (row) => texts.some((c) => String(c.value(row) ?? "").toLowerCase().includes(term.text)) !== term.negated;
+  }
+  const column = columns.find((c) => c.key === term.key);
+  if (!column) return () => true;
+  if (term.type === "text") return (row) => ((column.value(row) ?? "") === term.text) !== term.negated;
+  return (row) => {
+    const value = column.value(row);
+    return typeof value === "number" && compares(value, term.operator, term.value);
+  };
+}
+
+function compare(a: Value, b: Value, sign: number): number {
+  if (a === b) return 0;
+  if (a === null) return 1;
+  if (b === null) return -1;
+  return a < b ? -sign : sign;
+}

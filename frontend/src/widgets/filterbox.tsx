@@ -1,0 +1,43 @@
+// The filter's text field, with what was not understood below it.
+import { useEffect, useRef } from "preact/hooks";
+import { fieldName, type Field } from "../base/filter";
+
+interface FilterBoxProps {
+  columns: readonly Field[];
+  value: string;
+  error: string | null;
+  noun: string;
+  onInput: (expression: string) => void;
+  /** The user has stopped typing: now the URL may know. */
+  onSettled: (expression: string | null) => void;
+}
+
+/** Browsers refuse more than some hundred URL changes in half a minute. */
+const SETTLE_MS = 250;
+
+export function FilterBox({ columns, value, error, noun, onInput, onSettled }: FilterBoxProps) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const change = (text: string): void => {
+    onInput(text);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onSettled(text.trim() || null), SETTLE_MS);
+  };
+  const number = columns.find((c) => c.kind === "time") ?? columns.find((c) => c.kind === "count");
+  const example = number ? `, or ${fieldName(number.key)} > ${number.kind === "time" ? "1 ms" : "10"}` : "";
+  return (
+    <span class="filterbox">
+      <input type="search" data-filter data-testid="filter" value={value} spellcheck={false} autocomplete="off"
+        aria-label={`Filter ${noun}`} aria-invalid={error !== null} placeholder={`Filter: text${example}   ( / )`}
+        title={`Words, "quoted text", -without, and comparisons of ${columns.map((c) => fieldName(c.key)).join(", ")}. All must hold.`}
+        onInput={(e) => change(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          if (e.key !== "Escape") return;
+          if (value) change("");
+          else e.currentTarget.blur();
+          e.preventDefault();
+        }} />
+      {error && <span class="filter-error" role="alert" data-testid="filter-error">{error}</span>}
+    </span>
+  );
+}

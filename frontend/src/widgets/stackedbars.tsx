@@ -1,0 +1,149 @@
+// Stacked bars, one per step: own SVG, one path per category however many bars there are.
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CATEGORIES, color, DEVICE, LABELS, type Category } from "../base/color";
+import { duration, exactDuration, percent } from "../base/format";
+
+export interface Bar {
+  key: string;
+  label: string;
+  total: number;
+  parts: Readonly<Record<Category, number>>;
+  /** Cut off by the end of the recording: drawn faint, with a dashed outline. */
+  incomplete: boolean;
+}
+
+interface StackedBarsProps {
+  bars: readonly Bar[];
+  /** Device parts are hatched. */
+  inferred: boolean;
+  selected: string | null;
+  average: number | null;
+  onSelect: (key: string) => void;
+}
+
+const HEIGHT = 220;
+const LEFT = 60;
+const BOTTOM = 20;
+const TOP = 8;
+const WIDEST = 64;
+
+export function StackedBars({ bars, inferred, selected, average, onSelect }: StackedBarsProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(800);
+  const [hover, setHover] = useState<number | null>(null);
+  const id = useId();
+  useLayoutEffect(() => {
+    if (!box.current) return undefined;
+    const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const most = Math.max(1, ...bars.map((b) => b.total));
+  const ticks = niceTicks(most);
+  const top = Math.max(most, ticks.at(-1) ?? 0);
+  const slot = Math.min(WIDEST * 1.4, (width - LEFT - 8) / Math.max(1, bars.length));
+  const barWidth = Math.max(0.5, Math.min(WIDEST, slot < 4 ? slot : slot - Math.min(8, slot * 0.25)));
+  const x = (i: number): number => LEFT + 4 + i * slot + (slot - barWidth) / 2;
+  const y = (ns: number): number => HEIGHT - BOTTOM - (ns / top) * (HEIGHT - BOTTOM - TOP);
+  const paths = pathsOf(bars, x, y, barWidth);
+  const at = (clientX: number, svg: SVGSVGElement): number | null => {
+    const i = Math.floor((clientX - svg.getBoundingClientRect().left - LEFT - 4) / slot);
+    return i >= 0 && i < bars.length ? i : null;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const now = hover ?? bars.findIndex((b) => b.key === selected);
+    const steps: Record<string, number> = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: bars.length - 1 };
+    const to = steps[event.key];
+    const bar = bars[hover ?? -1];
+    if (to !== undefined) setHover(Math.max(0, Math.min(bars.length - 1, to)));
+    else if ((event.key === "Enter" || event.key === " ") && bar) onSelect(bar.key);
+    else return;
+    event.preventDefault();
+  };
+  const every = Math.max(1, Math.ceil((Math.max(...bars.map((b) => b.label.length)) * 7 + 8) / slot));
+  const chosen = bars.findIndex((b) => b.key === selected);
+  const shown = bars[hover ?? -1];
+  return (
+    <div class="stackedbars" ref={box} data-testid="step-chart" data-bars={bars.length}>
+      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label="Step times by what they go to. Arrow keys move, Enter selects."
+        onPointerMove={(e) => setHover(at(e.clientX, e.currentTarget))} onPointerLeave={() => setHover(null)}
+        onBlur={() => setHover(null)} onKeyDown={onKeyDown}
+        onClick={(e) => { const bar = bars[at(e.clientX, e.currentTarget) ?? -1]; if (bar) onSelect(bar.key); }}>
+        <defs>
+          {CATEGORIES.map((c) => (
+            <pattern key={c} id={`${id}-${c}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <rect width="6" height="6" fill={color(c)} opacity="0.35" /><rect width="3" height="6" fill={color(c)} />
+            </pattern>
+          ))}
+        </defs>
+        {ticks.map((tick) => (
+          <g key={tick} class="tick">
+            <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+            <text x={LEFT - 6} y={y(tick) + 4} text-anchor="end">{tick === 0 ? "0" : duration(tick).replace(/\.0+(?= )|(\.\d*?)0+(?= )/, "$1")}</text>
+          </g>
+        ))}
+        {hover !== null && <rect class="cursor" x={LEFT + 4 + hover * slot} y={TOP} width={slot} height={HEIGHT - BOTTOM - TOP} />}
+        {CATEGORIES.map((c) => {
+          const fill = inferred && DEVICE.has(c) ? `url(#${id}-${c})` : color(c);
+          return <g key={c}><path d={paths[c].whole} fill={fill} /><path d={paths[c].cut} fill={fill} opacity="0.45" /></g>;
+        })}
+        {bars.map((b, i) => b.incomplete && <rect key={b.key} class="cut" x={x(i)} y={y(b.total)} width={barWidth} height={y(0) - y(b.total)} />)}
+        {chosen >= 0 && <rect class="chosen" x={x(chosen) - 2} y={y(bars[chosen]?.total ?? 0) - 2} width={barWidth + 4} height={y(0) - y(bars[chosen]?.total ?? 0) + 4} />}
+        {average !== null && bars.length > 1 && (
+          <g class="average"><line x1={LEFT} x2={width} y1={y(average)} y2={y(average)} /><title>average {duration(average)}</title></g>
+        )}
+        {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
+      </svg>
+      {shown && hover !== null && <Tooltip bar={shown} inferred={inferred} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
+    </div>
+  );
+}
+
+function Tooltip({ bar, inferred, left, flip }: { bar: Bar; inferred: boolean; left: number; flip: number | null }) {
+  return (
+    <div class="tooltip" style={{ left: `${flip ?? left}px` }} data-testid="step-tooltip">
+      <b>Step {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
+      <table><tbody>
+        <tr><td>Duration</td><td title={exactDuration(bar.total)}>{exactDuration(bar.total)}</td><td /></tr>
+        {CATEGORIES.filter((c) => bar.parts[c] > 0).map((c) => (
+          <tr key={c}>
+            <td><i class={inferred && DEVICE.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />{LABELS[c]}</td>
+            <td>{exactDuration(bar.parts[c])}</td>
+            <td>{percent(bar.parts[c] / bar.total)}</td>
+          </tr>
+        ))}
+      </tbody></table>
+    </div>
+  );
+}
+
+type Paths = Record<Category, { whole: string; cut: string }>;
+
+function pathsOf(bars: readonly Bar[], x: (i: number) => number, y: (ns: number) => number, width: number): Paths {
+  const paths = Object.fromEntries(CATEGORIES.map((c) => [c, { whole: "", cut: "" }])) as Paths;
+  bars.forEach((bar, i) => {
+    let base = 0;
+    for (const c of CATEGORIES) {
+      const part = bar.parts[c];
+      if (part <= 0) continue;
+      const low = y(base);
+      base += part;
+      // A hairline between the parts: they differ by more than colour.
+      const height = low - y(base);
+      const gap = height > 3 ? 1 : 0;
+      paths[c][bar.incomplete ? "cut" : "whole"] += `M${x(i).toFixed(2)} ${(low - gap).toFixed(2)}h${width.toFixed(2)}V${y(base).toFixed(2)}h${(-width).toFixed(2)}z`;
+    }
+  });
+  return paths;
+}
+
+/** Round values from 0 to just below or at the largest, about four. */
+export function niceTicks(most: number): number[] {
+  const rough = most / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let i = 0; i * step <= most * 1.0001; i += 1) ticks.push(i * step);
+  return ticks;
+}

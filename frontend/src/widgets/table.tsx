@@ -1,0 +1,148 @@
+// The table of every page: virtual rows, sticky head and foot, sort, filter, CSV, keyboard.
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { csv } from "../base/csv";
+import { download } from "../base/dom";
+import { count, plural } from "../base/format";
+import { formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, type Column } from "./columns";
+import { FilterBox } from "./filterbox";
+import { Foot, Head, RowView, ROW_PX } from "./rows";
+
+export interface TableProps<Row> {
+  /** For tests and the CSV's file name. */
+  name: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  /** Unique among the rows. */
+  rowKey: (row: Row) => string;
+  /** The order and filter as the URL has them, null for the default. */
+  sort: string | null;
+  defaultSort: string;
+  filter: string | null;
+  onSort: (sort: string | null) => void;
+  onFilter: (filter: string | null) => void;
+  /** Click or Enter on a row. */
+  onOpen?: (row: Row) => void;
+  selected?: string | null;
+  inferred?: boolean;
+  /** What a row is: `operator`; an s makes it the plural. */
+  noun: string;
+  children?: ComponentChildren;
+}
+
+/** Rows above and below the visible ones that are drawn too, so that scrolling shows no gap. */
+const MARGIN_ROWS = 12;
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { columns, rows, sort, defaultSort, rowKey } = props;
+  const [expression, setExpression] = useState(props.filter ?? "");
+  const [active, setActive] = useState(-1);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+
+  // The URL may change under us: Back, or a link from another page.
+  useEffect(() => setExpression(props.filter ?? ""), [props.filter]);
+
+  const keys = useMemo(() => parseSort(sort ?? defaultSort, columns), [sort, defaultSort, columns]);
+  const parsed = useMemo(() => readFilter(expression, columns), [expression, columns]);
+  const chosen = useMemo(() => filterRows(rows, parsed, columns), [rows, parsed, columns]);
+  const order = useMemo(() => sortRows(rows, chosen, keys, columns), [rows, chosen, keys, columns]);
+
+  const largest = useMemo(() => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])), [rows, columns]);
+
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return undefined;
+    const measure = (): void => setView({ top: box.scrollTop, height: box.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
+  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
+  const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
+
+  const move = (to: number): void => {
+    const box = scroller.current;
+    const row = Math.max(0, Math.min(order.length - 1, to));
+    setActive(row);
+    if (!box) return;
+    // The head and foot lie over the rows.
+    const room = box.clientHeight - 3 * ROW_PX;
+    if (row * ROW_PX < box.scrollTop) box.scrollTop = row * ROW_PX;
+    else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(view.height / ROW_PX) - 3);
+    const steps: Record<string, number> = {
+      ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
+      Home: 0, End: order.length - 1,
+    };
+    const to = steps[event.key];
+    const row = rows[order[active] ?? -1];
+    if (to !== undefined) move(to);
+    else if (event.key === "Enter" && row !== undefined && props.onOpen) props.onOpen(row);
+    else return;
+    event.preventDefault();
+  };
+  const save = (): void => {
+    const body = order.map((index) => columns.map((c) => c.value(rows[index] as Row)));
+    download(`${props.name}.csv`, csv(columns.map((c) => c.key), body), "text/csv;charset=utf-8");
+  };
+
+  const nouns = `${props.noun}s`;
+  const drawn = order.slice(first, last);
+  const widths = columns.reduce((sum, c) => sum + c.width, 0);
+  return (
+    <div class="table" data-testid={`table-${props.name}`} data-rows={rows.length} data-shown={order.length}>
+      <div class="toolbar">
+        <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
+          onInput={setExpression} onSettled={props.onFilter} />
+        <span class="muted" data-testid="row-count">
+          {order.length === rows.length ? "" : `${count(order.length)} of `}{plural(rows.length, props.noun)}
+        </span>
+        {props.children}
+        <button type="button" class="quiet push" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
+      </div>
+      <div class="scroller" ref={scroller} tabIndex={0} role="region" aria-label={`Table of ${nouns}`}
+        aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
+        onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
+        onKeyDown={onKeyDown}>
+        <table style={{ minWidth: `${widths}px` }} aria-rowcount={order.length + 1}>
+          <colgroup>{columns.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
+          <Head columns={columns} keys={keys} onSort={(column, add) => {
+            const text = formatSort(nextSort(keys, column, add));
+            props.onSort(text === defaultSort ? null : text);
+          }} />
+          <tbody>
+            {first > 0 && <tr class="gap" style={{ height: `${first * ROW_PX}px` }} />}
+            {drawn.map((index, i) => {
+              const row = rows[index] as Row;
+              const key = rowKey(row);
+              return <RowView key={key} id={`${id}-${first + i}`} row={row} rowKey={key} columns={columns}
+                position={first + i} active={first + i === active} selected={key === props.selected}
+                inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1} {...(props.onOpen && { onOpen: props.onOpen })} />;
+            })}
+            {last < order.length && <tr class="gap" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
+          </tbody>
+          {order.length > 1 && <Foot columns={columns} rows={rows} order={order} all={order.length === rows.length} />}
+        </table>
+        {order.length === 0 && (
+          <p class="empty" data-testid="no-rows">
+            {rows.length === 0 ? `There are no ${nouns} here.` : `No ${nouns} match the filter. `}
+            {rows.length > 0 && <button type="button" class="link" onClick={() => { setExpression(""); props.onFilter(null); }}>Clear it</button>}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** With its bound, whose whisker is in the scale, too. Not Math.max(...): an argument list has a limit,
+ * rows have none. Never 0, as it divides. */
+function largestOf<Row>(rows: readonly Row[], column: Column<Row>): number {
+  return rows.reduce((most, row) => Math.max(most, Number(column.value(row) ?? 0) + (column.bound?.(row) ?? 0)), 0) || 1;
+}

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { inTensorBoard, type FakeWindow } from "./browser";
+
+let parent: FakeWindow;
+let module: typeof import("../src/state");
+
+async function open(hash: string): Promise<void> {
+  vi.resetModules();
+  parent = inTensorBoard(`http://host/${hash}`);
+  module = await import("../src/state");
+  module.follow();
+}
+
+beforeEach(() => open(""));
+afterEach(() => vi.unstubAllGlobals());
+
+describe("URL", () => {
+  test("no hash is the default selection", () => {
+    expect(Object.values(module.state.value).every((v) => v === null)).toBe(true);
+  });
+  test("a copied link restores everything", async () => {
+    module.go({ view: "kernels" });
+    module.go({ run: "a/b & c=d é", rank: 0, span: 2, step: 17 });
+    module.go({ sort: "-total_ns,name", filter: 'name = "f<4, g>" calls > 1', group: "name" }, "replace");
+    const before = module.state.value;
+    const hash = parent.location.hash;
+    await open(hash);
+    expect(module.state.value).toEqual(before);
+    expect(hash.startsWith("#privateuse1&p.privateuse1.")).toBe(true);
+  });
+  test("what belongs to others stays", () => {
+    const hash = module.serialize("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=3", { ...module.state.value, rank: 4 });
+    expect(hash).toBe("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=4");
+  });
+  test("what cannot be read is the default", () => {
+    const state = module.parse("#privateuse1&p.privateuse1.rank=x&p.privateuse1.step=-1&p.privateuse1.run=%E0%A4%A&p.privateuse1.span=&p.privateuse1.nope=1");
+    expect(Object.values(state).every((v) => v === null)).toBe(true);
+  });
+  test("linkTo leaves the selection as it is", () => {
+    const link = module.linkTo({ view: "operators", filter: "mm" });
+    expect(module.parse(link.slice(link.indexOf("#")))).toMatchObject({ view: "operators", filter: "mm" });
+    expect(module.state.value.view).toBeNull();
+  });
+});
+
+describe("history", () => {
+  test("a selection is an entry, typing in a filter is none", () => {
+    module.go({ rank: 1 });
+    module.go({ filter: "m" }, "replace");
+    module.go({ filter: "mm" }, "replace");
+    expect(parent.history.entries).toHaveLength(2);
+    module.go({ rank: 1 });
+    expect(parent.history.entries).toHaveLength(2);
+  });
+  test("Back is followed", () => {
+    module.go({ view: "kernels", filter: "mm" });
+    parent.history.entries.pop();
+    parent.dispatchEvent(new Event("popstate"));
+    expect(module.state.value).toMatchObject({ view: null, filter: null });
+  });
+  test("while another tab is shown its URL is not ours", () => {
+    module.go({ rank: 1 });
+    (window as unknown as FakeWindow).innerHeight = 0;
+    return import("../src/host").then((host) => {
+      host.shown.value = false;
+      parent.location.hash = "#scalars";
+      expect(module.state.value.rank).toBe(1);
+    });
+  });
+});
+
+describe("what depends on what", () => {
+  test.each([
+    [{ view: "operators" }, { sort: null, filter: null, group: null, step: 3 }],
+    [{ run: "other" }, { rank: null, span: null, step: null, filter: "f" }],
+    [{ rank: 9 }, { span: null, step: null, run: "r" }],
+    [{ span: 9 }, { step: null, rank: 1 }],
+    [{ step: 9 }, { span: 2, filter: "f" }],
+    [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
+  ])("%o", (changes, expected) => {
+    module.state.value = { view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g" };
+    module.go(changes);
+    expect(module.state.value).toMatchObject({ ...changes, ...expected });
+  });
+});

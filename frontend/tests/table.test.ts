@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { csv } from "../src/base/csv";
+import { exact, formatSort, nextSort, parseSort, shown, sortRows, type Column } from "../src/widgets/columns";
+import { niceTicks } from "../src/widgets/stackedbars";
+
+interface Row { name: string; calls: number; total_ns: number | null }
+const COLUMNS: Column<Row>[] = [
+  { key: "name", title: "Name", kind: "text", width: 1, value: (r) => r.name },
+  { key: "calls", title: "Calls", kind: "count", width: 1, value: (r) => r.calls },
+  { key: "total_ns", title: "Total", kind: "time", width: 1, value: (r) => r.total_ns },
+];
+const [NAME, CALLS] = COLUMNS as [Column<Row>, Column<Row>, Column<Row>];
+const ROWS: Row[] = [
+  { name: "b", calls: 2, total_ns: 5 }, { name: "a", calls: 2, total_ns: null }, { name: "c", calls: 10, total_ns: 7 }, { name: "d", calls: 2, total_ns: 6 },
+];
+const ALL = [0, 1, 2, 3];
+const sorted = (text: string) => sortRows(ROWS, ALL, parseSort(text, COLUMNS), COLUMNS).map((i) => ROWS[i]?.name).join("");
+
+test("numbers sort as numbers, text as text", () => {
+  expect(sorted("-calls")).toBe("cbad");
+  expect(sorted("name")).toBe("abcd");
+});
+test("a second column decides where the first is equal, and the server's order where both are", () => {
+  expect(sorted("calls,-name")).toBe("dbac");
+  expect(sorted("calls")).toBe("badc");
+});
+test("missing values come last both ways", () => {
+  expect(sorted("total_ns")).toBe("bdca");
+  expect(sorted("-total_ns")).toBe("cdba");
+});
+test("only the chosen rows are sorted", () => expect(sortRows(ROWS, [2, 0], parseSort("name", COLUMNS), COLUMNS)).toEqual([0, 2]));
+test("the URL's order is read and written, unknown columns are left out", () => {
+  const keys = parseSort("-calls,name,nope", COLUMNS);
+  expect(formatSort(keys)).toBe("-calls,name");
+  expect(parseSort(null, COLUMNS)).toEqual([]);
+});
+test("clicks: numbers from the largest, text from a, again turns round, shift adds", () => {
+  const first = nextSort([], CALLS, false);
+  expect(formatSort(first)).toBe("-calls");
+  expect(formatSort(nextSort(first, CALLS, false))).toBe("calls");
+  const both = nextSort(first, NAME, true);
+  expect(formatSort(both)).toBe("-calls,name");
+  expect(formatSort(nextSort(both, CALLS, true))).toBe("calls,name");
+  expect(formatSort(nextSort(both, NAME, false))).toBe("-name");
+});
+test("a hundred thousand rows sort in well under a second", () => {
+  const rows: Row[] = Array.from({ length: 100_000 }, (_, i) => ({ name: `op${(i * 7919) % 100_003}`, calls: i % 97, total_ns: (i * 31) % 10_007 }));
+  const start = performance.now();
+  const order = sortRows(rows, rows.map((_, i) => i), parseSort("-calls,total_ns", COLUMNS), COLUMNS);
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect(rows[order[0] ?? -1]?.calls).toBe(96);
+});
+test("cells: three digits shown, exact in the tooltip", () => {
+  expect(shown(1_234_567, "time")).toBe("1.23 ms");
+  expect(exact(1_234_567, "time", 2000)).toBe("1,234,567 ns ± 2,000 ns");
+  expect(shown(null, "time")).toBe("–");
+  expect(shown(0.5, "share")).toBe("50.0 %");
+});
+test("CSV has exact values, quotes what needs it and gives spreadsheets no formula", () => {
+  expect(csv(["name", "total_ns"], [['f<4, "g">', 1234567], ["=cmd()", null]])).toBe('name,total_ns\r\n"f<4, ""g"">",1234567\r\n\'=cmd(),\r\n');
+});
+test("ticks are round and few", () => {
+  expect(niceTicks(17_900_000)).toEqual([0, 5e6, 10e6, 15e6]);
+  for (const most of [1, 7, 999, 123_456_789, 6e12]) {
+    const ticks = niceTicks(most);
+    expect(ticks.length).toBeGreaterThan(1);
+    expect(ticks.length).toBeLessThan(8);
+  }
+});

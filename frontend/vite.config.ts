@@ -1,0 +1,31 @@
+import { defineConfig } from "vite";
+
+// TensorBoard imports ./static/index.js by that name and calls its render(). Everything else
+// carries a hash in its name, so that the server may let browsers keep it. All URLs are
+// relative: TensorBoard may live below a --path_prefix.
+export default defineConfig({
+  base: "./",
+  publicDir: false,
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: "../tb_privateuse1/static",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    cssCodeSplit: true,
+    license: { fileName: "assets/licenses.md" },
+    rolldownOptions: {
+      input: { index: "src/index.ts" },
+      preserveEntrySignatures: "strict",
+      output: {
+        entryFileNames: "[name].js",
+        chunkFileNames: "assets/[name]-[hash].js",
+        assetFileNames: "assets/[name]-[hash][extname]",
+      },
+      onLog(level, log) {
+        if (level === "warn") throw new Error(`the build warns: ${log.message}`);
+      },
+    },
+  },
+});

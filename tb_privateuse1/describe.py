@@ -1,0 +1,69 @@
+"""What a trace is, in labelled words: its device, its run. Shared by views and exports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace import OPERATOR, Trace
+from tb_privateuse1.vendors import VENDORS
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of the device's or the run's description."""
+
+    label: str
+    value: str
+
+
+def device(trace: Trace) -> tuple[Fact, ...]:
+    """What the trace was recorded on; empty if nothing tells."""
+    return tuple(_device(trace))
+
+
+def run(trace: Trace) -> tuple[Fact, ...]:
+    """How and where it was recorded."""
+    return tuple(_run(trace))
+
+
+def _device(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    title = next(v.title for v in VENDORS if v.name == meta.vendor)
+    if meta.backend:
+        title = f"{title} ({meta.backend})"
+    if meta.devices or meta.timeline != "none" or meta.backend:
+        yield Fact("Accelerator", title)
+    names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
+    for name, count in names.items():
+        yield Fact("Device", f"{count} x {name}" if count > 1 else name)
+    memory = {d.get("totalGlobalMem") for d in meta.devices}
+    for size in sorted(m for m in memory if isinstance(m, int)):
+        yield Fact("Memory per device", f"{size / 2**30:.1f} GiB")
+    streams = Counter(trace.lanes.device.tolist())
+    for device, count in streams.items():
+        yield Fact(f"Streams of device {device}", str(count))
+
+
+def _run(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    facts = {
+        "Worker": meta.worker,
+        "Host": meta.hostname,
+        "Rank": None if meta.rank is None else str(meta.rank),
+        "World size": None if meta.world_size is None else str(meta.world_size),
+        "Process group": meta.distributed_backend,
+        "torch": meta.torch_version,
+        "Profiler state": meta.profiler.get("profiler_state"),
+        "Recorded with": ", ".join(k for k, on in meta.profiler.items() if on is True) or None,
+        "Operators": f"{int((trace.ops.kind == OPERATOR).sum()):,}",
+        "Host threads": str(len(np.unique(trace.ops.thread))),
+    }
+    for key, value in meta.calibration.items():
+        facts[key.removesuffix("_ns").replace("_", " ").capitalize()] = (
+            None if value is None else f"{value / 1000:g} us"
+        )
+    yield from (Fact(label, str(value)) for label, value in facts.items() if value)
