@@ -1,4 +1,8 @@
-"""TensorBoard's entry point. Its import is not guarded by the host: it must not fail."""
+"""TensorBoard's entry point.
+
+The host does not guard its import: a failure here, or in what it imports, would take all of
+TensorBoard down. So everything that may be missing or broken is imported in ``load``.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,16 @@ class Loader(base_plugin.TBLoader):  # type: ignore[misc]
     """Loads the plugin; a failure costs our tab, never TensorBoard."""
 
     def load(self, context: Any) -> base_plugin.TBPlugin | None:
-        """The plugin for a TensorBoard context, or None if something it needs is missing."""
+        """The plugin for a TensorBoard context.
+
+        None if there is no logdir (``--grpc_data_provider``), or something we need is missing.
+        """
+        if not (context.logdir or getattr(context.flags, "logdir_spec", None)):
+            return None
         try:
             from tb_privateuse1.plugin import Plugin
 
             return Plugin(context)
         except Exception:
-            logging.getLogger(__name__).exception("the PyTorch profiler tab cannot be loaded")
+            logging.getLogger(__name__).exception("the tab of tb-privateuse1 cannot be loaded")
             return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,16 +25,20 @@ def view_named(name: str) -> Callable[..., Any]:
     return VIEWS[name]
 
 
+def only(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
+    """Raises TraceError ``unknown_option`` for the first given name that is not allowed."""
+    if unknown := [name for name in given if name not in allowed]:
+        message = f"{what} has no option {unknown[0]!r}."
+        raise TraceError("unknown_option", message, f"It has: {', '.join(allowed) or 'none'}.")
+
+
 def options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """A view's keyword arguments from the query's texts; absent ones keep their default.
 
     Raises TraceError ``unknown_option`` or ``bad_option``.
     """
     known = {name: hint for name, hint, _ in schema.query_of(view)}
-    if unknown := [name for name in texts if name not in known]:
-        allowed = ", ".join(known) or "none"
-        message = f"{view.__name__} has no option {unknown[0]!r}."
-        raise TraceError("unknown_option", message, f"It has: {allowed}.")
+    only(view.__name__, texts, list(known))
     return {name: _value(name, text, known[name]) for name, text in texts.items()}
 
 

@@ -2,37 +2,43 @@
 
 Success is the view's result; what goes wrong is ``{"error": {"code", "message", "hint"}}`` with
 status 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request for a trace that
-is still being read answers after that time with 202 and how far the reading is.
+is still being looked for or read answers after that time with 202 and how far it is.
 """
 
 from __future__ import annotations
 
-import gzip
 import logging
 from collections.abc import Callable
 from typing import Any
 
+from isal import igzip
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import query, static_files
+from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
-from tb_privateuse1.schema import ApiError, Problem
-from tb_privateuse1.store import Pending, Store
+from tb_privateuse1.schema import ApiError, Problem, query_of
+from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import TraceError
 
 _log = logging.getLogger(__name__)
 
 _STATUS = {
     "unknown_view": 404,
+    "unknown_file": 404,
     "unknown_run": 404,
     "unknown_rank": 404,
     "unknown_span": 404,
     "unknown_step": 404,
     "unknown_option": 400,
     "bad_option": 400,
+    "bad_method": 405,
+    "internal": 500,
 }
 """By error code; every other error is about a trace that cannot be used: 422."""
 
+PLUGIN = "privateuse1"
+_BASE = f"/data/plugin/{PLUGIN}/"
 _SELECTION = ("run", "rank", "span", "wait_ms")
 _LONGEST_WAIT_MS = 60_000
 _WORTH_PACKING_BYTES = 1024
@@ -45,48 +51,61 @@ class Routes:
         self._scanner = scanner
         self._store = store
 
-    def __call__(
-        self, environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """The WSGI application. Its path is what follows the plugin's name."""
         request = Request(environ)
         return self.respond(request)(environ, start_response)
 
     def respond(self, request: Request) -> Response:
         """The answer to one request; never raises."""
-        path = request.path.rpartition("/plugin/privateuse1/")[2]
-        if request.method not in ("GET", "HEAD"):
-            problem = Problem("bad_method", f"{request.method} is not supported.", None)
-            return _json(request, ApiError(problem), 405)
-        if path.startswith("static/"):
-            return static_files.respond(request, path.removeprefix("static/"))
+        path = request.path.removeprefix(_BASE)
         try:
-            return _json(request, self._result(path, dict(request.args.items())), 200)
+            if request.method not in ("GET", "HEAD"):
+                raise TraceError("bad_method", f"{request.method} is not supported.")
+            if path.startswith("static/"):
+                return static_files.respond(request, path.removeprefix("static/"))
+            return _json(request, self._result(path, _once(request)), 200)
         except Pending as pending:
             return _json(request, pending.progress, 202)
         except TraceError as error:
             problem = Problem(error.code, error.message, error.hint)
-            return _json(request, ApiError(problem), _STATUS.get(error.code, 422))
         except Exception:
-            _log.exception("%s failed", path)
-            hint = "The server's log has the details. Please report them."
+            _log.exception("%s failed", request.full_path)
+            hint = "TensorBoard's log has the details. Please report them."
             problem = Problem("internal", "The dashboard made a mistake here.", hint)
-            return _json(request, ApiError(problem), 500)
+        response = _json(request, ApiError(problem), _STATUS.get(problem.code, 422))
+        if response.status_code == 405:
+            response.headers["Allow"] = "GET, HEAD"
+        return response
 
     def _result(self, name: str, asked: dict[str, str]) -> Any:
         if name == "runs":
+            query.only(name, asked, ())
             return self._scanner.catalog().runs
         view = query.view_named(name)
+        query.only(name, asked, [*_SELECTION, *(key for key, _, _ in query_of(view))])
         chosen = {key: asked.pop(key) for key in _SELECTION if key in asked}
         options = query.options(view, asked)
         wait_s = _wait_s(chosen.get("wait_ms"))
-        files = self._scanner.find(
-            chosen.get("run"),
-            query.whole("rank", chosen.get("rank")),
-            query.whole("span", chosen.get("span")),
-            wait_s,
-        )
+        files = self._find(chosen, wait_s)
         return query.run(view, self._store.trace(files, wait_s), options)
+
+    def _find(self, chosen: dict[str, str], wait_s: float | None) -> Files:
+        rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
+        try:
+            return self._scanner.find(chosen.get("run"), rank, span, wait_s)
+        except TraceError as error:
+            if error.code == "scanning":
+                raise Pending(Progress("waiting", 0, 0, 0, None)) from error
+            raise
+
+
+def _once(request: Request) -> dict[str, str]:
+    """The query, in which nothing may be said twice. Raises TraceError ``bad_option``."""
+    for name, values in request.args.lists():
+        if len(values) > 1:
+            raise TraceError("bad_option", f"{name} is given {len(values)} times.")
+    return request.args.to_dict()
 
 
 def _wait_s(text: str | None) -> float | None:
@@ -96,10 +115,9 @@ def _wait_s(text: str | None) -> float | None:
 
 def _json(request: Request, result: Any, status: int) -> Response:
     body = query.encode(result)
-    packed = len(body) >= _WORTH_PACKING_BYTES and "gzip" in request.accept_encodings
-    response = Response(
-        gzip.compress(body, 1) if packed else body, status, content_type="application/json"
-    )
+    packed = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
+    content = igzip.compress(body, 1) if packed else body
+    response = Response(content, status, content_type="application/json")
     if packed:
         response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"

@@ -65,7 +65,8 @@ def in_step(rows: I32, row: int | None) -> Bools:
     """Which entries of a table's ``step`` column belong to the selected step."""
     if row is None:
         return np.ones(len(rows), np.bool_)
-    return np.asarray(rows == row, np.bool_)
+    inside: Bools = rows == row
+    return inside
 
 
 def counted(trace: Trace) -> Bools:
