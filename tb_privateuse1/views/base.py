@@ -75,7 +75,8 @@ def counted(trace: Trace) -> Bools:
     Not annotations, and not an operator that is alone inside one of its own name: torch takes
     the two for one call.
     """
-    return (trace.ops.kind == OPERATOR) & ~trace.ops.single
+    own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
+    return own
 
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
