@@ -1,0 +1,45 @@
+#include "config.h"
+
+#include <atomic>
+#include <stdexcept>
+
+namespace refdev {
+
+namespace {
+std::atomic<std::shared_ptr<const Config>>& current() {
+  static auto* value = new std::atomic<std::shared_ptr<const Config>>(std::make_shared<const Config>());
+  return *value;
+}
+
+void require(bool ok, const char* message) {
+  if (!ok) {
+    throw std::invalid_argument(message);
+  }
+}
+} // namespace
+
+std::shared_ptr<const Config> config() {
+  return current().load();
+}
+
+void set_config(Config next) {
+  require(next.launch_latency_ns >= 0, "launch_latency_ns must not be negative");
+  require(next.launch_jitter_ns >= 0, "launch_jitter_ns must not be negative");
+  require(next.kernel_gap_ns >= 0, "kernel_gap_ns must not be negative");
+  require(next.event_cost_ns >= 0, "event_cost_ns must not be negative");
+  require(next.queue_depth >= 0, "queue_depth must not be negative");
+  require(next.kernel_fixed_ns >= 0, "kernel_fixed_ns must not be negative");
+  require(next.bandwidth_gb_per_s > 0, "bandwidth_gb_per_s must be positive");
+  require(next.throughput_gflop_per_s > 0, "throughput_gflop_per_s must be positive");
+  require(next.speed > 0, "speed must be positive");
+  require(next.jitter >= 0 && next.jitter < 1, "jitter must lie in [0, 1)");
+  require(next.elapsed_resolution_ns > 0, "elapsed_resolution_ns must be positive");
+  require(
+      next.elapsed_kind == "event" || next.elapsed_kind == "kernel_sum" || next.elapsed_kind == "host",
+      "elapsed_kind must be 'event', 'kernel_sum' or 'host'");
+  require(next.elapsed_unit == "us" || next.elapsed_unit == "ms", "elapsed_unit must be 'us' or 'ms'");
+  next.epoch = config()->epoch + 1;
+  current().store(std::make_shared<const Config>(std::move(next)));
+}
+
+} // namespace refdev

@@ -1,0 +1,26 @@
+#include "event.h"
+
+#include <stdexcept>
+
+#include "config.h"
+
+namespace refdev {
+
+int64_t exact_elapsed_ns(const MarkState& first, const MarkState& second) {
+  if (first.stream->device() != second.stream->device()) {
+    throw std::runtime_error("refdev: the events are on two devices, whose clocks do not compare");
+  }
+  return second.time_ns - first.time_ns;
+}
+
+int64_t reported_elapsed_ns(const MarkState& first, const MarkState& second) {
+  const auto config = refdev::config();
+  const int64_t elapsed = exact_elapsed_ns(first, second);
+  const int64_t step = config->elapsed_resolution_ns;
+  if (config->elapsed_kind == "kernel_sum") {
+    return (second.kernel_sum_ns - first.kernel_sum_ns + step / 2) / step * step;
+  }
+  return elapsed / step * step;
+}
+
+} // namespace refdev

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "stream.h"
+
+namespace refdev {
+
+// The exact time between two marks, ns. Both must be done.
+int64_t exact_elapsed_ns(const MarkState& first, const MarkState& second);
+
+// The same as a profiler gets it: of the configured kind, in steps of the configured resolution. ns.
+int64_t reported_elapsed_ns(const MarkState& first, const MarkState& second);
+
+} // namespace refdev

@@ -1,0 +1,55 @@
+#include "launch.h"
+
+#include <cmath>
+#include <utility>
+
+#include "config.h"
+#include "external_id.h"
+
+namespace refdev {
+
+namespace {
+int64_t duration_ns(const Work& work) {
+  const auto config = refdev::config();
+  // A gigabyte per second is a byte per nanosecond, a gigaflop per second a flop per nanosecond.
+  const double cost = static_cast<double>(config->kernel_fixed_ns) +
+      static_cast<double>(work.bytes) / config->bandwidth_gb_per_s +
+      work.flops / config->throughput_gflop_per_s;
+  return static_cast<int64_t>(std::llround(cost / config->speed));
+}
+
+const char* runtime_call(Kind kind) {
+  switch (kind) {
+    case Kind::memcpy:
+      return "refdevMemcpyAsync";
+    case Kind::memset:
+      return "refdevMemsetAsync";
+    default:
+      return "refdevLaunchKernel";
+  }
+}
+} // namespace
+
+void launch(Stream& stream, const Work& work, std::function<void()> compute) {
+  const int64_t correlation = next_correlation();
+  CallScope call(runtime_call(work.kind), correlation);
+  const Span span = stream.launch(duration_ns(work), std::move(compute));
+  log_activity(
+      {work.name,
+       work.kind,
+       stream.device(),
+       stream.id(),
+       current_external_id(),
+       correlation,
+       work.bytes,
+       span.launch_ns,
+       span.start_ns,
+       span.end_ns});
+}
+
+void synchronize(Stream& stream) {
+  CallScope call("refdevStreamSynchronize", next_correlation());
+  stream.synchronize();
+}
+
+} // namespace refdev

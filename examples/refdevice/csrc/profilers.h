@@ -1,0 +1,8 @@
+#pragma once
+
+namespace refdev {
+
+void register_profiler_stubs();
+void register_kineto_profiler();
+
+} // namespace refdev

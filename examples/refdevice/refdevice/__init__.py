@@ -1,0 +1,44 @@
+"""A small PrivateUse1 backend: `device="refdev"`, `torch.refdev`, `tensor.refdev()`.
+
+The order below is the order in which a vendor's package registers itself with torch.
+"""
+
+import atexit
+import os
+
+import torch
+
+from . import extension
+
+_C = extension.load()  # allocator, guard, hooks and operators register as the library is loaded
+
+from . import device, truth  # noqa: E402
+from .settings import config, configure, configure_from_environment  # noqa: E402
+
+__all__ = ["config", "configure", "register_kineto", "register_stubs", "truth"]
+
+
+def register_stubs() -> None:
+    """Turn the profiler's event route on. The import does, unless REFDEVICE_STUBS=0."""
+    _C.register_profiler_stubs()
+
+
+def register_kineto() -> None:
+    """Turn the profiler's native route on. The import does, if REFDEVICE_KINETO=1."""
+    _C.register_kineto_profiler()
+
+
+# Without the renaming, the profiler's `use_device` and `device="refdev"` know nothing of it.
+torch.utils.rename_privateuse1_backend("refdev")
+torch._register_device_module("refdev", device)
+torch.utils.generate_methods_for_privateuse1_backend()
+
+configure_from_environment(os.environ)
+_C.listen_for_external_ids()
+if os.environ.get("REFDEVICE_STUBS", "1") != "0":
+    register_stubs()
+if os.environ.get("REFDEVICE_KINETO", "0") != "0":
+    register_kineto()
+
+# The workers have to end while torch's libraries are still whole.
+atexit.register(_C.stop)
