@@ -12,6 +12,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 BUNDLE := tb_privateuse1/static/index.js
 SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
 LOG ?= build/demo-live
+WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
+SAMPLE := --gzip --steps 4
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -20,8 +22,15 @@ demo: $(VENV)/.run ## open the dashboard on a recorded run (PORT=… to choose t
 	@exec $(BIN)/tb-privateuse1 demo $(if $(PORT),--port $(PORT))
 
 demo-live: $(VENV)/.test ## record a fresh run on the reference device, then open it
-	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.workloads.transformer --out $(LOG) --truth
+	$(WORKLOAD).transformer --out $(LOG)/transformer --truth
 	@exec $(BIN)/tb-privateuse1 demo $(LOG) $(if $(PORT),--port $(PORT))
+
+samples: $(VENV)/.test ## record examples/runs anew on the reference device
+	rm -rf examples/runs
+	$(WORKLOAD).transformer --out examples/runs/transformer-inferred --worker-name refdev $(SAMPLE)
+	REFDEVICE_KINETO=1 $(WORKLOAD).transformer --out examples/runs/transformer-measured --worker-name refdev $(SAMPLE)
+	$(WORKLOAD).ddp --out examples/runs/two-ranks $(SAMPLE)
+	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
 test: check $(BUNDLE) chromium ## run everything: checks, unit tests, device, server, browser
 	cd frontend && npm test
@@ -81,4 +90,4 @@ $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -q -e ".[test,device]"
 	@touch $@
 
-.PHONY: help demo demo-live test check bench api build clean chromium
+.PHONY: help demo demo-live samples test check bench api build clean chromium
