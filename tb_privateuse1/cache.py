@@ -1,0 +1,185 @@
+"""Traces on disk, as Arrow IPC streams: read once, memory-mapped ever after.
+
+A file has one row. Each table of a Trace is a column of that row: a list of structs, so that any
+Arrow tool reads it (DuckDB: ``select unnest(ops, recursive := true) from …``) while its columns
+stay contiguous and are used where they lie. The schema's metadata hold the rest as JSON.
+
+Behind the stream's end, where Arrow does not look, stands a checksum of the stream. A file that
+is cut off or damaged is removed and read as absent; Arrow, which may crash on it, never sees it.
+
+The name of a file is a digest of what went into it: the identity (path, size, mtime) of the
+trace and its sidecar, and the engine, which is the version and the sources of everything that
+makes a Trace. Nothing in the directory is worth keeping; it can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from isal import isal_zlib
+from numpy.typing import NDArray
+
+from tb_privateuse1.runs import Files
+from tb_privateuse1.trace import TABLES, Meta, Table, Trace
+from tb_privateuse1.version import __version__
+
+_HEAD = b"tb_privateuse1"
+_NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
+_MAKERS = ("cache.py", "trace.py", "intervals.py", "vendors", "read", "infer", "ingest.py")
+
+
+class _Head(msgspec.Struct):
+    """The metadata of a cache file."""
+
+    meta: Meta
+    numbers: dict[str, int]
+    """The fields of Trace that are plain numbers."""
+
+
+def directory() -> Path:
+    """The user's cache directory: ``$TB_PRIVATEUSE1_CACHE``, or the platform's usual place."""
+    if chosen := os.environ.get("TB_PRIVATEUSE1_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tb_privateuse1"
+
+
+def key(files: Files) -> str:
+    """The name of what is made of these files by this engine; another one if any has changed."""
+    identity = [(f.path, f.size, f.mtime_ns) for f in (files.trace, files.sidecar) if f]
+    text = json.dumps([engine(), identity, files.worker, files.rank])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@functools.cache
+def engine() -> str:
+    """The version and a digest of the sources that determine what a Trace holds."""
+    digest = hashlib.sha256(__version__.encode())
+    package = Path(__file__).parent
+    for maker in _MAKERS:
+        path = package / maker
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and file.suffix in (".py", ".txt"):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def write(trace: Trace, path: Path) -> None:
+    """Store a trace atomically; raises OSError, and leaves nothing half-written behind."""
+    columns = [_nested(getattr(trace, name)) for name in TABLES]
+    columns.append(_strings(trace.strings))
+    numbers = {name: getattr(trace, name) for name in _NUMBERS}
+    head = msgspec.json.encode(_Head(trace.meta, numbers))
+    fields = zip([*TABLES, "strings"], columns, strict=True)
+    schema = pa.schema([pa.field(name, column.type) for name, column in fields])
+    schema = schema.with_metadata({_HEAD: head})
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        with temporary.open("xb") as file:
+            summed = _Summed(file)
+            with pa.ipc.new_stream(summed, schema) as writer:
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+            file.write(_trailer(summed.checksum))
+            file.flush()
+            os.fsync(file.fileno())  # else a crash may leave a whole file of zeros
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: Path) -> Trace | None:
+    """The trace of a cache file, memory-mapped; None if there is none or it is damaged."""
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, msgspec.DecodeError):
+        _remove(path)
+        return None
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # a cache that we may only read
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Trace:
+    with pa.memory_map(str(path)) as source:
+        whole = source.read_buffer()
+    body = whole.slice(0, max(whole.size - len(_trailer(0)), 0))
+    if whole.slice(body.size) != pa.py_buffer(_trailer(isal_zlib.crc32(body))):
+        raise ValueError("damaged")
+    batch = pa.ipc.open_stream(pa.BufferReader(body)).read_next_batch()
+    head = msgspec.json.decode(batch.schema.metadata[_HEAD], type=_Head)
+    values: dict[str, Any] = dict(head.numbers)
+    for name, kind in TABLES.items():
+        values[name] = _table(kind, batch.column(name))
+    strings = tuple(batch.column("strings").values.to_pylist())
+    return Trace(strings=strings, meta=head.meta, **values)
+
+
+def _nested(table: Table) -> pa.Array:
+    # Arrow packs booleans into bits, which could not be used in place: they are bytes here.
+    arrays = {
+        name: pa.array(column.view(np.uint8) if column.dtype == np.bool_ else column)
+        for name, column in table.columns()
+    }
+    rows = pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays))
+    return pa.LargeListArray.from_arrays(pa.array([0, len(rows)], pa.int64()), rows)
+
+
+def _strings(strings: tuple[str, ...]) -> pa.Array:
+    try:
+        values = pa.array(strings, pa.large_string())
+    except UnicodeEncodeError:  # half a surrogate pair: no text, but some exporters write it
+        valid = [s.encode("utf-8", "replace").decode() for s in strings]
+        values = pa.array(valid, pa.large_string())
+    return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
+
+
+def _table(kind: type[Table], column: pa.Array) -> Table:
+    rows = column.values
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, dtype in kind.column_types().items():
+        array = rows.field(name).to_numpy(zero_copy_only=True)
+        arrays[name] = array.view(np.bool_) if dtype is np.bool_ else array
+    return kind(**arrays)
+
+
+class _Summed(io.RawIOBase):
+    """Passes on what is written and keeps its checksum."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.checksum = 0
+
+    def writable(self) -> bool:
+        """Say so to Arrow."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of it."""
+        self.checksum = isal_zlib.crc32(data, self.checksum)
+        return self._file.write(data)
+
+
+def _trailer(checksum: int) -> bytes:
+    return b"crc32 %08x\n" % checksum

@@ -1,0 +1,125 @@
+"""Tell a trace from other JSON, and its rank, by few bytes.
+
+torch writes the metadata (``distributedInfo``, …) before the events; other tools that rewrite a
+trace may put it behind them, so the end is looked at too where it is near.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO
+
+from isal import igzip, igzip_lib
+
+from tb_privateuse1.discover.base import File
+
+_BLOCK = 64 << 10
+_MOST = 4 << 20
+"""Unpacked bytes looked at: thousands of process groups in ``distributedInfo`` take megabytes."""
+_SMALL_GZIP = 256 << 10
+"""Packed files up to this size are unpacked up to ``_MOST`` to see what follows the events."""
+
+_EVENTS = re.compile(rb'"traceEvents"\s*:')
+_EVENT = re.compile(rb'\s*\[\s*\{.*?"ph"\s*:', re.DOTALL)
+_DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
+_SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first (and, if near, last) bytes of a JSON file tell."""
+
+    is_trace: bool
+    rank: int | None
+
+
+class Heads:
+    """Heads by file identity, so that a file is opened again only when it has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[File, Head] = {}
+        self._used: set[File] = set()
+
+    def trace(self, file: File) -> Head:
+        """Whether a file is a trace, and the rank in its metadata."""
+        return self._get(file, _trace)
+
+    def sidecar(self, file: File) -> Head:
+        """The rank in a sidecar of ours."""
+        return self._get(file, lambda stream, *_: _sidecar(stream))
+
+    def forget_unused(self) -> None:
+        """Drop what was not asked for since the last call."""
+        self._known = {file: self._known[file] for file in self._used}
+        self._used = set()
+
+    def _get(self, file: File, look: Callable[[IO[bytes], bool, int], Head]) -> Head:
+        if file not in self._known:
+            try:
+                with open(file.path, "rb") as packed:
+                    zipped = packed.read(2) == b"\x1f\x8b"
+                    packed.seek(0)
+                    plain: IO[bytes] = packed
+                    if zipped:
+                        plain = igzip.open(packed)  # type: ignore[no-untyped-call]
+                    self._known[file] = look(plain, zipped, file.size)
+            except OSError:  # gone or not ours to read: the reader will say so
+                self._known[file] = Head(False, None)
+        self._used.add(file)
+        return self._known[file]
+
+
+def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
+    text = bytearray(_read(stream, _BLOCK))
+    start = text.lstrip()[:1]
+    if start == b"[":
+        return Head(_EVENT.match(text) is not None, None)
+    if start != b"{":
+        return Head(False, None)
+    while not (events := _EVENTS.search(text)) and len(text) < _MOST:
+        if not (block := _read(stream, _BLOCK)):
+            break
+        text += block
+    rank = _rank(text)
+    if events and rank is None:
+        if not zipped:
+            stream.seek(max(size - _BLOCK, 0))
+            rank = _rank(_read(stream, _BLOCK))
+        elif size <= _SMALL_GZIP:
+            rank = _rank(_read(stream, _MOST))
+    return Head(events is not None, rank)
+
+
+def _sidecar(stream: IO[bytes]) -> Head:
+    text = _read(stream, _BLOCK)
+    found = _SIDECAR_RANK.search(text)
+    return Head(False, int(found[1]) if found else None)
+
+
+def _read(stream: IO[bytes], most: int) -> bytes:
+    """Up to ``most`` bytes, fewer at the end or where the packed stream breaks."""
+    blocks: list[bytes] = []
+    try:
+        while most > 0 and (block := stream.read(min(most, _BLOCK))):
+            blocks.append(block)
+            most -= len(block)
+    except (EOFError, OSError, zlib.error, igzip_lib.IsalError):  # type: ignore[misc]
+        pass  # what came before the damage still counts
+    return b"".join(blocks)
+
+
+def _rank(text: bytes | bytearray) -> int | None:
+    for match in _DISTRIBUTED.finditer(text):
+        try:
+            after = text[match.end() :].decode("utf-8", "replace")
+            rank = json.JSONDecoder().raw_decode(after)[0].get("rank")
+            number = int(rank) if isinstance(rank, int | str) else -1
+        except (ValueError, RecursionError):
+            continue
+        if 0 <= number < 1 << 31:
+            return number
+    return None

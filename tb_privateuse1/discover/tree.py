@@ -1,0 +1,69 @@
+"""Walk a directory tree for JSON files.
+
+Symbolic links are followed. Every real directory is visited once, under its real name if it has
+one below the root: so links cannot make a loop, nor a run appear twice. Hidden files and
+directories are left out (``.git``, half-written files of our capture), and so is everything that
+is not a regular file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.trace import Finding
+
+_SUFFIXES = (".json", ".json.gz")
+
+
+def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
+    """Each directory from ``root`` down as (path from the root, ``.`` for itself; its JSON files).
+
+    A directory that cannot be read becomes a warning, a file that vanishes is left out.
+    """
+    seen: set[tuple[int, int]] = set()
+    pending, links = [Path()], list[Path]()
+    while pending or links:
+        below = pending.pop() if pending else links.pop()
+        path = Path(root, below)
+        try:
+            status = path.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(path) as entries:
+                real, linked, files = _sort(entries)
+        except OSError as error:
+            message = f"The directory {shown(str(below))} cannot be read: {error.strerror}."
+            warnings.append(Finding("unreadable_directory", message))
+            continue
+        pending += [Path(below, name) for name in sorted(real, reverse=True)]
+        # Links wait until all real directories have been seen under their own names.
+        links += [Path(below, name) for name in sorted(linked, reverse=True)]
+        yield str(below), files
+
+
+def files_of(directory: str) -> list[File]:
+    """The JSON files of one directory; raises OSError."""
+    with os.scandir(directory) as entries:
+        return _sort(entries)[2]
+
+
+def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], list[File]]:
+    real: list[str] = []
+    linked: list[str] = []
+    files: list[File] = []
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        try:
+            if entry.is_dir():
+                (linked if entry.is_symlink() else real).append(entry.name)
+            elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file():
+                status = entry.stat()
+                files.append(File(entry.path, status.st_size, status.st_mtime_ns))
+        except OSError:  # deleted since, or a link in a circle
+            continue
+    return real, linked, sorted(files, key=lambda file: file.name)

@@ -1,0 +1,90 @@
+"""``tb_privateuse1.open``: the views' results in Python, for notebooks and scripts.
+
+import tb_privateuse1 as tbp
+
+log = tbp.open("./log")
+log.runs                                # runs, workers, ranks, spans
+log.overview().totals.busy_ns           # a view: the first run, lowest rank, latest span
+log.kernels(run="exp1", rank=3, step=5).rows
+log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1 import runs
+from tb_privateuse1.store import Store
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views import VIEWS
+
+_SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
+
+
+class Log:
+    """A logdir, a run or one trace. Each view is a method of its name.
+
+    Its keywords are ``run``, ``rank`` and ``span`` (by default the first, the lowest, the latest)
+    and the view's own. Raises TraceError for what does not exist or cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._store = Store(jobs=0)
+        self._catalog = runs.scan(self._path)
+
+    @property
+    def runs(self) -> runs.Runs:
+        """What was found."""
+        return self._catalog.runs
+
+    def reload(self) -> None:
+        """Look for new traces."""
+        self._catalog = runs.scan(self._path)
+
+    def trace(
+        self, run: str | None = None, rank: int | None = None, span: int | None = None
+    ) -> Trace:
+        """One trace's tables."""
+        return self._store.trace(self._catalog.find(run, rank, span))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in VIEWS:
+            raise AttributeError(f"there is no view {name!r}, only {', '.join(VIEWS)}")
+        return self._method(VIEWS[name])
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *VIEWS]
+
+    def __repr__(self) -> str:
+        return f"<{self.runs.logdir}: {', '.join(run.run for run in self.runs.runs) or 'no runs'}>"
+
+    def _method(self, view: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(view)
+        def method(
+            *,
+            run: str | None = None,
+            rank: int | None = None,
+            span: int | None = None,
+            **options: Any,
+        ) -> Any:
+            return view(self.trace(run, rank, span), **options)
+
+        signature = inspect.signature(view)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [p for p in signature.parameters.values() if p.kind is keyword]
+        chosen = [
+            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            for name, annotation in _SELECTION.items()
+        ]
+        method.__signature__ = signature.replace(parameters=[*own, *chosen])  # type: ignore[attr-defined]
+        return method
+
+
+def open_log(path: str | os.PathLike[str]) -> Log:
+    """Open a logdir, a run or one trace file. Raises TraceError if there is no such path."""
+    return Log(path)

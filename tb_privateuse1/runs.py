@@ -1,0 +1,294 @@
+"""Find traces below a logdir: runs, workers, ranks and spans.
+
+A run is a directory with traces: ``<worker>.<time>.pt.trace.json[.gz]``, and any other
+``*.json[.gz]`` whose first bytes are those of a trace. ``discover/tree.py`` says which
+directories are looked at, ``discover/workers.py`` how ranks and spans are told apart.
+
+The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
+recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
+recipe overwrites it at every recording.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tb_privateuse1.discover import tree, workers
+from tb_privateuse1.discover.base import File, file_at, natural, shown
+from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.trace import Finding, TraceError
+
+
+@dataclass(frozen=True)
+class Span:
+    """One recording of a worker; spans count from 1 in order of time."""
+
+    span: int
+    label: str
+    """The time stamp of the file's name, or ``default``, or the name where these are not unique."""
+    bytes: int
+    modified_ns: int
+    """Unix time of the trace's last change."""
+    has_sidecar: bool
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that was profiled: one rank of a run."""
+
+    worker: str
+    rank: int
+    rank_source: str
+    """``metadata``, ``name`` or ``order``: what told the rank."""
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A directory below the logdir that holds traces; its name is its path from there."""
+
+    run: str
+    workers: tuple[Worker, ...]
+    warnings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of a logdir."""
+
+    logdir: str
+    runs: tuple[Run, ...]
+    scanning: bool
+    """The first scan has not finished."""
+    warnings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Files:
+    """What one trace is read from: where it is and what it was when it was found."""
+
+    trace: File
+    sidecar: File | None
+    worker: str
+    rank: int | None
+    """Null if only the order of names gave the rank."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files' names, for provenance."""
+        return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The runs of a logdir and, known to the server alone, their files."""
+
+    runs: Runs
+    files: Mapping[tuple[str, int, int], Files]
+    """By (run, rank, span)."""
+
+    def find(
+        self, run: str | None = None, rank: int | None = None, span: int | None = None
+    ) -> Files:
+        """The files of a span: by default of the first run, the lowest rank, the latest span.
+
+        Only what the catalogue lists can be asked for. Raises TraceError ``unknown_run``,
+        ``unknown_rank`` or ``unknown_span``.
+        """
+        if not self.runs.runs:
+            hint = "Record one with tb_privateuse1.capture, or with torch.profiler's handler."
+            message = f"There are no traces in {self.runs.logdir}."
+            raise TraceError("unknown_run", message, hint)
+        of = self.runs.runs[0] if run is None else _pick(self.runs.runs, "run", run)
+        worker = of.workers[0] if rank is None else _pick(of.workers, "rank", rank)
+        chosen = worker.spans[-1] if span is None else _pick(worker.spans, "span", span)
+        return self.files[of.run, worker.rank, chosen.span]
+
+
+def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
+    """All runs below a logdir, or below the named roots of ``spec`` (see ``parse_spec``).
+
+    ``logdir`` may also be a single trace, whatever its name. ``heads`` keeps what was learnt
+    from the files' first bytes for the next scan. Raises TraceError ``no_such_path`` or
+    ``remote_path``.
+    """
+    roots = spec or [("", logdir)]
+    warnings: list[Finding] = []
+    entries: list[Entry] = []
+    for _, path in roots:
+        local(path)
+    if not spec and local(logdir).is_file():
+        entries.append(_single(local(logdir), heads or Heads()))
+    else:
+        entries += walk(roots, heads or Heads(), warnings)
+    return catalog(logdir or describe(roots), entries, warnings)
+
+
+Entry = tuple[Run, dict[tuple[str, int, int], Files]]
+"""A run and its files."""
+
+
+def catalog(
+    logdir: str, entries: Sequence[Entry], warnings: Sequence[Finding], scanning: bool = False
+) -> Catalog:
+    """The catalogue of the runs found (so far), in the natural order of their names."""
+    runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural(r.run)))
+    files = {key: value for _, files in entries for key, value in files.items()}
+    return Catalog(Runs(shown(logdir), runs, scanning, tuple(warnings)), files)
+
+
+def walk(
+    roots: Sequence[tuple[str, str]], heads: Heads, warnings: list[Finding]
+) -> Iterator[Entry]:
+    """The runs of named roots, one by one as they are found; roots that are not there warn."""
+    taken: set[str] = set()
+    for root_name, path in roots:
+        try:
+            root = local(path)
+        except TraceError as error:
+            warnings.append(Finding(error.code, error.message, error.hint))
+            continue
+        for below, found in tree.directories(str(root), warnings):
+            name = unique = _name(root_name, root, below)
+            while unique in taken:
+                unique += "'"
+            if entry := _run(unique, found, heads):
+                taken.add(unique)
+                if unique != name:
+                    message = f"Two runs are called {name}: {below} is shown as {unique}."
+                    warnings.append(Finding("run_name_collision", shown(message)))
+                yield entry
+
+
+def parse_spec(text: str) -> list[tuple[str, str]]:
+    """TensorBoard's ``--logdir_spec``, ``name:path,path,…``, as (name, path) pairs.
+
+    A path without a name is named by its last part. As in TensorBoard, a name has neither ``/``
+    at its start nor ``://`` after it, and a drive letter is none.
+    """
+    roots = []
+    for part in filter(None, text.split(",")):
+        name, colon, path = part.partition(":")
+        is_url = re.match("[a-zA-Z][0-9a-zA-Z.]*://", part) is not None
+        if not colon or is_url or part.startswith("/") or os.path.splitdrive(part)[0]:
+            name, path = "", part
+        roots.append((name or Path(path).name, path))
+    return roots
+
+
+def describe(roots: Sequence[tuple[str, str]]) -> str:
+    """Named roots in words, for messages and the page."""
+    return ", ".join(f"{name}:{path}" if name else path for name, path in roots)
+
+
+def local(path: str) -> Path:
+    """The absolute path of a logdir. Raises TraceError ``remote_path`` or ``no_such_path``."""
+    if "://" in path:
+        message = f"{shown(path)} is a remote logdir; only local directories are read so far."
+        raise TraceError("remote_path", message, "Mount it, or copy the traces.")
+    try:
+        # Links stay as they are: they are the names given.
+        found = Path(os.path.normpath(Path.cwd() / Path(path).expanduser()))
+        if found.exists():
+            return found
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
+        pass
+    raise TraceError("no_such_path", f"There is no file or directory {shown(path)}.")
+
+
+_T = TypeVar("_T", Run, Worker, Span)
+
+
+def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
+    for item in items:
+        if getattr(item, kind) == wanted:
+            return item
+    names = [str(getattr(item, kind)) for item in items]
+    have = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    raise TraceError(f"unknown_{kind}", f"There is no {kind} {wanted}.", f"There is: {have}.")
+
+
+def _name(root_name: str, root: Path, below: str) -> str:
+    if below != ".":
+        return shown(Path(root_name, below).as_posix())
+    if not root_name and root.name and not (root / root.name).exists():
+        return shown(root.name)
+    return shown(root_name or ".")
+
+
+def _single(path: Path, heads: Heads) -> Entry:
+    """One trace, named by the user: taken for one even if its name or head do not say so."""
+    file = file_at(str(path))
+    try:
+        beside = tree.files_of(str(path.parent))
+    except OSError:  # a directory may be closed and its files open
+        beside = []
+    # The recipe's sidecar is the latest recording's (see above).
+    others = [workers.Recording(f, None) for f in beside if _HANDLER.search(f.name)]
+    mine = workers.Recording(file, None)
+    latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
+    pattern = _SIDECAR if latest else _OURS
+    sidecars = [f for f in beside if pattern.match(f.name)]
+    entry = _run(shown(path.parent.name or "."), sidecars, heads, only=file)
+    assert entry is not None  # there is a trace
+    return entry
+
+
+_OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
+_RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
+_SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
+_HANDLER = re.compile(r"\.pt\.trace\.json(\.gz)?$", re.IGNORECASE)
+
+
+def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = None) -> Entry | None:
+    """The run of one directory's files, if there are traces among them."""
+    ours: dict[str, File] = {}
+    recipe: dict[int, File] = {}
+    traces: dict[str, File] = {}
+    for file in found:
+        if match := _OURS.match(file.name):
+            ours.setdefault(match[1], file)
+        elif match := _RECIPE.match(file.name):
+            recipe.setdefault(int(match[1] or 0), file)
+        elif _HANDLER.search(file.name) or heads.trace(file).is_trace:
+            # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
+            traces.setdefault(file.name.removesuffix(".gz"), file)
+    chosen = [only] if only else list(traces.values())
+    sidecars = {file: side for file in chosen if (side := _beside(file.name, ours))}
+    recordings = []
+    for file in chosen:
+        rank = heads.trace(file).rank
+        if rank is None and file in sidecars:
+            rank = heads.sidecar(sidecars[file]).rank
+        recordings.append(workers.Recording(file, rank))
+    members, findings = workers.members(recordings)
+    if not members:
+        return None
+    files: dict[tuple[str, int, int], Files] = {}
+    listed: list[Worker] = []
+    for member in members:
+        spans = []
+        for number, (label, recording) in enumerate(member.spans, 1):
+            file = recording.file
+            sidecar = sidecars.get(file)
+            if sidecar is None and number == len(member.spans):
+                sidecar = recipe.get(member.rank)
+            spans.append(Span(number, label, file.size, file.mtime_ns, sidecar is not None))
+            rank = None if member.rank_source == "order" else member.rank
+            own = shown(recording.worker)
+            files[name, member.rank, number] = Files(file, sidecar, own, rank)
+        listed.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
+    return Run(name, tuple(listed), tuple(findings)), files
+
+
+def _beside(name: str, ours: Mapping[str, File]) -> File | None:
+    stem = re.sub(r"\.json(\.gz)?$", "", name, flags=re.IGNORECASE)
+    for candidate in (stem.removesuffix(".pt.trace"), stem.removesuffix(".trace"), stem):
+        if candidate in ours:
+            return ours[candidate]
+    return None

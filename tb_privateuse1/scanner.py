@@ -1,0 +1,109 @@
+"""Keep the catalogue of a logdir fresh in the background, so that no request waits for a disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from tb_privateuse1 import runs
+from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.trace import Finding, TraceError
+
+_PUBLISH_S = 0.5
+_log = logging.getLogger(__name__)
+
+
+class Scanner:
+    """Scans in a thread that starts with the first question, then every ``interval_s`` seconds.
+
+    ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
+    scan the runs found so far are listed. A logdir that does not exist (yet) is a warning.
+    """
+
+    def __init__(
+        self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
+    ) -> None:
+        self._roots = list(spec) or [("", logdir)]
+        self._logdir = logdir or runs.describe(self._roots)
+        self._interval_s = interval_s
+        self._catalog = runs.catalog(self._logdir, (), (), scanning=True)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._scanned = threading.Event()
+        self._stop = threading.Event()
+
+    def catalog(self) -> runs.Catalog:
+        """What is known now, without waiting."""
+        self._start()
+        return self._catalog
+
+    def is_active(self) -> bool:
+        """Whether there are traces; True as long as the first scan has not finished."""
+        catalog = self.catalog()
+        return catalog.runs.scanning or bool(catalog.runs.runs)
+
+    def find(
+        self,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+        wait_s: float | None = None,
+    ) -> runs.Files:
+        """``Catalog.find``, which waits for the first scan where the answer depends on it.
+
+        Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes
+        longer than ``wait_s``.
+        """
+        catalog = self.catalog()
+        if catalog.runs.scanning and run not in {r.run for r in catalog.runs.runs}:
+            if not self._scanned.wait(wait_s):
+                raise TraceError("scanning", f"{catalog.runs.logdir} is still being searched.")
+            catalog = self._catalog
+        return catalog.find(run, rank, span)
+
+    def close(self) -> None:
+        """End the thread; what was found remains."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="scan", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        heads = Heads()
+        while not self._stop.is_set():
+            try:
+                self._scan(heads)
+            except Exception as error:  # whatever happens, the dashboard must go on
+                _log.exception("scanning %s", self._logdir)
+                self._fail(error)
+            self._scanned.set()
+            if not self._interval_s or self._stop.wait(self._interval_s):
+                return
+
+    def _scan(self, heads: Heads) -> None:
+        warnings: list[Finding] = []
+        entries: list[runs.Entry] = []
+        published = time.monotonic()
+        for entry in runs.walk(self._roots, heads, warnings):
+            if self._stop.is_set():
+                return
+            entries.append(entry)
+            if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
+                self._catalog = runs.catalog(self._logdir, entries, warnings, scanning=True)
+                published = time.monotonic()
+        self._catalog = runs.catalog(self._logdir, entries, warnings)
+        heads.forget_unused()
+
+    def _fail(self, error: Exception) -> None:
+        found = self._catalog.runs
+        failure = Finding("scan_failed", f"The search failed: {type(error).__name__}: {error}")
+        known = dataclasses.replace(found, scanning=False, warnings=(failure,))
+        self._catalog = dataclasses.replace(self._catalog, runs=known)

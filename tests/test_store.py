@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1 import cache, ingest, runs, store
+from tb_privateuse1.store import Pending, Progress, Store
+from tb_privateuse1.trace import TABLES, Trace, TraceError
+from tests.tracefiles import sidecar, trace
+
+SLOW = """
+import time
+from tb_privateuse1 import ingest
+read = ingest.chrome.read
+def slow(path, progress):
+    progress("reading", 1, 4, 7)
+    while not {done}.exists():
+        time.sleep(0.02)
+    return read(path, progress)
+ingest.chrome.read = slow
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> runs.Files:
+    trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
+    sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
+    return runs.scan(str(tmp_path / "log")).find()
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Readers that wait, after a first report, until this file exists."""
+    done = tmp_path / "done"
+    code = "from pathlib import Path\n" + SLOW.format(done=f"Path({str(done)!r})")
+    popen = subprocess.Popen
+
+    def slowed(command: list[str], **options: object) -> object:
+        return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(ingest.subprocess, "Popen", slowed)
+    return done
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Store]:
+    result = Store(cache_dir=tmp_path / "cache")
+    yield result
+    result.close()
+
+
+def same(one: Trace, other: Trace) -> bool:
+    return one.meta == other.meta and all(
+        (a == b).all()
+        for name in TABLES
+        for (_, a), (_, b) in zip(
+            getattr(one, name).columns(), getattr(other, name).columns(), strict=True
+        )
+    )
+
+
+def unreadable(files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, whoever reads a file fails."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("it was read again")
+
+    monkeypatch.setattr(store, "in_process", fail)
+    monkeypatch.setattr(store, "ingest", fail)
+
+
+def until(condition: object, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def test_in_a_process_and_in_the_thread_it_is_the_same(
+    files: runs.Files, made: Store, tmp_path: Path
+) -> None:
+    apart = made.trace(files)
+    here = Store(jobs=0, cache_dir=tmp_path / "other").trace(files)
+    assert same(apart, here)
+    assert apart.meta.worker == "host_1"
+    assert apart.meta.rank == 3
+    assert apart.meta.timeline == "inferred"
+    assert apart.meta.files == files.names
+
+
+def test_read_once_then_from_memory_then_from_disk(
+    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = made.trace(files)
+    unreadable(files, made, monkeypatch)
+    assert made.trace(files) is first
+    again = Store(cache_dir=tmp_path / "cache")
+    assert same(again.trace(files, wait_s=0), first)
+
+
+def test_a_changed_file_is_read_anew(files: runs.Files, made: Store) -> None:
+    assert made.trace(files).strings
+    trace(Path(files.trace.path), rank=3, name="aten::renamed")
+    assert "aten::renamed" in made.trace(files).strings
+    Path(files.sidecar.path).unlink()  # type: ignore[union-attr]
+    assert made.trace(files).meta.timeline == "none"
+
+
+def test_a_deleted_file_is_an_error_even_if_it_was_read(files: runs.Files, made: Store) -> None:
+    made.trace(files)
+    Path(files.trace.path).unlink()
+    with pytest.raises(
+        TraceError, match=r"host_1\.1\.pt\.trace\.json\.gz cannot be read"
+    ) as caught:
+        made.trace(files)
+    assert caught.value.code == "unreadable"
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_an_unreadable_trace_fails_once_and_is_remembered(
+    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    path = Path(files.trace.path)
+    path.write_bytes(path.read_bytes()[:-30])
+    made = Store(jobs, tmp_path / "cache")
+    with pytest.raises(TraceError) as first:
+        made.trace(files)
+    assert str(tmp_path) not in first.value.message  # names, no paths of the server
+    with monkeypatch.context() as patch:
+        unreadable(files, made, patch)
+        with pytest.raises(TraceError) as second:
+            made.trace(files)
+    assert second.value is not first.value
+    assert (second.value.code, second.value.message) == (first.value.code, first.value.message)
+    trace(path)
+    assert made.trace(files).ops
+    made.close()
+
+
+def test_an_unreadable_sidecar_costs_the_device_times_only(files: runs.Files, made: Store) -> None:
+    assert files.sidecar is not None
+    Path(files.sidecar.path).write_bytes(b"{")
+    found = made.trace(files)
+    assert found.meta.timeline == "none"
+    assert "sidecar_unreadable" in [finding.code for finding in found.meta.findings]
+    assert len(found.ops) == 4
+
+
+def test_pending_tells_how_far_it_is(files: runs.Files, made: Store, slow: Path) -> None:
+    with pytest.raises(Pending) as first:
+        made.trace(files, wait_s=0)
+    assert first.value.progress == Progress("waiting", 0, files.trace.size, 0, None)
+
+    def reading() -> bool:
+        with pytest.raises(Pending) as caught:
+            made.trace(files, wait_s=0)
+        progress = caught.value.progress
+        return (progress.phase, progress.bytes_done, progress.events) == ("reading", 1, 7)
+
+    until(reading)
+    slow.touch()
+    assert len(made.trace(files).ops) == 4
+
+
+def test_seconds_left(files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
+
+    def reading(_: object, progress: ingest.Progress) -> Trace:
+        progress("reading", 1, 4, 0)
+        now[0] += 2
+        progress("reading", 1, 4, 0)
+        now[0] += 4
+        progress("reading", 3, 4, 0)
+        progress("inferring", 4, 4, 0)
+        return Trace()
+
+    monkeypatch.setattr(store, "ingest", reading)
+    heard: list[Progress] = []
+    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=heard.append).trace(files)
+    assert [p.seconds_left for p in heard] == [None, 6.0, 2.0, None]
+
+
+def test_many_askers_one_reading(
+    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+    original = store.in_process
+    monkeypatch.setattr(
+        store,
+        "in_process",
+        lambda *a: calls.append(a) or original(*a),  # type: ignore[func-returns-value]
+    )
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: made.trace(files), range(16)))
+    assert len(calls) == 1
+    assert all(one is found[0] for one in found)
+
+
+def test_a_killed_reader_costs_only_its_own_trace(
+    files: runs.Files, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = dataclasses.replace(files, worker="other")
+    for one in (files, other):
+        with pytest.raises(Pending):
+            made.trace(one, wait_s=0)
+    job = made._jobs[cache.key(files)]
+    until(lambda: job.process is not None and job.progress.phase == "reading")
+    assert job.process is not None
+    os.kill(job.process.pid, signal.SIGKILL)
+    with pytest.raises(TraceError, match="SIGKILL") as caught:
+        made.trace(files)
+    assert caught.value.code == "reader_died"
+    slow.touch()
+    assert made.trace(other).meta.worker == "other"
+    with pytest.raises(TraceError, match="SIGKILL"):
+        made.trace(files)  # remembered, for a while
+    monkeypatch.setattr(store, "_RETRY_S", 0)
+    assert made.trace(files).meta.worker == "host_1"
+
+
+def test_a_reader_that_cannot_start(
+    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(TraceError, match="code 1"):
+        made.trace(files)
+
+
+def test_our_own_mistakes_are_errors_too(
+    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistake(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(ingest, "build", mistake)
+    with pytest.raises(TraceError, match="ZeroDivisionError: oops") as caught:
+        Store(jobs=0, cache_dir=tmp_path / "c").trace(files)
+    assert caught.value.code == "internal"
+
+
+def test_close_ends_what_is_read_and_what_waits(
+    files: runs.Files, tmp_path: Path, slow: Path
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    waiting = dataclasses.replace(files, worker="other")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(made.trace, files)
+        until(lambda: made._jobs and next(iter(made._jobs.values())).process)
+        second = pool.submit(made.trace, waiting)
+        until(lambda: len(made._jobs) == 2)
+        made.close()
+        assert getattr(first.exception(5), "code", None) == "reader_died"
+        assert getattr(second.exception(5), "code", None) == "closed"
+
+
+def test_a_reader_ends_with_its_server(files: runs.Files, tmp_path: Path, slow: Path) -> None:
+    made = Store(1, tmp_path / "cache")
+    with pytest.raises(Pending):
+        made.trace(files, wait_s=0)
+    job = made._jobs[cache.key(files)]
+    until(lambda: job.process is not None and job.progress.phase == "reading")
+    assert job.process is not None
+    assert job.process.stdin is not None
+    job.process.stdin.close()  # what the system does with a killed server's pipes
+    assert job.process.wait(5) == 1
+    made.close()
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_without_a_writable_cache_it_stays_in_memory(
+    files: runs.Files, tmp_path: Path, jobs: int
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no directory")
+    made = Store(jobs, blocked / "cache")
+    found = made.trace(files)
+    assert len(found.ops) == 4
+    assert made.trace(files) is found
+    made.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_a_damaged_cache_is_silently_rebuilt(
+    files: runs.Files, made: Store, tmp_path: Path, damage: str
+) -> None:
+    first = made.trace(files)
+    (path,) = (tmp_path / "cache").iterdir()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    replaced = tmp_path / "replaced"
+    replaced.write_bytes({"cut": data[:100], "flip": data, "empty": b""}[damage])
+    replaced.rename(path)
+    again = Store(1, tmp_path / "cache")
+    assert same(again.trace(files), first)
+    assert cache.read(path) is not None
+    again.close()
+
+
+def test_two_stores_on_one_cache(files: runs.Files, tmp_path: Path) -> None:
+    stores = [Store(2, tmp_path / "cache") for _ in range(2)]
+    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(
+            pool.map(lambda a: a[0].trace(a[1]), [(s, v) for s in stores for v in variants])
+        )
+    assert [t.meta.worker for t in found] == ["w0", "w1", "w2"] * 2
+    assert len([p for p in (tmp_path / "cache").iterdir() if p.suffix == ".arrow"]) == 3
+    assert len(list((tmp_path / "cache").iterdir())) == 3
+    for one in stores:
+        one.close()
+
+
+def test_the_cache_may_be_deleted_at_any_time(
+    files: runs.Files, made: Store, tmp_path: Path
+) -> None:
+    found = made.trace(files)
+    for path in (tmp_path / "cache").iterdir():
+        path.unlink()
+    (tmp_path / "cache").rmdir()
+    assert found.ops.start_ns.sum() >= 0  # the mapping is still there
+    assert made.trace(files) is found
+    again = Store(1, tmp_path / "cache")
+    assert same(again.trace(files), found)
+    again.close()
+
+
+def test_memory_is_bounded_and_keeps_the_latest(files: runs.Files, tmp_path: Path) -> None:
+    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
+    made = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=1)
+    for variant in variants:
+        found = made.trace(variant)
+        assert made.trace(variant) is found
+        assert len(made._memory._traces) == 1
+    size = store._bytes(found)
+    wide = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=2 * size + size // 2)
+    first, *_ = [wide.trace(variant) for variant in variants[:2]]
+    assert wide.trace(variants[0]) is first
+    wide.trace(variants[2])  # pushes out the one not used for longest: the second
+    assert list(wide._memory._traces) == [cache.key(variants[0]), cache.key(variants[2])]
+    assert wide._memory._bytes == 2 * size
+
+
+def test_nothing_runs_before_the_first_trace(tmp_path: Path) -> None:
+    before = threading.active_count()
+    Store(cache_dir=tmp_path / "cache").close()
+    assert threading.active_count() == before
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_process_ends_while_a_trace_is_read(files: runs.Files, tmp_path: Path) -> None:
+    """Without being asked to close the store, and without waiting for the reader."""
+    Path(files.trace.path).write_text(
+        '{"traceEvents": [' + ",".join(['{"ph": "X", "cat": "cpu_op", "ts": 1}'] * 500_000) + "]}"
+    )
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tb_privateuse1 import runs, store\n"
+        "made = store.Store(1, Path(sys.argv[2]))\n"
+        "try: made.trace(runs.scan(sys.argv[1]).find(), wait_s=0)\n"
+        "except store.Pending: pass\n"
+        "while not any(job.process for job in made._jobs.values()): pass\n"
+        "print(*[job.process.pid for job in made._jobs.values()])\n"
+    )
+    command = [sys.executable, "-c", code, files.trace.path, str(tmp_path / "cache")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=30, check=True)
+    pid = int(done.stdout)
+    until(lambda: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
