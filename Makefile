@@ -81,13 +81,13 @@ $(BUNDLE): $(SOURCES) frontend/node_modules/.stamp
 	@touch $@
 
 $(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -qq -e .
 	@touch $@
 
 # torch first and by its version, so that no other package chooses one
 $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -q torch==2.13.0
-	$(BIN)/python -m pip install -q -e ".[test,device]"
+	$(BIN)/python -m pip install -qq -e ".[test,device]"
 	@touch $@
 
 .PHONY: help demo demo-live samples test check bench api build clean chromium
