@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace import I32, I64, NONE
+from tb_privateuse1.trace import I32, I64, NONE, Bools
 
 Set = tuple[I64, I64]
 
@@ -148,6 +148,30 @@ def _nest_by_stack(rows: I64, starts: I64, ends: I64) -> I64:
     return parents
 
 
+def nearest(parent: I32, wanted: Bools) -> I32:
+    """The nearest ancestor of each row that is wanted, or ``NONE``; O(n log depth)."""
+    n = len(parent)
+    # One more row, its own target, stands for ``NONE``: index -1 reads it.
+    jump = np.append(np.where(wanted, np.arange(n), parent), NONE).astype(np.int64)
+    jump[-1] = n
+    jump[jump == NONE] = n
+    while not np.array_equal(further := jump[jump], jump):
+        jump = further
+    found = jump[parent]
+    return np.where(found == n, NONE, found).astype(np.int32)
+
+
+def depths(parent: I32) -> I32:
+    """How many ancestors each row has; O(n log depth)."""
+    n = len(parent)
+    up = np.append(np.where(parent == NONE, n, parent), n).astype(np.int64)
+    count = (up != n).astype(np.int32)
+    while (up != n).any():
+        count = count + count[up]
+        up = up[up]
+    return count[:n]
+
+
 def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32:
     """The innermost range of the same group that holds each instant, or ``NONE``."""
     n = len(starts)
@@ -156,10 +180,5 @@ def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32
         np.concatenate((starts, at)),
         np.concatenate((ends, at)),
     )
-    up = both[n:].copy()
-    # Instants at the same time nest in each other: climb until a real range is met.
-    while True:
-        instant = up >= n
-        if not instant.any():
-            return up
-        up[instant] = both[up[instant]]
+    # Instants at the same time nest in each other: only real ranges count.
+    return nearest(both, np.arange(len(both)) < n)[n:]

@@ -94,3 +94,32 @@ def test_instants_at_the_same_time_do_not_hold_each_other() -> None:
         np.array([0, 0, 0], np.int32), np.array([3, 3, 3]),
     )  # fmt: skip
     assert found.tolist() == [0, 0, 0]
+
+
+def chain(parents: list[int]) -> np.ndarray:
+    return np.array(parents, np.int32)
+
+
+@given(st.lists(st.integers(-1, 30), max_size=31), st.data())
+def test_nearest_wanted_ancestor_and_depth(raw: list[int], data: st.DataObject) -> None:
+    parents = [p if p < i else -1 for i, p in enumerate(raw)]
+    wanted = data.draw(st.lists(st.booleans(), min_size=len(raw), max_size=len(raw)))
+    for i, found in enumerate(intervals.nearest(chain(parents), np.array(wanted, bool)).tolist()):
+        at = parents[i]
+        while at >= 0 and not wanted[at]:
+            at = parents[at]
+        assert found == at
+    for i, depth in enumerate(intervals.depths(chain(parents)).tolist()):
+        at, steps = parents[i], 0
+        while at >= 0:
+            at, steps = parents[at], steps + 1
+        assert depth == steps
+
+
+def test_a_chain_of_a_million_is_quick() -> None:
+    n = 1_000_000
+    parents = np.arange(-1, n - 1, dtype=np.int32)
+    assert intervals.depths(parents)[-1] == n - 1
+    wanted = np.zeros(n, np.bool_)
+    wanted[0] = True
+    assert (intervals.nearest(parents, wanted)[1:] == 0).all()

@@ -182,13 +182,7 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
 
 def _climb(parent: I32, wanted: Bools, number: I32) -> I32:
     """The number of the nearest ancestor that is wanted, for every range."""
-    at = parent.copy()
-    while True:
-        skip = at >= 0
-        skip[skip] = ~wanted[at[skip]]
-        if not skip.any():
-            break
-        at[skip] = parent[at[skip]]
+    at = intervals.nearest(parent, wanted)
     return np.where(at >= 0, number[at], NONE).astype(np.int32)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1 import intervals
 from tb_privateuse1.trace import (
     I32,
     I64,
@@ -113,11 +114,7 @@ def calls(ops: Ops) -> I32:
 def with_descendants(parent: I32, values: I64) -> I64:
     """Each row's value and those of all rows below it, given each row's parent."""
     total = values.copy()
-    depth = np.zeros(len(parent), np.int32)
-    up = parent.copy()
-    while (above := up >= 0).any():
-        depth[above] += 1
-        up[above] = parent[up[above]]
+    depth = intervals.depths(parent)
     by_depth = np.argsort(depth, kind="stable")
     edges = np.searchsorted(depth[by_depth], np.arange(1, depth.max(initial=0) + 2))
     for level in range(len(edges) - 1, 0, -1):
