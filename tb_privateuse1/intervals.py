@@ -169,7 +169,8 @@ def depths(parent: I32) -> I32:
     while (up != n).any():
         count = count + count[up]
         up = up[up]
-    return count[:n]
+    ancestors: I32 = count[:n]
+    return ancestors
 
 
 def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32:

@@ -20,7 +20,8 @@ def test_every_view_has_its_result_and_its_query() -> None:
         re.search(rf"interface {kind} {{(.*?)\n}}", text, re.DOTALL)
         for kind in ("Results", "Options")
     )
-    assert results and options
+    assert results
+    assert options
     for found in (results[1], options[1]):
         assert re.findall(r"^  (\w+): ", found, re.MULTILINE) == list(views.VIEWS)
     assert '  operators: { group?: "name" | "shapes"; step?: number | null };' in options[0]

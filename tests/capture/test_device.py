@@ -74,6 +74,7 @@ def device(directory: Path, script: str, **environment: str) -> Done:
         cwd=directory,
         env=clean | {"PYTHONPATH": path} | environment,
         timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return Done(directory, json.loads(done.stdout.splitlines()[-1]), done.stderr)

@@ -43,8 +43,9 @@ def test_gzip_is_known_by_content_not_by_name(tmp_path: Path) -> None:
 
 
 def test_numbers_as_strings(tmp_path: Path) -> None:
-    event = {"ph": "X", "cat": "kernel", "name": "k", "pid": "0", "tid": "7",
-             "ts": "1663123456789012.123", "dur": "1.500", "args": {"correlation": "12"}}  # fmt: skip
+    event = {"ph": "X", "cat": "kernel", "name": "k", "pid": "0",
+             "tid": "7", "ts": "1663123456789012.123", "dur": "1.500",
+             "args": {"correlation": "12"}}  # fmt: skip
     raw = read(tmp_path, make.document(event))
     group = raw.groups["kernel"]
     assert group.start_ns.tolist() == [1663123456789012123]
@@ -158,3 +159,9 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told[0][0] == "reading"
     assert told[0][1:3] == (path.stat().st_size, path.stat().st_size)
     assert told[-1][3] == 1
+
+
+def test_a_thread_written_as_number_and_as_text_is_the_same_thread(tmp_path: Path) -> None:
+    events = [make.op("a", 1, 9), {**make.op("b", 2, 3), "tid": "1"}, {**make.memory(4, 8, 8)}]
+    raw = read(tmp_path, make.document(*events))
+    assert len(raw.threads) == 1
