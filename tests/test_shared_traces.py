@@ -13,6 +13,7 @@ from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
@@ -61,6 +62,22 @@ def test_steps_are_those_of_the_host_once(expected: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])
+def test_memory_is_exact(expected: dict[str, Any]) -> None:
+    result = memory(load(FOLDER / expected["file"]))
+    figures = {
+        d.device: {
+            "events": d.events,
+            "alloc_bytes": d.allocated_bytes,
+            "free_bytes": d.freed_bytes,
+            "peak_total_allocated": d.peak_bytes,
+        }
+        for d in result.devices
+    }
+    assert figures == (expected["memory"] or {})
+    assert result.devices or result.notes, "a trace without memory events says why"
+
+
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_every_view_answers_and_every_sum_closes(path: Path) -> None:
     trace = load(path)
@@ -72,6 +89,13 @@ def test_every_view_answers_and_every_sum_closes(path: Path) -> None:
                  s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
         assert min(parts) >= 0
         assert sum(parts) == s.duration_ns
+    use = memory(trace)
+    if use.window is not None:
+        assert sum(o.self_allocated_bytes for o in use.operators) == use.window.allocated_bytes
+        assert sum(r.bytes for r in use.alive) == (use.window.peak_bytes if use.alive else 0)
+        if use.allocations == len(use.rows):
+            made = [r.bytes for r in use.rows if r.allocated_ns is not None]
+            assert sum(made) == use.window.allocated_bytes
     if result.provenance.timeline == "none":
         assert result.provenance.warnings, "a trace without device times says why"
         return

@@ -48,7 +48,9 @@ function useLoad<T>(key: string, load: (asking: Asking) => Promise<T>): Resource
         keep(key, value);
         say({ status: "ready", value });
       },
-      (error: unknown) => say({ status: "failed", failure: asFailure(error) }),
+      (error: unknown) => {
+        if (!own.signal.aborted) say({ status: "failed", failure: asFailure(error) });
+      },
     );
     return () => own.abort();
   }, [key, attempt]);

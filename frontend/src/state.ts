@@ -17,10 +17,15 @@ export interface State {
   sort: string | null;
   filter: string | null;
   group: string | null;
+  /** Of the memory page: which device, which part of the recording (`start..end` in ns), and what
+   * the chart's axis shows. */
+  device: string | null;
+  range: string | null;
+  scale: string | null;
 }
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
-const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null };
+const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
 export const state = signal<State>(EMPTY);
@@ -84,10 +89,11 @@ export function serialize(hash: string, next: State): string {
 function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
-  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group");
-  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step");
-  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step");
-  if ("span" in changes && changes.span !== now.span) reset("step");
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale");
+  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range");
+  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range");
+  if ("span" in changes && changes.span !== now.span) reset("step", "range");
+  if ("step" in changes && changes.step !== now.step) reset("range");
   return { ...next, ...changes };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bound, bytes, count, dateTime, duration, exactDuration, percent, plural } from "../src/base/format";
+import { bound, bytes, count, dateTime, duration, exactDuration, percent, plural, signedBytes } from "../src/base/format";
 
 describe("duration", () => {
   test.each([
@@ -37,6 +37,8 @@ test.each([
   [null, "–"], [0, "0 %"], [1, "100 %"], [0.9996, "> 99.9 %"], [0.123456, "12.3 %"], [0.00123, "0.12 %"], [0.00001, "< 0.01 %"], [2.5, "250 %"],
 ])("a share of %s is %s", (share, text) => expect(percent(share)).toBe(text));
 
-test.each([[null, "–"], [512, "512 B"], [1536, "1.50 KiB"], [435e6, "415 MiB"], [5 * 2 ** 30, "5.00 GiB"]])("%s bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
+test.each([[null, "–"], [512, "512 B"], [1024, "1.00 KiB"], [-1024, "-1.00 KiB"], [1536, "1.50 KiB"], [435e6, "415 MiB"], [5 * 2 ** 30, "5.00 GiB"]])("%s bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
+
+test.each([[null, "–"], [0, "0 B"], [1536, "+1.50 KiB"], [-3, "−3 B"]])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
 
 test("dates sort as text", () => expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));

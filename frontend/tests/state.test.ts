@@ -71,14 +71,14 @@ describe("history", () => {
 
 describe("what depends on what", () => {
   test.each([
-    [{ view: "operators" }, { sort: null, filter: null, group: null, step: 3 }],
-    [{ run: "other" }, { rank: null, span: null, step: null, filter: "f" }],
+    [{ view: "operators" }, { sort: null, filter: null, group: null, device: null, range: null, scale: null, step: 3 }],
+    [{ run: "other" }, { rank: null, span: null, step: null, device: null, range: null, filter: "f" }],
     [{ rank: 9 }, { span: null, step: null, run: "r" }],
     [{ span: 9 }, { step: null, rank: 1 }],
-    [{ step: 9 }, { span: 2, filter: "f" }],
+    [{ step: 9 }, { span: 2, filter: "f", device: "6/0", range: null }],
     [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
   ])("%o", (changes, expected) => {
-    module.state.value = { view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g" };
+    module.state.value = { view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit" };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });
   });

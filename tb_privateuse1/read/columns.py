@@ -45,6 +45,7 @@ class Builder:
         self._metadata = metadata
         self._strings: dict[str, int] = {}
         self._threads: dict[tuple[Any, Any], int] = {}
+        self._told_threads: dict[tuple[str, str], int] = {}
         self._thread_names: dict[int, int] = {}
         self._process_names: dict[Any, str] = {}
         self._json: dict[bytes, int] = {}
@@ -93,10 +94,10 @@ class Builder:
         if self._without_time:
             message = f"{self._without_time} events have no time and are not shown."
             findings.append(Finding("events_without_time", message, count=self._without_time))
-        keys = list(self._threads)
+        keys = list(self._told_threads)
         threads = Threads(
-            pid=self._string_column([str(pid) for pid, _ in keys]),
-            tid=self._string_column([str(tid) for _, tid in keys]),
+            pid=self._string_column([pid for pid, _ in keys]),
+            tid=self._string_column([tid for _, tid in keys]),
             name=np.array([self._thread_names.get(i, NONE) for i in range(len(keys))], np.int32),
         )
         base = numbers.ids([self._metadata.get("baseTimeNanoseconds")], missing=0)[0]
@@ -148,7 +149,12 @@ class Builder:
         return np.array([string(t) for t in texts], np.int32)
 
     def _thread(self, key: tuple[Any, Any]) -> int:
-        return self._threads.setdefault(key, len(self._threads))
+        row = self._threads.get(key)
+        if row is None:
+            # torch of 2021 wrote the same tid as "25738" and as 25738.
+            told = (str(key[0]), str(key[1]))
+            row = self._threads[key] = self._told_threads.setdefault(told, len(self._told_threads))
+        return row
 
     def _thread_column(self, events: list[Event]) -> I32:
         thread = self._thread

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 
@@ -13,4 +14,5 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "operators": operators,
     "kernels": kernels,
+    "memory": memory,
 }

@@ -22,6 +22,11 @@ export function bytes(n: number | null): string {
   return n === null ? MISSING : scaled(n, BYTE_UNITS, "B");
 }
 
+/** `+1.50 MiB`, `−3 B`: a change. */
+export function signedBytes(n: number | null): string {
+  return n === null || n === 0 ? bytes(n) : `${n < 0 ? "−" : "+"}${bytes(Math.abs(n))}`;
+}
+
 /** `12,345`. */
 export function count(n: number | null): string {
   if (n === null) return MISSING;
@@ -64,6 +69,6 @@ function significant(x: number): string {
 function scaled(x: number, units: readonly [string, number][], smallest: string): string {
   // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 us.
   const rounded = Math.abs(Number(x.toPrecision(3)));
-  for (const [unit, size] of units) if (rounded >= size) return `${significant(x / size)} ${unit}`;
+  for (const [unit, size] of units) if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;
   return `${Number.isInteger(x) ? x : x.toPrecision(3)} ${smallest}`;
 }

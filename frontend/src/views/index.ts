@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import type { Results } from "../api";
 import { About } from "./about";
 import { Kernels } from "./kernels";
+import { Memory } from "./memory";
 import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { PageProps } from "./page";
@@ -25,6 +26,7 @@ const OF_VIEWS: Record<keyof Results, Entry> = {
   overview: { title: "Overview", letter: "o", component: Overview, icon: "M2.5 13.5v-5h3v5zM6.5 13.5v-11h3v11zM10.5 13.5v-7h3v7z" },
   operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
   kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },
+  memory: { title: "Memory", letter: "m", component: Memory, icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z" },
 };
 
 const OTHERS: Record<string, Entry> = {

@@ -1,0 +1,157 @@
+// Memory of one device: over time, at its peak, by operator, by allocation and by step.
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../api";
+import { bytes, count, duration, percent, plural, signedBytes } from "../base/format";
+import { parseRange } from "../base/range";
+import { useView, type Loaded } from "../load";
+import { stepNumber } from "../place";
+import { go, state } from "../state";
+import { AreaChart, extent, type Point } from "../widgets/areachart";
+import { Code } from "../widgets/code";
+import { Figure } from "../widgets/figure";
+import { Segmented } from "../widgets/segmented";
+import { MemoryTables, type Life } from "./memorytables";
+import type { PageProps } from "./page";
+import { Show } from "./status";
+
+/** The first answer has the largest allocations; the rest comes when it is asked for. */
+const MOST = 1000;
+const ALL = 100_000;
+
+export function Memory({ selected }: PageProps) {
+  const { device, range } = state.value;
+  const part = parseRange(range);
+  const [limit, setLimit] = useState(MOST);
+  const resource = useView("memory", selected, {
+    limit, ...(device !== null && { device }), ...(part && { start_ns: part.start, end_ns: part.end }),
+  });
+  const { run, rank, span } = selected.place;
+  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  return (
+    <div class="memory fill" aria-busy={loaded !== resource.loaded}>
+      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} onAll={() => setLimit(ALL)} />}</Show>
+      {loaded.status === "failed" && (device !== null || range !== null) && (
+        <p class="state"><button type="button" data-testid="default-memory" onClick={() => go({ device: null, range: null })}>Show the whole recording of the first device</button></p>
+      )}
+    </div>
+  );
+}
+
+/** While a new part is asked for, the last one stays: a chart that vanishes cannot be zoomed. */
+function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
+  const last = useRef<{ of: string; loaded: Loaded<T> } | null>(null);
+  if (loaded.status === "ready") last.current = { of, loaded };
+  return loaded.status === "loading" && last.current?.of === of ? last.current.loaded : loaded;
+}
+
+function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
+  const [life, setLife] = useState<Life | null>(null);
+  const { device, window, curve } = result;
+  const points = useMemo(() => curve.map((p): Point => ({ at: p.time_ns, value: p.allocated_bytes, limit: p.reserved_bytes || null })), [curve]);
+  const shown = result.devices.find((d) => d.device === device);
+  if (!shown || !window) return <>{result.notes.map((n) => <NoEvents key={n.code} note={n} />)}</>;
+  const { step } = state.value;
+  const picked = step !== null || state.value.range !== null;
+  return (
+    <>
+      {result.notes.length > 0 && <Notes notes={result.notes} />}
+      <div class="toolbar">
+        <Segmented label="Device" value={shown.device} onPick={(d) => go({ device: d, range: null, sort: null, filter: null })}
+          choices={result.devices.map((d) => ({ value: d.device, label: d.label, title: `${d.label}: ${count(d.events)} memory events` }))} />
+        {step !== null && <Chip testid="clear-step" clear={() => go({ step: null })}>step {step}</Chip>}
+        {state.value.range !== null && <Chip testid="clear-range" clear={() => go({ range: null })}>{duration(window.start_ns)} to {duration(window.end_ns)}</Chip>}
+        {!picked && <span class="muted">Drag in the chart to select a part.</span>}
+        <span class="push" />
+        <Segmented label="Axis" value={state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
+          { value: "zero", label: "From 0" }, { value: "fit", label: "Fit", title: "The axis starts at the least that is allocated, and may leave out what is reserved." },
+        ]} />
+      </div>
+      <Figures device={shown} window={window} picked={picked} />
+      <AreaChart points={points}
+        names={result.basis === "change"
+          ? { value: "Change", limit: "Reserved", title: `Change of ${shown.label} memory since the recording's start` }
+          : { value: "Allocated", limit: "Reserved", title: `${shown.label} memory over time` }}
+        peak={window.peak_bytes === null || window.peak_at_ns === null ? null : { at: window.peak_at_ns, value: window.peak_bytes }}
+        fit={state.value.scale === "fit"} band={life}
+        marks={result.steps.map((s) => ({ at: s.start_ns, label: result.steps.length > 12 ? String(stepNumber(s.name)) : `step ${stepNumber(s.name)}` }))}
+        onSelect={(start, end) => go({ range: `${start}..${end}` })} />
+      <Legend points={points} result={result} />
+      <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
+    </>
+  );
+}
+
+function Chip({ testid, clear, children }: { testid: string; clear: () => void; children: ComponentChildren }) {
+  return <button type="button" class="chip" data-testid={testid} title="Show the whole recording again" onClick={clear}>{children} <span aria-hidden="true">×</span></button>;
+}
+
+function Figures({ device, window, picked }: { device: MemoryDevice; window: MemoryWindow; picked: boolean }) {
+  const peak = window.peak_bytes;
+  const of = picked ? " here" : "";
+  const change = window.at_end_bytes === null || window.at_start_bytes === null ? null : window.at_end_bytes - window.at_start_bytes;
+  return (
+    <div class="figures-row">
+      {peak !== null && (
+        <Figure name="peak_bytes" label={`Peak allocated${of}`} exact={peak} unit="B" value={bytes(peak)}
+          note={`at ${duration(window.peak_at_ns)}${device.capacity_bytes ? `, ${percent(peak / device.capacity_bytes)} of ${bytes(device.capacity_bytes)}` : ""}`}
+          help="Greatest Total Allocated that the allocator reported." />
+      )}
+      {device.peak_reserved_bytes ? (
+        <Figure name="peak_reserved_bytes" label="Peak reserved" exact={device.peak_reserved_bytes} unit="B" value={bytes(device.peak_reserved_bytes)}
+          note={reservedNote(device)} help="What the allocator held from the device, used or not; over the whole recording." />
+      ) : null}
+      {window.at_start_bytes !== null && (
+        <Figure name="at_start_bytes" label={picked ? "At the start" : "Before the recording"} exact={window.at_start_bytes} unit="B" value={bytes(window.at_start_bytes)}
+          note={picked ? "of the part" : "parameters and the like"} help="Allocated when the recording, or the selected part of it, starts." />
+      )}
+      {window.at_end_bytes !== null && (
+        <Figure name="at_end_bytes" label="At the end" exact={window.at_end_bytes} unit="B" value={bytes(window.at_end_bytes)}
+          note={change === null ? "" : change === 0 ? "as at the start" : `${signedBytes(change)} since the start`} help="Allocated at its end." />
+      )}
+      <Figure name="allocated_bytes" label="Allocated in all" exact={window.allocated_bytes} unit="B" value={bytes(window.allocated_bytes)}
+        note={plural(window.events, "memory event")} help="Sum of all allocations." />
+      <Figure name="freed_bytes" label="Released in all" exact={window.freed_bytes} unit="B" value={bytes(window.freed_bytes)}
+        note={window.allocated_bytes === window.freed_bytes ? "as much as allocated" : `${signedBytes(window.allocated_bytes - window.freed_bytes)} in all`} help="Sum of all releases that were reported." />
+    </div>
+  );
+}
+
+function reservedNote({ peak_bytes, peak_reserved_bytes }: MemoryDevice): string {
+  return peak_bytes === null || !peak_reserved_bytes ? "" : `${percent(peak_bytes / peak_reserved_bytes)} in use at the peak`;
+}
+
+function Legend({ points, result }: { points: readonly Point[]; result: MemoryUse }) {
+  const reserved = points.flatMap((p) => p.limit ?? []);
+  const above = state.value.scale === "fit" && reserved.every((r) => r > extent(points, true).high);
+  return (
+    <ul class="legend" aria-label="What the chart shows">
+      <li><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{result.basis === "change" ? "Change since the recording's start" : "Allocated"}</li>
+      {reserved.length > 0 && <li><i class="swatch line" />Reserved by the allocator{above && <span class="muted"> (above the chart)</span>}</li>}
+      {result.steps.length > 0 && <li class="muted">│ start of a step</li>}
+    </ul>
+  );
+}
+
+function Notes({ notes }: { notes: readonly Finding[] }) {
+  return (
+    <aside class="notice">
+      {notes.map((n) => <p key={n.code} data-testid="memory-note" data-code={n.code}><b>{n.message}</b> {n.hint}</p>)}
+    </aside>
+  );
+}
+
+const CAPTURE = `from tb_privateuse1 import capture
+with capture.profile(profile_memory=True, record_shapes=True, with_stack=True,
+                     on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
+    ...  # your steps, each followed by prof.step()`;
+
+function NoEvents({ note }: { note: Finding }) {
+  return (
+    <section class="state" data-testid="no-memory" data-code={note.code}>
+      <h2>{note.message}</h2>
+      <p>{note.code === "no_memory_events" ? "These lines record them; shapes and stacks say what an allocation was for:" : note.hint}</p>
+      {note.code === "no_memory_events" && <Code text={CAPTURE} />}
+    </section>
+  );
+}

@@ -1,0 +1,291 @@
+"""Memory of any device: totals over time, what was alive at the peak, allocations, growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1 import allocations, allocators
+from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
+from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
+from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
+from tb_privateuse1.views.base import Provenance, provenance, step_row
+
+_REPORTING = "An allocator reports through c10::reportMemoryUsageToProfiler."
+
+
+@dataclass(frozen=True)
+class MemoryDevice:
+    """The memory events of one device over the whole recording."""
+
+    device: str
+    """Type and index, ``6/0``: what the option of this name takes."""
+    device_type: int | None
+    device_id: int | None
+    label: str
+    events: int
+    allocated_bytes: int
+    freed_bytes: int
+    peak_bytes: int | None
+    """Greatest Total Allocated; null if the trace does not have it."""
+    peak_at_ns: int | None
+    peak_reserved_bytes: int | None
+    capacity_bytes: int | None
+    """The device's memory, where deviceProperties has it."""
+    explained: float | None
+    """Share of the steps of Total Allocated that are those of Bytes; less than 1: not all
+    allocations and releases were reported."""
+
+
+@dataclass(frozen=True)
+class MemoryWindow:
+    """The selected part of the recording, for one device."""
+
+    start_ns: int
+    end_ns: int
+    events: int
+    allocated_bytes: int
+    freed_bytes: int
+    at_start_bytes: int | None
+    """Allocated at its start."""
+    at_end_bytes: int | None
+    peak_bytes: int | None
+    peak_at_ns: int | None
+
+
+@dataclass(frozen=True)
+class MemoryPoint:
+    """From this time on so much is allocated and reserved, until the next point."""
+
+    time_ns: int
+    allocated_bytes: int
+    reserved_bytes: int | None
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """The result of the view."""
+
+    provenance: Provenance
+    notes: tuple[Finding, ...]
+    """What is missing or doubtful about the memory events."""
+    devices: tuple[MemoryDevice, ...]
+    device: str | None
+    """The one that the rest is about."""
+    window: MemoryWindow | None
+    growth: MemoryGrowth | None
+    basis: Literal["allocated", "change"] | None
+    """``change``: the trace has no Total Allocated, the curve is the sum of Bytes from 0."""
+    steps: tuple[MemoryStep, ...]
+    alive: tuple[AliveRow, ...]
+    operators: tuple[MemoryOperator, ...]
+    allocations: int
+    """How many there are in the window; ``rows`` are the largest."""
+    rows: tuple[Allocation, ...]
+    curve: tuple[MemoryPoint, ...]
+
+
+def memory(
+    trace: Trace,
+    *,
+    device: str | None = None,
+    step: int | None = None,
+    start_ns: int | None = None,
+    end_ns: int | None = None,
+    points: int = 3000,
+    limit: int = 1000,
+    offset: int = 0,
+) -> MemoryUse:
+    """Memory of one device; ``step``, ``start_ns`` and ``end_ns`` select a part of the recording.
+
+    Raises TraceError ``unknown_step`` or ``bad_option``.
+    """
+    if points < 10 or limit < 0 or offset < 0:
+        raise TraceError("bad_option", "points must be at least 10, limit and offset at least 0.")
+    found = allocations.devices(trace.memory)
+    chosen = _chosen(trace, found, device)
+    start, end = _selected(trace, step, start_ns, end_ns)
+    events = allocations.of_device(trace.memory, chosen) if chosen else trace.memory
+    level, blocks = allocations.level(events), allocations.blocks(events)
+    devices = tuple(_device(trace, one) for one in found)
+    shown = devices[found.index(chosen)] if chosen else None
+    steps = allocations.steps(trace, events, level)
+    growth = allocations.growth(steps)
+    at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
+    inside = blocks.take(_within(events.ts_ns[at], start, end))
+    order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
+    return MemoryUse(
+        provenance=provenance(trace),
+        notes=tuple(_notes(trace, devices, shown, growth)),
+        devices=devices,
+        device=shown.device if shown else None,
+        window=_window(events, level, start, end) if shown else None,
+        growth=growth,
+        basis=("allocated" if level.told else "change") if shown else None,
+        steps=steps,
+        alive=_alive(trace, events, level, blocks, level.peak(start, end)),
+        operators=tuple(
+            allocators.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
+        ),
+        allocations=len(inside),
+        rows=tuple(allocators.rows(trace, events, inside.take(order))),
+        curve=_curve(level, start, end, points) if shown else (),
+    )
+
+
+def _key(device: tuple[int, int]) -> str:
+    return "/".join("?" if part == MISSING else str(part) for part in device)
+
+
+def _chosen(
+    trace: Trace, found: list[tuple[int, int]], device: str | None
+) -> tuple[int, int] | None:
+    """The device asked for; without one, the accelerator that allocates the most, or the CPU."""
+    if device is not None:
+        for one in found:
+            if _key(one) == device:
+                return one
+        have = ", ".join(f"{_key(one)} ({allocations.label(trace, one)})" for one in found)
+        message = f"There are no memory events of a device {device!r} in this trace."
+        raise TraceError("bad_option", message, f"It has: {have or 'none'}.")
+
+    def weight(one: tuple[int, int]) -> tuple[bool, int]:
+        size = allocations.known(allocations.of_device(trace.memory, one).bytes)
+        return one[0] != allocations.CPU, int(np.maximum(size, 0).sum())
+
+    return max(found, key=weight, default=None)
+
+
+def _selected(
+    trace: Trace, step: int | None, start_ns: int | None, end_ns: int | None
+) -> tuple[int, int]:
+    times = trace.memory.ts_ns
+    start = min(0, int(times.min(initial=0)))
+    end = max(trace.end_ns, int(times.max(initial=-1)) + 1)
+    if (row := step_row(trace, step)) is not None:
+        start, end = int(trace.steps.host_start_ns[row]), int(trace.steps.host_end_ns[row])
+    start = start if start_ns is None else max(start, start_ns)
+    end = end if end_ns is None else min(end, end_ns)
+    if end <= start and (start_ns is not None or end_ns is not None):
+        message = f"No time lies from start_ns={start_ns} to end_ns={end_ns} in what is selected."
+        raise TraceError("bad_option", message)
+    return start, end
+
+
+def _within(at_ns: I64, start: int, end: int) -> Bools:
+    inside: Bools = (at_ns >= start) & (at_ns < end)
+    return inside
+
+
+def _device(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
+    events = allocations.of_device(trace.memory, device)
+    level = allocations.level(events)
+    peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.told else None
+    fitting, steps = allocations.explained(events)
+    size = allocations.known(events.bytes)
+    reserved = int(events.reserved_bytes.max())
+    return MemoryDevice(
+        device=_key(device),
+        device_type=None if device[0] == MISSING else device[0],
+        device_id=None if device[1] == MISSING else device[1],
+        label=allocations.label(trace, device),
+        events=len(events),
+        allocated_bytes=int(np.maximum(size, 0).sum()),
+        freed_bytes=-int(np.minimum(size, 0).sum()),
+        peak_bytes=None if peak is None else int(level.allocated[peak]),
+        peak_at_ns=None if peak is None else int(level.at_ns[peak]),
+        peak_reserved_bytes=None if reserved == MISSING else reserved,
+        capacity_bytes=_capacity(trace, device),
+        explained=fitting / steps if steps else None,
+    )
+
+
+def _capacity(trace: Trace, device: tuple[int, int]) -> int | None:
+    properties = [d for d in trace.meta.devices if d.get("id") == device[1]]
+    told = properties[0].get("totalGlobalMem") if properties else None
+    return told if isinstance(told, int) and device[0] != allocations.CPU and told > 0 else None
+
+
+def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
+    size = allocations.known(events.bytes)[_within(events.ts_ns, start, end)]
+    peak = level.peak(start, end) if level.told else None
+    return MemoryWindow(
+        start_ns=start,
+        end_ns=end,
+        events=len(size),
+        allocated_bytes=int(np.maximum(size, 0).sum()),
+        freed_bytes=-int(np.minimum(size, 0).sum()),
+        at_start_bytes=level.at(start) if level.told else None,
+        at_end_bytes=level.at(end) if level.told else None,
+        peak_bytes=None if peak is None else int(level.allocated[peak]),
+        peak_at_ns=None if peak is None else max(int(level.at_ns[peak]), start),
+    )
+
+
+def _alive(
+    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int | None
+) -> tuple[AliveRow, ...]:
+    """Nothing where the trace has no totals or no addresses."""
+    if peak is None or not level.told or (blocks.fate == UNKNOWN).all():
+        return ()
+    return tuple(allocators.alive(trace, events, level, blocks, peak))
+
+
+def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:
+    low, high = np.searchsorted(level.at_ns, (start, end))
+    part = slice(low, high)
+    kept = allocations.reduce(
+        level.at_ns[part], (level.allocated[part], level.reserved[part]), points - 2
+    )
+    times = [start, *level.at_ns[part][kept].tolist(), end]
+    allocated = [level.at(start), *level.allocated[part][kept].tolist(), level.at(end)]
+    first, last = max(low - 1, 0), max(high - 1, 0)
+    reserved = level.reserved[np.concatenate(([first], low + kept, [last]))].tolist()
+    return tuple(
+        MemoryPoint(t, a, None if r == MISSING else r)
+        for t, a, r in zip(times, allocated, reserved, strict=True)
+    )
+
+
+def _notes(
+    trace: Trace,
+    devices: tuple[MemoryDevice, ...],
+    chosen: MemoryDevice | None,
+    growth: MemoryGrowth | None,
+) -> Iterable[Finding]:
+    """What is missing or doubtful, and what grows."""
+    meta = trace.meta
+    if chosen is None:
+        if meta.profiler.get("profile_memory"):
+            message = "The trace has no memory events, though profile_memory=True was set."
+            hint = f"Nothing was allocated meanwhile, or the backend does not report. {_REPORTING}"
+            yield Finding("memory_not_reported", message, hint)
+        else:
+            message = "The trace has no memory events: it was recorded without profile_memory=True."
+            yield Finding("no_memory_events", message, "Record with profile_memory=True.")
+        return
+    device_used = meta.timeline != "none" or meta.backend is not None or bool(meta.devices)
+    if all(d.device_type == allocations.CPU for d in devices) and device_used:
+        message = "The backend does not report device memory: all events are of the CPU."
+        yield Finding("device_not_reported", message, _REPORTING)
+    if chosen.peak_bytes is None:
+        message = "The trace has no totals (torch before 1.10): the curve is the sum of all events."
+        hint = "It starts at 0, whatever was allocated before; a peak cannot be told."
+        yield Finding("no_totals", message, hint)
+    if not (trace.memory.address != MISSING).any():
+        message = "The trace has no addresses: no release can be told from another."
+        hint = "So there are no lifetimes, and nothing is known of what is alive when."
+        yield Finding("no_addresses", message, hint)
+    if chosen.explained is not None and chosen.explained < 1:
+        message = f"{1 - chosen.explained:.2%} of the changes of the total are those of no event."
+        hint = "Some allocations or releases were not reported. The curve is the reported total."
+        yield Finding("unexplained_totals", message, hint)
+    if growth is not None:
+        message = (
+            f"Each of {growth.steps} steps ends with more allocated than the one before: "
+            f"{growth.bytes_per_step / 2**20:+.3g} MiB per step."
+        )
+        yield Finding("memory_grows", message, "What is held at the end is in the allocations.")
