@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,58 +14,9 @@ import pytest
 
 from tb_privateuse1 import cache, ingest, runs, store
 from tb_privateuse1.store import Pending, Progress, Store
-from tb_privateuse1.trace import TABLES, Trace, TraceError
-from tests.tracefiles import sidecar, trace
-
-SLOW = """
-import time
-from tb_privateuse1 import ingest
-read = ingest.chrome.read
-def slow(path, progress):
-    progress("reading", 1, 4, 7)
-    while not {done}.exists():
-        time.sleep(0.02)
-    return read(path, progress)
-ingest.chrome.read = slow
-"""
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> runs.Files:
-    trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
-    sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
-    return runs.scan(str(tmp_path / "log")).find()
-
-
-@pytest.fixture
-def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Readers that wait, after a first report, until this file exists."""
-    done = tmp_path / "done"
-    code = "from pathlib import Path\n" + SLOW.format(done=f"Path({str(done)!r})")
-    popen = subprocess.Popen
-
-    def slowed(command: list[str], **options: object) -> object:
-        return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
-
-    monkeypatch.setattr(ingest.subprocess, "Popen", slowed)
-    return done
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[Store]:
-    result = Store(cache_dir=tmp_path / "cache")
-    yield result
-    result.close()
-
-
-def same(one: Trace, other: Trace) -> bool:
-    return one.meta == other.meta and all(
-        (a == b).all()
-        for name in TABLES
-        for (_, a), (_, b) in zip(
-            getattr(one, name).columns(), getattr(other, name).columns(), strict=True
-        )
-    )
+from tb_privateuse1.trace import Trace, TraceError
+from tests.store.same import same
+from tests.tracefiles import trace
 
 
 def unreadable(files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,64 +225,6 @@ def test_a_reader_ends_with_its_server(files: runs.Files, tmp_path: Path, slow: 
     job.process.stdin.close()  # what the system does with a killed server's pipes
     assert job.process.wait(5) == 1
     made.close()
-
-
-@pytest.mark.parametrize("jobs", [0, 1])
-def test_without_a_writable_cache_it_stays_in_memory(
-    files: runs.Files, tmp_path: Path, jobs: int
-) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("no directory")
-    made = Store(jobs, blocked / "cache")
-    found = made.trace(files)
-    assert len(found.ops) == 4
-    assert made.trace(files) is found
-    made.close()
-
-
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
-def test_a_damaged_cache_is_silently_rebuilt(
-    files: runs.Files, made: Store, tmp_path: Path, damage: str
-) -> None:
-    first = made.trace(files)
-    (path,) = (tmp_path / "cache").iterdir()
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    replaced = tmp_path / "replaced"
-    replaced.write_bytes({"cut": data[:100], "flip": data, "empty": b""}[damage])
-    replaced.rename(path)
-    again = Store(1, tmp_path / "cache")
-    assert same(again.trace(files), first)
-    assert cache.read(path) is not None
-    again.close()
-
-
-def test_two_stores_on_one_cache(files: runs.Files, tmp_path: Path) -> None:
-    stores = [Store(2, tmp_path / "cache") for _ in range(2)]
-    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
-    with ThreadPoolExecutor(6) as pool:
-        found = list(
-            pool.map(lambda a: a[0].trace(a[1]), [(s, v) for s in stores for v in variants])
-        )
-    assert [t.meta.worker for t in found] == ["w0", "w1", "w2"] * 2
-    assert len([p for p in (tmp_path / "cache").iterdir() if p.suffix == ".arrow"]) == 3
-    assert len(list((tmp_path / "cache").iterdir())) == 3
-    for one in stores:
-        one.close()
-
-
-def test_the_cache_may_be_deleted_at_any_time(
-    files: runs.Files, made: Store, tmp_path: Path
-) -> None:
-    found = made.trace(files)
-    for path in (tmp_path / "cache").iterdir():
-        path.unlink()
-    (tmp_path / "cache").rmdir()
-    assert found.ops.start_ns.sum() >= 0  # the mapping is still there
-    assert made.trace(files) is found
-    again = Store(1, tmp_path / "cache")
-    assert same(again.trace(files), found)
-    again.close()
 
 
 def test_memory_is_bounded_and_keeps_the_latest(files: runs.Files, tmp_path: Path) -> None:

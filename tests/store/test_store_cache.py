@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1 import cache, runs
+from tb_privateuse1.store import Store
+from tests.store.same import same
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_without_a_writable_cache_it_stays_in_memory(
+    files: runs.Files, tmp_path: Path, jobs: int
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no directory")
+    made = Store(jobs, blocked / "cache")
+    found = made.trace(files)
+    assert len(found.ops) == 4
+    assert made.trace(files) is found
+    made.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_a_damaged_cache_is_silently_rebuilt(
+    files: runs.Files, made: Store, tmp_path: Path, damage: str
+) -> None:
+    first = made.trace(files)
+    (path,) = (tmp_path / "cache").iterdir()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    replaced = tmp_path / "replaced"
+    replaced.write_bytes({"cut": data[:100], "flip": data, "empty": b""}[damage])
+    replaced.rename(path)
+    again = Store(1, tmp_path / "cache")
+    assert same(again.trace(files), first)
+    assert cache.read(path) is not None
+    again.close()
+
+
+def test_two_stores_on_one_cache(files: runs.Files, tmp_path: Path) -> None:
+    stores = [Store(2, tmp_path / "cache") for _ in range(2)]
+    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(
+            pool.map(lambda a: a[0].trace(a[1]), [(s, v) for s in stores for v in variants])
+        )
+    assert [t.meta.worker for t in found] == ["w0", "w1", "w2"] * 2
+    assert len([p for p in (tmp_path / "cache").iterdir() if p.suffix == ".arrow"]) == 3
+    assert len(list((tmp_path / "cache").iterdir())) == 3
+    for one in stores:
+        one.close()
+
+
+def test_the_cache_may_be_deleted_at_any_time(
+    files: runs.Files, made: Store, tmp_path: Path
+) -> None:
+    found = made.trace(files)
+    for path in (tmp_path / "cache").iterdir():
+        path.unlink()
+    (tmp_path / "cache").rmdir()
+    assert found.ops.start_ns.sum() >= 0  # the mapping is still there
+    assert made.trace(files) is found
+    again = Store(1, tmp_path / "cache")
+    assert same(again.trace(files), found)
+    again.close()
