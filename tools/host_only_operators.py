@@ -10,6 +10,9 @@ from pathlib import Path
 
 import torch
 
+UNTOLD = frozenset({"aten::_unsafe_view"})
+"""Views that their schema calls a new tensor."""
+
 OUT = Path(__file__).parents[1] / "tb_privateuse1" / "infer" / "host_only.txt"
 
 
@@ -22,14 +25,19 @@ def host_only(name: str, overload: str, returns: list) -> bool:
         operator, "CompositeImplicitAutograd"
     )
     allocation = name.startswith(("aten::empty", "aten::new_empty", "aten::resize_"))
-    return view or composite or allocation
+    in_place = (
+        dispatched and torch.Tag.inplace_view in torch._C._get_operation_overload(name, overload)[2]
+    )
+    return view or composite or allocation or in_place or name in UNTOLD
 
 
 def main() -> None:
     """Collect all overloads; a name is listed only if all of them are host-only."""
     names: dict[str, bool] = {}
     for schema in torch._C._jit_get_all_schemas():
-        if schema.name.startswith("aten::"):
+        # Overloads on lists and strings (``slice.str``) are no tensor operators.
+        tensors = any("Tensor" in str(a.type) for a in schema.arguments)
+        if schema.name.startswith("aten::") and tensors:
             alone = host_only(schema.name, schema.overload_name, schema.returns)
             names[schema.name] = names.get(schema.name, True) and alone
     listed = sorted(name for name, alone in names.items() if alone)

@@ -34,7 +34,7 @@ def build(
     strings = Strings(raw.strings)
     tables = host.build(raw, sidecar, vendor)
     recorded = measured.build(raw, vendor, strings, tables.ops, tables.launches)
-    activities = recorded or timeline.build(tables.ops, strings, sidecar)
+    activities = recorded or timeline.build(tables.ops, strings, sidecar, tables.frames)
     if activities is None:
         activities = Activities(Kernels.empty(), Lanes.empty())
     start, end = _extent(tables, activities.kernels)

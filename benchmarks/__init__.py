@@ -1,0 +1,1 @@
+"""Benchmarks: accuracy and speed, beside others where there are any."""

@@ -1,0 +1,124 @@
+"""Traces whose true device timeline is known, for measuring the inference.
+
+Two kinds: recordings of a simulated backend that logged its kernels (``truth*.json.gz`` beside
+the trace), and real CUDA and ROCm traces whose kernels are taken away and whose operators get the
+elapsed times that events around them would have read: a mark recorded at host time ``h`` executes
+at ``max(h + launch latency, end of what was launched before h)``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tb_privateuse1 import infer
+from tb_privateuse1.infer.timeline import marks
+from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.trace import I64, NONE, Trace
+
+FOLDER = Path(__file__).parents[2] / "shared" / "traces"
+
+UNLINKED = -2
+"""The operator of an activity that none is known to have launched."""
+
+_MIN_LATENCY_NS, _MAX_LATENCY_NS, _LATENCY_NS = 2_000, 25_000, 6_000
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Device activities as they were, ns since the file's base. ``external_id`` may be unknown."""
+
+    external_id: I64
+    start_ns: I64
+    end_ns: I64
+
+
+@dataclass(frozen=True)
+class Case:
+    """A trace without device activities, its sidecar, and the truth."""
+
+    name: str
+    raw: Raw
+    sidecar: Sidecar
+    truth: Truth
+
+    def trace(self) -> Trace:
+        """What the inference makes of it."""
+        return infer.build(self.raw, self.sidecar)
+
+
+def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
+    """The recordings with a sidecar and truth; ``recipe``: with the published recipe's sidecar."""
+    for path in sorted(folder.glob("*/*.pt.trace.json.gz")):
+        beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
+        if recipe:
+            beside = path.parent / "kernel_event_0.json.gz"
+        truth = next(iter(path.parent.glob("truth*.json.gz")), None)
+        if truth is None or not beside.exists():
+            continue
+        raw = chrome.read(str(path))
+        rows = json.loads(gzip.decompress(truth.read_bytes()))
+        start, end = (np.array(rows[k], np.int64) - raw.base_ns for k in ("start_ns", "end_ns"))
+        ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
+        yield Case(path.parent.name, raw, kernel_events.read(str(beside)), Truth(ids, start, end))
+
+
+def hidden(paths: list[Path] | None = None) -> Iterator[Case]:
+    """Real traces with enough linked kernels, their kernels hidden."""
+    if paths is None:
+        paths = sorted([*FOLDER.glob("cuda/*/*.gz"), *FOLDER.glob("rocm/*/*.gz")])
+    for path in paths:
+        case = hide(path)
+        if case is not None:
+            yield case
+
+
+def hide(path: Path, least: int = 30) -> Case | None:
+    """One real trace as a backend with event marks would have shown it, its busiest stream."""
+    raw = chrome.read(str(path))
+    trace = infer.build(raw, None)
+    kernels, launches = trace.kernels, trace.launches
+    if not len(kernels) or not len(trace.ops):
+        return None
+    lane = np.bincount(kernels.lane).argmax()
+    kernels = kernels.take(kernels.lane == lane)
+    linked = (kernels.launch >= 0) & (kernels.op >= 0)
+    if linked.sum() < least:
+        return None
+    # One whose launch is not recorded was launched no later than the next one of the stream.
+    call = np.where(linked, launches.start_ns[kernels.launch], np.iinfo(np.int64).max)
+    call = np.minimum.accumulate(call[::-1])[::-1]
+    fastest = int(np.percentile((kernels.start_ns - call)[linked], 1))
+    latency = fastest if _MIN_LATENCY_NS <= fastest <= _MAX_LATENCY_NS else _LATENCY_NS
+    ids, elapsed = _elapsed(trace, call, kernels.end_ns, latency)
+    external_id = np.where(linked, trace.ops.external_id[kernels.op], UNLINKED)
+    shift = trace.start_ns
+    return Case(
+        f"{path.parent.parent.name}/{path.parent.name}",
+        _without_device(raw),
+        Sidecar(ids, elapsed, {"launch_latency_ns": latency, "elapsed_resolution_ns": 1000}),
+        Truth(external_id, kernels.start_ns + shift, kernels.end_ns + shift),
+    )
+
+
+def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:
+    order = marks.build(trace.ops)
+    reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)))
+    before = reach[np.searchsorted(call, order.host_ns, side="right")]
+    at = np.maximum.accumulate(np.maximum(order.host_ns + latency, before))
+    elapsed = (at[order.end] - at[order.start]) // 1000 * 1000
+    known = trace.ops.external_id >= 0
+    return trace.ops.external_id[known], elapsed[known]
+
+
+def _without_device(raw: Raw) -> Raw:
+    kept = {"cpu_op", "operator", "user_annotation", "python_function"}
+    groups = {c: g for c, g in raw.groups.items() if c.lower() in kept}
+    return dataclasses.replace(raw, groups=groups, flows=type(raw.flows).empty())

@@ -1,0 +1,154 @@
+"""The constants of the device, from what the capture measured and from the trace itself.
+
+Launch latency: measured by the capture on an idle device, else a default; no trace can tell it,
+as it shifts every start alike. Event cost: operators without device work that the device ran
+through faster than the host did only cost it their marks. Jitter: how much the elapsed times of
+operators without device work on an idle device scatter about their host times.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.infer.timeline.base import Calibration, Marks
+from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.trace import I64, MISSING, Bools, Ops
+
+_LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
+"""From launch to start on an idle device where nothing measured it, and how far it may be off."""
+
+_EVENT_NS, _EVENT_HIGH_NS = 300, 600
+"""Likely and largest time of a mark where no backlog shows it."""
+
+_EVENT_MOST_NS = 20_000
+"""No backend's mark takes longer."""
+
+_GAP_NS, _GAP_HIGH_NS = 800, 2_000
+"""Likely and largest time from one kernel or mark to the kernel after it on a busy device."""
+
+_JITTER_NS, _JITTER_LOW_NS, _JITTER_HIGH_NS = 1_500, 500, 20_000
+
+_TORCH_RESOLUTION_NS = 1_000
+"""torch truncates elapsed times to microseconds."""
+
+_ENOUGH, _ALIKE = 20, 5
+"""Operators that a constant needs, and those of one size among them."""
+
+
+def build(
+    ops: Ops, sidecar: Sidecar, resolution_ns: int, marks: Marks, quiet: Bools
+) -> Calibration:
+    """The calibration; ``quiet`` are the segments in which nothing can have launched."""
+    told = sidecar.facts.get("launch_latency_ns")
+    measured = isinstance(told, int) and not isinstance(told, bool) and told >= 0
+    latency = int(told) if measured and told is not None else _LATENCY_NS
+    # Everything a multiple of 10 us says that the device's clock is coarse; of 2 us, nothing.
+    resolution = _TORCH_RESOLUTION_NS
+    if resolution_ns >= 4 * _TORCH_RESOLUTION_NS:
+        resolution = resolution_ns
+    rounding = sidecar.facts.get("elapsed_rounding")
+    if rounding not in ("floor", "round"):
+        rounding = "floor" if resolution == _TORCH_RESOLUTION_NS else "both"
+    still = _still(ops, marks, quiet)
+    event, event_high = _event_cost(ops, marks, still, resolution)
+    jitter = _jitter(ops, still, resolution)
+    return Calibration(
+        latency_ns=latency,
+        latency_bound_ns=_MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS,
+        latency_measured=measured,
+        jitter_ns=jitter,
+        event_ns=event,
+        event_high_ns=event_high,
+        gap_ns=_GAP_NS,
+        gap_high_ns=_GAP_HIGH_NS,
+        resolution_ns=resolution,
+        rounding=str(rounding),
+        shown={
+            "launch_latency_ns": latency,
+            "launch_latency_measured": int(measured),
+            "elapsed_resolution_ns": resolution,
+            "event_cost_ns": event,
+            "event_cost_high_ns": event_high,
+            "jitter_ns": jitter,
+        },
+    )
+
+
+def _still(ops: Ops, marks: Marks, quiet: Bools) -> I64:
+    """Operators with a device time, between whose marks nothing can have launched."""
+    loud = np.concatenate(([0], np.cumsum(~quiet)))
+    still = loud[marks.end + 1] == loud[marks.start + 1]
+    return np.flatnonzero(still & (ops.elapsed_ns != MISSING))
+
+
+def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[int, int]:
+    """The likely time of a mark, and one that it does not exceed.
+
+    An operator of k segments that only cost the device its marks has an elapsed time of the
+    integer part of k times that cost, so that each one bounds the cost from both sides.
+    """
+    host = ops.end_ns[still] - ops.start_ns[still]
+    row = still[(host >= 4_000) & (2 * (ops.elapsed_ns[still] + resolution) <= host)]
+    if len(row) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
+        return _EVENT_NS, _EVENT_HIGH_NS
+    segments = marks.end[row] - marks.start[row]
+    low, high = 0.0, float(_EVENT_MOST_NS)
+    for k, count in zip(*np.unique(segments, return_counts=True), strict=True):
+        if count >= _ALIKE:
+            middle = float(np.median(ops.elapsed_ns[row][segments == k]))
+            low, high = max(low, middle / k), min(high, (middle + resolution) / k)
+    high = max(low, high)
+    return int(low + high) // 2, int(high * 1.5) + 100
+
+
+def _jitter(ops: Ops, still: I64, resolution: int) -> int:
+    """How late an idle device may run a mark, from the scatter of still operators."""
+    host = ops.end_ns[still] - ops.start_ns[still]
+    excess = ops.elapsed_ns[still] + resolution // 2 - host
+    idle = excess[(host >= 4_000) & (np.abs(excess) < 15_000)]
+    if len(idle) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
+        return _JITTER_NS
+    low, high = np.percentile(idle, (10, 90))
+    return int(np.clip((high - low) * 0.75, _JITTER_LOW_NS, _JITTER_HIGH_NS))
+
+
+def event_cost(ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration) -> int:
+    """The likely time of a mark, from ranges that the device ran through behind the host.
+
+    What such a range took longer than the launching operators in it, its marks cost: the rounding
+    of the parts evens out. ``may`` are the operators that may launch, ``behind`` the marks at
+    which the device was surely late.
+    """
+    known = ops.elapsed_ns != MISSING
+    unit = _outermost(marks, np.flatnonzero(may & known))
+    late = np.concatenate(([0], np.cumsum(~behind)))
+    row = np.flatnonzero(known & ~may & (late[marks.end + 1] == late[marks.start]))
+    if not len(row) or not len(unit):
+        return c.event_ns
+    within = np.searchsorted(marks.start[unit], marks.start[row], side="right") - 1
+    row = row[(within < 0) | (marks.end[unit[np.maximum(within, 0)]] < marks.start[row])]
+    after = np.searchsorted(marks.start[unit], marks.start[row])
+    row = _outermost(
+        marks, row[marks.start[unit[np.minimum(after, len(unit) - 1)]] < marks.end[row]]
+    )
+    if not len(row):
+        return c.event_ns
+    at = np.searchsorted(marks.start[row], marks.start[unit], side="right") - 1
+    unit = unit[(at >= 0) & (marks.end[unit] < marks.end[row[np.maximum(at, 0)]])]
+    half = c.resolution_ns // 2
+    total = int((ops.elapsed_ns[row] + half).sum() - (ops.elapsed_ns[unit] + half).sum())
+    segments = int((marks.end - marks.start)[row].sum() - (marks.end - marks.start)[unit].sum())
+    # The scatter of so many roundings must be small beside what is divided by.
+    if segments < _ENOUGH * max(1.0, len(unit) ** 0.5):
+        return c.event_ns
+    return int(np.clip(total / segments, 0, c.event_high_ns))
+
+
+def _outermost(marks: Marks, rows: I64) -> I64:
+    """Those that lie in no other of them, in order of their starts."""
+    rows = rows[np.argsort(marks.start[rows], kind="stable")]
+    if not len(rows):
+        return rows
+    reach = np.maximum.accumulate(marks.end[rows])
+    first = np.concatenate(([True], marks.start[rows][1:] > reach[:-1]))
+    return rows[first]

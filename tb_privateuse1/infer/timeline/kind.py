@@ -1,0 +1,141 @@
+"""What the elapsed times of a trace are, with the evidence. Backends differ.
+
+``event``: the time between two marks on the stream. ``kernel_sum``: the sum of the durations of
+what was launched between the marks, 0 for what launches nothing. ``host``: operators run on the
+host's thread, so that there is no device timeline apart from its. ``coarse``: in steps too large to
+tell kernels apart. ``unit``: not microseconds. Whether events really ran on a stream beside the
+host shows only once the constraints are solved (``contradiction``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.infer.base import Strings
+from tb_privateuse1.trace import I64, MISSING, NONE, Finding, Ops
+
+Name = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
+
+_COARSE_NS = 100_000
+"""Elapsed times in steps of this size or more cannot tell one kernel from the next."""
+
+_VALUES, _MILLISECOND_NS = 6, 1_000_000
+"""Different values that a resolution takes to be seen, but for whole milliseconds."""
+
+_LONG_NS = 1_000_000
+"""Operators and steps of this host time are long enough to compare the clocks' units."""
+
+_UNIT = 100
+"""Device and host times of long ranges that differ more than this are in different units."""
+
+_STEP = "ProfilerStep#"
+
+_LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
+_EQUAL_NS = 2_000
+"""A step's elapsed time equals the sum of its parts: within what rounding makes of both."""
+
+_CONTRADICTING = 0.2
+"""Marks that no schedule of one stream explains, as a share: more is no stream."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind, the resolution of the elapsed times, and the reason in words."""
+
+    name: Name
+    resolution_ns: int
+    evidence: str
+    finding: Finding | None = None
+
+
+def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
+    """The kind of the trace's elapsed times.
+
+    ``told`` is what the capture says of it (``elapsed_kind`` of the sidecar), which counts where
+    the trace itself does not show it.
+    """
+    known = ops.elapsed_ns[ops.elapsed_ns != MISSING]
+    positive = known[known > 0]
+    if not len(positive):
+        return Kind("none", 0, "No operator has a device time above 0.")
+    values = np.unique(positive)
+    resolution = int(np.gcd.reduce(values))
+    if len(values) < _VALUES and resolution % _MILLISECOND_NS:
+        # A few values have a common divisor by chance.
+        resolution = min(resolution, 1_000)
+    if resolution >= _COARSE_NS and len(values) > 1:
+        message = f"All elapsed times are multiples of {resolution / 1e6:g} ms: too coarse."
+        hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
+        return Kind("coarse", resolution, message, Finding("elapsed_coarse", message, hint))
+    if told == "host":
+        message = "The capture found that this backend runs its operators on the host's thread."
+        hint = "Its operator times on the host are its device times."
+        return Kind("host", resolution, message, Finding("elapsed_of_the_host", message, hint))
+    equal, steps = _equal_sums(ops, strings)
+    if steps >= 2 and equal == steps:
+        evidence = f"In {steps} steps the elapsed time equals the sum of its operators'."
+        return Kind("kernel_sum", resolution, evidence)
+    if told == "kernel_sum" and not steps:
+        return Kind("kernel_sum", resolution, "The capture says that they are sums of kernels.")
+    long = (ops.end_ns - ops.start_ns >= _LONG_NS) & (ops.elapsed_ns != MISSING)
+    if long.any():
+        ratio = float(np.median(ops.elapsed_ns[long] / (ops.end_ns - ops.start_ns)[long]))
+        if ratio * _UNIT < 1:
+            message = (
+                f"Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
+                "the elapsed times are probably not in microseconds."
+            )
+            hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
+            return Kind("unit", resolution, message, Finding("elapsed_unit", message, hint))
+    return Kind("event", resolution, "Steps take longer than the sum of their operators.")
+
+
+def contradiction(crossing: int, marks: int) -> Finding | None:
+    """Why there is no timeline, if too many marks fit no schedule of one stream."""
+    if crossing <= _CONTRADICTING * marks:
+        return None
+    message = (
+        f"{crossing} of {marks} device times contradict the others: no order of work on one "
+        "stream beside the host explains them."
+    )
+    hint = (
+        "The backend probably runs its operators on the host's thread, so that there is no device "
+        "timeline apart from the host's; or the events of several streams are mixed."
+    )
+    return Finding("elapsed_not_of_a_stream", message, hint, crossing)
+
+
+def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
+    """In how many steps the elapsed time equals that of the parts, of how many that can tell."""
+    steps = [i for i, text in enumerate(strings.all) if text.startswith(_STEP)]
+    row = np.flatnonzero(np.isin(ops.name, steps) & (ops.elapsed_ns != MISSING))
+    if not len(row):
+        return 0, 0
+    total, count = _inside(ops, row)
+    usable = (count >= _LEAST_CHILDREN) & (total >= count * _LEAST_CHILD_NS)
+    equal = np.abs(ops.elapsed_ns[row] - total) <= _EQUAL_NS
+    return int((equal & usable).sum()), int(usable.sum())
+
+
+def _inside(ops: Ops, step: I64) -> tuple[I64, I64]:
+    """Sum and number of the elapsed times of the outermost ranges in each step, any thread."""
+    others = np.ones(len(ops), np.bool_)
+    others[step] = False
+    top = others & (ops.elapsed_ns != MISSING)
+    top &= (ops.parent == NONE) | np.isin(ops.parent, step)
+    rows = np.flatnonzero(top)
+    at = intervals.innermost(
+        np.zeros(len(step), np.int32),
+        ops.start_ns[step],
+        ops.end_ns[step],
+        np.zeros(len(rows), np.int32),
+        ops.start_ns[rows],
+    )
+    inside = at >= 0
+    total = np.zeros(len(step), np.int64)
+    np.add.at(total, at[inside], ops.elapsed_ns[rows[inside]])
+    return total, np.bincount(at[inside], minlength=len(step))

@@ -1,0 +1,202 @@
+"""Operators -> marks in the order of the stream, and the tree that they span.
+
+The profiler records an operator's first event just before it takes its start time, and the
+second just after its end time (torch/csrc/profiler/collection.cpp), so that the marks of one
+thread keep the order of its calls. All threads record on one stream here: their marks are merged
+by host time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.chain import Level
+from tb_privateuse1.infer.timeline.base import Marks
+from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools, Ops
+
+_BEFORE_NS = 200
+"""How long before its start time an operator's first event is recorded."""
+
+_AFTER_NS = 700
+"""How long after its end time its second is."""
+
+_DELAY_NS = 4_000
+"""The most that is allowed between a time stamp and its event; more is a preempted thread."""
+
+_EXCESS_NS = 2_000
+"""How much longer than on the host a quiet operator may take on an idle device by jitter."""
+
+_MAX_THREADS = 8
+"""Threads beyond the busiest few take no part in the tree: each costs one more pass."""
+
+
+def build(ops: Ops) -> Marks:
+    """Two marks per operator, all threads in one order of host time."""
+    n = len(ops)
+    rows = np.arange(n, dtype=np.int64)
+    time = np.concatenate((ops.start_ns, ops.end_ns)) * 2
+    # An operator of no length still starts before it ends.
+    time[n:] += ops.end_ns <= ops.start_ns
+    row = np.concatenate((rows, rows))
+    is_end = np.repeat([False, True], n)
+    thread = ops.thread[row]
+    # Within a thread, at one instant: ends of inner before outer, then starts of outer first.
+    inner = np.where(is_end, -row, row)
+    by_thread = np.lexsort((inner, ~is_end & True, time, thread))
+    row, is_end, thread = row[by_thread], is_end[by_thread], thread[by_thread]
+    raw = np.where(is_end, ops.end_ns[row], ops.start_ns[row])
+    host, host_low, host_high = _recorded(raw, is_end, thread)
+    follower = np.arange(1, 2 * n + 1)
+    last = np.concatenate((thread[1:] != thread[:-1], [True])) if n else np.empty(0, np.bool_)
+    follower[last] = np.flatnonzero(last)
+    earlier = np.concatenate((raw[:1], raw[:-1]))
+    floor = np.where(is_end | np.concatenate(([True], last[:-1])), host_low, earlier)
+    innermost = np.where(is_end, ops.parent[row], row)
+
+    order = np.lexsort((np.arange(2 * n), host))
+    position = np.empty(2 * n, np.int64)
+    position[order] = np.arange(2 * n)
+    start, end = np.empty(n, np.int64), np.empty(n, np.int64)
+    start[row[~is_end]] = position[~is_end]
+    end[row[is_end]] = position[is_end]
+    return Marks(
+        op=row[order].astype(np.int32),
+        is_end=is_end[order],
+        host_ns=host[order],
+        host_low_ns=host_low[order],
+        host_high_ns=host_high[order],
+        host_floor_ns=floor[order],
+        next=position[follower][order],
+        innermost=innermost[order].astype(np.int32),
+        start=start,
+        end=end,
+    )
+
+
+def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
+    """When each mark was recorded: likely, at the earliest, at the latest.
+
+    That is between its own time stamp and its neighbour's on the thread.
+    """
+    if not len(raw):
+        return raw, raw, raw
+    gap = np.where(thread[1:] == thread[:-1], np.maximum(raw[1:] - raw[:-1], 0), _DELAY_NS)
+    before = np.minimum(np.concatenate(([_DELAY_NS], gap)), _DELAY_NS)
+    after = np.minimum(np.concatenate((gap, [_DELAY_NS])), _DELAY_NS)
+    share = _AFTER_NS + _BEFORE_NS
+    late = np.minimum(_AFTER_NS, after * _AFTER_NS // share)
+    early = np.minimum(_BEFORE_NS, before * _BEFORE_NS // share)
+    likely = np.where(is_end, raw + late, raw - early)
+    return likely, np.where(is_end, raw, raw - before), np.where(is_end, raw + after, raw)
+
+
+def quiet_segments(marks: Marks, loud: Bools) -> Bools:
+    """Of each segment, whether nothing can have launched in it.
+
+    ``loud`` says of each mark whether its thread may launch between it and its next one.
+    """
+    if not len(marks):
+        return loud
+    now = loud.astype(np.int64)
+    # The change at a mark: what its thread may do after it, less what it might before.
+    change = now.copy()
+    linked = marks.next != np.arange(len(marks))
+    change[marks.next[linked]] -= now[linked]
+    quiet: Bools = np.concatenate(([False], np.cumsum(change)[:-1] == 0))
+    return quiet
+
+
+def preempted(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
+    """The same marks, with room where a thread was preempted between a time stamp and its event.
+
+    Where nothing can launch, an idle device takes as long between two marks as the host did. If
+    it took longer, the first was recorded earlier or the second later than its time stamp says.
+    """
+    loud = np.concatenate(([0], np.cumsum(~quiet)))
+    still = loud[marks.end + 1] == loud[marks.start + 1]
+    excess = ops.elapsed_ns - (ops.end_ns - ops.start_ns) - _EXCESS_NS
+    row = np.flatnonzero(still & (ops.elapsed_ns != MISSING) & (excess > 0))
+    room = excess[row] + _EXCESS_NS
+    previous = np.arange(len(marks))
+    linked = marks.next != previous
+    previous[marks.next[linked]] = previous[linked]
+    stamp = np.where(marks.is_end, ops.end_ns[marks.op], ops.start_ns[marks.op])
+    early, late = marks.host_low_ns.copy(), marks.host_high_ns.copy()
+    start, end = marks.start[row], marks.end[row]
+    early[start] = np.minimum(early[start], np.maximum(stamp[start] - room, stamp[previous[start]]))
+    following = np.where(linked[end], stamp[marks.next[end]], late[end])
+    late[end] = np.maximum(late[end], np.minimum(stamp[end] + room, following))
+    return dataclasses.replace(marks, host_low_ns=early, host_high_ns=late)
+
+
+def tree(marks: Marks, ops: Ops) -> tuple[list[Level], Bools]:
+    """Levels from the root down, and which operators are in the tree.
+
+    Operators of different threads that cross in time are left out of it; their two marks are
+    points like any other.
+    """
+    kept = _nested(marks, ops)
+    own = kept[marks.op]
+    opened = np.cumsum(np.where(own, np.where(marks.is_end, -1, 1), 0))
+    # The depth of a node, or for a mark outside the tree one more than its container's.
+    depth = np.where(own & ~marks.is_end, opened - 1, opened)
+    deepest = int(depth.max(initial=-1))
+    order = np.argsort(depth, kind="stable")
+    cut = np.searchsorted(depth[order], np.arange(-1, deepest + 3))
+    levels = []
+    for d in range(-1, deepest + 1):
+        mine = order[cut[d + 1] : cut[d + 2]]
+        inner = order[cut[d + 2] : cut[d + 3]]
+        level = _level(marks, own, np.sort(np.concatenate((mine[own[mine]], inner))), mine, d)
+        if len(level.point):
+            levels.append(level)
+    return levels, kept
+
+
+def _level(marks: Marks, own: Bools, point: I64, mine: I64, d: int) -> Level:
+    """The series of one depth; at -1 the root's, which has no marks of its own."""
+    row = marks.op[point].astype(np.int64)
+    mine_mask = np.zeros(0, np.bool_)
+    if d < 0:
+        first, last = np.array([0]), np.array([max(len(point) - 1, 0)])
+        node, group = np.array([NONE]), np.zeros(len(point), np.int64)
+        mine_mask = np.zeros(len(point), np.bool_)
+    else:
+        mine_mask = np.isin(point, mine[own[mine]], assume_unique=True)
+        first = np.flatnonzero(mine_mask & ~marks.is_end[point])
+        last = np.flatnonzero(mine_mask & marks.is_end[point])
+        node, group = row[first], np.cumsum(mine_mask & ~marks.is_end[point]) - 1
+    child = np.where(~mine_mask & marks.is_end[point] & own[point], row, NONE)
+    return Level(point, group, first, last, node, child)
+
+
+def _nested(marks: Marks, ops: Ops) -> Bools:
+    """The operators of which no two cross, those of busy threads first."""
+    kept = np.zeros(len(ops), np.bool_)
+    if not len(ops):
+        return kept
+    threads, counts = np.unique(ops.thread, return_counts=True)
+    for thread in threads[np.argsort(-counts, kind="stable")][:_MAX_THREADS]:
+        rows = np.flatnonzero(ops.thread == thread)
+        if kept.any():
+            inside = _innermost(marks, kept)
+            rows = rows[inside[marks.start[rows]] == inside[marks.end[rows]]]
+        kept[rows] = True
+    return kept
+
+
+def _innermost(marks: Marks, kept: Bools) -> I64:
+    """The innermost of the kept operators at every mark, ``NONE`` outside all."""
+    rows = np.flatnonzero(kept)
+    up = intervals.nest(np.zeros(len(rows), np.int32), marks.start[rows], marks.end[rows])
+    inside = np.full(len(marks), NONE, np.int64)
+    at = np.full(len(marks), -1, np.int64)
+    at[marks.start[rows]] = marks.start[rows]
+    at[marks.end[rows]] = marks.end[rows]
+    inside[marks.start[rows]] = rows
+    inside[marks.end[rows]] = np.where(up >= 0, rows[np.maximum(up, 0)], NONE)
+    latest = np.maximum.accumulate(at)
+    return np.where(latest >= 0, inside[np.maximum(latest, 0)], NONE)
