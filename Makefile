@@ -21,7 +21,7 @@ help: ## print this
 demo: $(VENV)/.run ## open the dashboard on a recorded run (PORT=… to choose the port)
 	@exec $(BIN)/tb-privateuse1 demo $(if $(PORT),--port $(PORT))
 
-demo-live: $(VENV)/.test ## record a fresh run on the reference device, then open it
+demo-live: $(VENV)/.test compiler ## record a fresh run on the reference device, then open it
 	$(WORKLOAD).transformer --out $(LOG)/transformer --truth
 	@exec $(BIN)/tb-privateuse1 demo $(LOG) $(if $(PORT),--port $(PORT))
 
@@ -32,7 +32,7 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	$(WORKLOAD).ddp --out examples/runs/two-ranks $(SAMPLE)
 	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
-test: check $(BUNDLE) chromium ## run everything: checks, unit tests, device, server, browser
+test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
 	cd frontend && npm test
 	$(BIN)/python -m pytest
 
@@ -44,7 +44,7 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 	cd frontend && npm run check
 
 bench: $(VENV)/.test ## measure against peers and print the ratios
-	for one in benchmarks/*.py; do $(BIN)/python $$one; done
+	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
 api: $(VENV)/.run ## write frontend/src/api.ts from the result dataclasses
 	$(BIN)/python -m tb_privateuse1.schema
@@ -57,10 +57,15 @@ clean: ## remove everything that was made here
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-chromium:
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && apt-get install -y -qq chromium fonts-dejavu-core >/dev/null; fi
-	@command -v chromium >/dev/null || { echo "The browser tests need Chromium: install your system's 'chromium' package (Debian: apt-get install chromium fonts-dejavu-core)." >&2; exit 1; }
+# What neither pip nor npm can bring: installed as root on Debian, else named.
+machine: compiler
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call debian,chromium fonts-dejavu-core)
+
+compiler:
+	@command -v c++ >/dev/null || $(call debian,g++)
+
+debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; } \
+	  || { echo "This needs what is not on this machine: install it (on Debian: apt-get install $(1))." >&2; exit 1; }
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -77,7 +82,8 @@ frontend/node_modules/.stamp: frontend/package-lock.json $(VENV)/.node
 	@touch $@
 
 $(BUNDLE): $(SOURCES) frontend/node_modules/.stamp
-	cd frontend && npm run build
+	$(BIN)/python -m pip install -q "setuptools>=77"
+	$(BIN)/python setup.py -q bundle
 	@touch $@
 
 $(VENV)/.run: $(VENV)/bin/python $(BUNDLE) pyproject.toml setup.py
@@ -90,4 +96,4 @@ $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[test,device]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check bench api build clean chromium
+.PHONY: help demo demo-live samples test check bench api build clean machine compiler

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
+from typing import ClassVar
 
 from setuptools import Command, setup
 from setuptools.command.build_py import build_py
@@ -77,7 +78,7 @@ class Bundle(Command):
     """Makes the bundle if it is missing or stale."""
 
     description = "build the pages with npm, if their sources have changed"
-    user_options: list[tuple[str, str | None, str]] = []
+    user_options: ClassVar[list[tuple[str, str | None, str]]] = []
 
     def initialize_options(self) -> None:
         """Nothing to set."""

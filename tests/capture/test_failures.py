@@ -15,7 +15,7 @@ import pytest
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1._capture import files
+from tb_privateuse1._capture import backend, files
 from tb_privateuse1._capture.notes import CaptureWarning
 from tests.capture.support import CPU, read, train, written
 
@@ -151,7 +151,11 @@ def test_torchs_tables_may_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         stop(self)
         raise RuntimeError("two devices")
 
+    def unable() -> None:
+        raise RuntimeError("the backend has no synchronize")
+
     monkeypatch.setattr(torch_profile, "stop_trace", failing)
+    monkeypatch.setattr(backend, "synchronize", unable)
     handler = capture.tensorboard_trace_handler(str(tmp_path))
     prof = capture.profile(activities=[CPU], on_trace_ready=handler)
     prof.start()

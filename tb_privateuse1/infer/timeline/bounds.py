@@ -13,6 +13,7 @@ the anchor itself is dropped: something launched there after all.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +88,17 @@ def pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) 
         np.concatenate((never, np.where(lengthy, done - _RETURN_MOST_NS, none))),
         np.concatenate((never, np.where(lengthy, done - _RETURN_NS, none))),
         np.concatenate((prompt, done)),
+    )
+
+
+def without_waits(pins: Pins, late: Bools | None = None) -> Pins:
+    """The pins less what waits (those that are ``late``; all by default) say of earliest times."""
+    never = np.iinfo(np.int64).min
+    late = np.ones(len(pins.mark), np.bool_) if late is None else late
+    return dataclasses.replace(
+        pins,
+        earliest=np.where(late, never, pins.earliest),
+        nearer=np.where(late, never, pins.nearer),
     )
 
 
