@@ -80,7 +80,9 @@ def pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) 
     order = np.argsort(waits[0], kind="stable")
     start, done = waits[0][order], waits[1][order]
     at = np.searchsorted(marks.host_ns, start) - 1
-    start, done, at = start[at >= 0], done[at >= 0], at[at >= 0]
+    # A range with marks inside does more than wait.
+    bare = (at >= 0) & (np.searchsorted(marks.host_ns, done) - 1 == at)
+    start, done, at = start[bare], done[bare], at[bare]
     lengthy = done - start >= _WAITED_NS
     none = np.iinfo(np.int64).min
     return Pins(
