@@ -1,0 +1,123 @@
+"""The real thing: training on the reference device, recorded with our capture, in the browser.
+
+What the page shows is compared with what torch's own tables say of the run, and with the device's
+log of what it really did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import recording
+from tests.browser.dashboard import Dashboard, number
+from tests.server import Server, serve
+
+STEPS = 3
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same training twice: with ``ProfilerStubs`` alone, and with a Kineto profiler."""
+    folder = tmp_path_factory.mktemp("logdir")
+    steps = ("--steps", str(STEPS))
+    recording.record_undisturbed(folder / "inferred", "mlp", *steps)
+    recording.record(folder / "measured", "mlp", *steps, REFDEVICE_KINETO="1")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(logdir: Path) -> Iterator[Server]:
+    with serve("--logdir", logdir) as server:
+        yield server
+
+
+@pytest.fixture
+def dashboard(visit: Callable[[Server], Dashboard], server: Server) -> Dashboard:
+    dashboard = visit(server)
+    dashboard.page.set_viewport_size({"width": 1500, "height": 3000})  # so that every row is drawn
+    return dashboard
+
+
+def launched(folder: Path) -> list[dict[str, Any]]:
+    """What really ran on the device and was launched by a recorded operator, as rows."""
+    columns = recording.truth(folder)
+    names = ("external_id", "kind", "start_ns", "end_ns")
+    values = zip(*(columns[name] for name in names), strict=True)
+    rows = [dict(zip(names, row, strict=True)) for row in values]
+    return [row for row in rows if row["external_id"]]
+
+
+def by_operator(folder: Path) -> Counter[str]:
+    """How many activities each operator really launched."""
+    (trace,) = folder.glob("*.pt.trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    names = {e["args"]["External id"]: e["name"] for e in events if e.get("cat") == "cpu_op"}
+    return Counter(names[row["external_id"]] for row in launched(folder))
+
+
+def union_ns(rows: Iterable[dict[str, Any]]) -> int:
+    """How long any of them ran. Written anew: this is what our own arithmetic is held against."""
+    total, until = 0, 0
+    for start, end in sorted((row["start_ns"], row["end_ns"]) for row in rows):
+        total += max(0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+@pytest.mark.parametrize("run", ["inferred", "measured"])
+def test_host_figures_are_torchs(dashboard: Dashboard, logdir: Path, run: str) -> None:
+    told: dict[str, Counter[str]] = {}
+    for row in recording.averages(logdir / run):
+        told.setdefault(row.name, Counter()).update(
+            calls=row.calls, host_self_ns=row.host_self_ns, host_total_ns=row.host_total_ns
+        )
+    dashboard.open(run=run, view="operators")
+    shown = dashboard.rows("operators")
+    assert set(shown) == set(told)
+    for name, figures in told.items():
+        assert {key: number(shown[name][key]) for key in figures} == figures, name
+
+
+def test_measured_figures_are_the_devices(dashboard: Dashboard, logdir: Path) -> None:
+    truth = launched(logdir / "measured")
+    dashboard.open(run="measured")
+    expect(dashboard.shows("source-badge", timeline="measured")).to_have_text("measured")
+    assert dashboard.figure("busy_ns") == union_ns(truth)
+    kinds = Counter(row["kind"] for row in truth)
+    assert dashboard.figure("kernels") == kinds["kernel"] > 50
+    assert number(dashboard.value("linked")) == len(truth)
+    assert len(dashboard.rows("steps")) == STEPS
+    dashboard.get("rail-operators").click()
+    shown = {name: number(row["kernels"]) for name, row in dashboard.rows("operators").items()}
+    assert {name: count for name, count in shown.items() if count} == by_operator(
+        logdir / "measured"
+    )
+
+
+def test_inferred_figures_hold_their_bounds(dashboard: Dashboard, logdir: Path) -> None:
+    truth = launched(logdir / "inferred")
+    dashboard.open(run="inferred")
+    expect(dashboard.shows("source-badge", timeline="inferred")).to_contain_text("±")
+    told = dashboard.server.plugin("overview?run=inferred").json["totals"]
+    busy, bound = dashboard.figure("busy_ns"), told["busy_bound_ns"]
+    assert busy is not None
+    assert abs(busy - union_ns(truth)) <= bound
+    assert bound < 0.2 * busy  # a bound that says something
+    assert len(dashboard.rows("steps")) == STEPS
+
+
+def test_every_operator_that_launched_is_found(dashboard: Dashboard, logdir: Path) -> None:
+    """Few others may be taken for launching: an elapsed time does not tell work from waiting."""
+    dashboard.open(run="inferred", view="operators")
+    rows = dashboard.rows("operators")
+    truth = by_operator(logdir / "inferred")
+    shown = Counter({name: int(row["kernels"] or 0) for name, row in rows.items()})
+    assert not truth - shown
+    assert (shown - truth).total() <= 0.15 * truth.total()

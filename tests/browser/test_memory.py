@@ -1,0 +1,66 @@
+"""The memory page shows the result, and a part of it where one is selected."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard, number
+
+FIGURES = ("peak_bytes", "at_start_bytes", "at_end_bytes", "allocated_bytes", "freed_bytes")
+
+
+def same(dashboard: Dashboard, query: str) -> None:
+    """The figures and the curve are those of a result."""
+    now = dashboard.server.plugin(f"memory?{query}").json
+    points = len(now["curve"])
+    chart = dashboard.shows("memory-chart", points=points)
+    window = now["window"]
+    assert chart.get_attribute("data-start") == str(now["curve"][0]["time_ns"])
+    assert chart.get_attribute("data-end") == str(now["curve"][-1]["time_ns"])
+    assert {key: dashboard.figure(key) for key in FIGURES} == {key: window[key] for key in FIGURES}
+    assert number(dashboard.value("peak")) == window["peak_bytes"]
+
+
+def test_memory_is_that_of_the_result(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="memory")
+    same(dashboard, "run=mlp")
+    now = dashboard.server.plugin("memory?run=mlp").json
+    codes = [note["code"] for note in now["notes"]]
+    notes = dashboard.get("memory-note").evaluate_all("rows => rows.map(r => r.dataset.code)")
+    assert notes == codes == ["memory_grows"]
+
+    dashboard.get("group-steps").click()
+    steps = dashboard.rows("memory-steps")
+    assert [number(cells["peak_bytes"]) for cells in steps.values()] == [
+        step["peak_bytes"] for step in now["steps"]
+    ]
+    dashboard.get("group-allocations").click()
+    rows = dashboard.rows("allocations").values()
+    assert [number(cells["allocated_ns"]) for cells in rows] == [
+        row["allocated_ns"] for row in now["rows"]
+    ]
+
+
+def test_a_part_is_selected_by_step_or_by_dragging(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="memory", step=11)
+    same(dashboard, "run=mlp&step=11")
+    dashboard.get("clear-step").click()
+    expect(dashboard.get("clear-step")).to_have_count(0)
+    same(dashboard, "run=mlp")
+
+    box = dashboard.get("memory-chart").bounding_box()
+    assert box
+    y = box["y"] + box["height"] / 2
+    dashboard.page.mouse.move(box["x"] + box["width"] * 0.4, y)
+    dashboard.page.mouse.down()
+    dashboard.page.mouse.move(box["x"] + box["width"] * 0.9, y, steps=5)
+    dashboard.page.mouse.up()
+    dashboard.shows("clear-range")
+    start, end = dashboard.state()["range"].split("..")
+    same(dashboard, f"run=mlp&start_ns={start}&end_ns={end}")
+    assert 0 < int(start) < int(end) < 3_000_000
+
+
+def test_a_trace_without_memory_events_says_so(dashboard: Dashboard) -> None:
+    dashboard.open(run="host", view="memory")
+    expect(dashboard.shows("no-memory", code="no_memory_events")).to_contain_text("profile_memory")

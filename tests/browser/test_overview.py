@@ -1,0 +1,132 @@
+"""The overview shows the figures of the HTTP result, for measured, inferred and no device times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard, number
+
+FIGURES = ("busy_ns", "idle_ns", "kernels")
+TOTALS = (
+    "span_ns", "busy_ns", "idle_ns", "compute_ns", "communication_ns", "overlap_ns", "memcpy_ns",
+    "memset_ns",
+)  # fmt: skip
+PARTS = ("kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other")
+
+
+def result(dashboard: Dashboard, query: str) -> Any:
+    answer = dashboard.server.plugin(f"overview?{query}")
+    assert answer.status == 200
+    return answer.json
+
+
+def bars(dashboard: Dashboard, testid: str) -> dict[str, float | None]:
+    found = dashboard.get(testid).locator("tr[data-key]")
+    pairs = found.evaluate_all("rows => rows.map(r => [r.dataset.key, r.dataset.value])")
+    return {key: number(value) for key, value in pairs}
+
+
+def same(dashboard: Dashboard, now: Any) -> None:
+    """What the page shows of the selected steps equals a result."""
+    totals = now["totals"]
+    for name in FIGURES:
+        assert dashboard.figure(name) == totals[name], name
+    assert dashboard.figure("average_step_ns") == now["average_step_ns"]
+    assert dashboard.figure("utilisation") == now["utilisation"]
+    assert dashboard.figure("duration_ns") == now["duration_ns"]
+    top = {row["name"]: row["total_ns"] for row in now["top_operators"]}
+    assert bars(dashboard, "top-operators") == top
+    if totals["span_ns"] is None:
+        assert dashboard.get("totals").count() == 0
+        return
+    assert bars(dashboard, "totals") == {name: totals[name] for name in TOTALS}
+    assert number(dashboard.value("linked")) == totals["linked"]
+    assert bars(dashboard, "top-kernels") == {r["name"]: r["total_ns"] for r in now["top_kernels"]}
+
+
+@pytest.mark.parametrize(
+    "place", [{"run": "ddp"}, {"run": "ddp", "rank": 1}, {"run": "mlp"}, {"run": "mlp", "span": 1}]
+)
+def test_the_figures_are_those_of_the_result(
+    dashboard: Dashboard, place: dict[str, str | int]
+) -> None:
+    dashboard.open(**place)
+    now = result(dashboard, "&".join(f"{k}={v}" for k, v in place.items()))
+    same(dashboard, now)
+    assert dashboard.get("step-chart").get_attribute("data-bars") == str(len(now["steps"]))
+    rows = dashboard.rows("steps")
+    assert list(rows) == [step["name"] for step in now["steps"]]
+    for step in now["steps"]:
+        cells = rows[step["name"]]
+        for column in ("start_ns", "duration_ns", *(f"{part}_ns" for part in PARTS)):
+            assert number(cells[column]) == step[column]
+    legend = dashboard.get("legend").locator("li[data-key]")
+    pairs = legend.evaluate_all("rows => rows.map(r => [r.dataset.key, r.dataset.value])")
+    sums = {part: sum(step[f"{part}_ns"] for step in now["steps"]) for part in PARTS}
+    assert {key: number(value) for key, value in pairs} == sums
+
+
+def test_a_selected_step_has_its_own_figures(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", step=1)
+    now = result(dashboard, "run=ddp&step=1")
+    same(dashboard, now)
+    (step,) = [s for s in now["steps"] if s["name"] == "ProfilerStep#1"]
+    assert dashboard.figure("step_ns") == step["duration_ns"]
+    dashboard.get("clear-step").click()
+    expect(dashboard.get("clear-step")).to_have_count(0)
+    same(dashboard, result(dashboard, "run=ddp"))
+    assert "step" not in dashboard.state()
+
+
+def test_a_click_on_a_step_selects_it(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp")
+    dashboard.get("table-steps").locator('tr[data-key="ProfilerStep#2"]').click()
+    dashboard.shows("step-picker", value=2)
+    assert dashboard.state()["step"] == "2"
+    same(dashboard, result(dashboard, "run=ddp&step=2"))
+
+
+def test_measured_and_inferred_look_different(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp")
+    badge = dashboard.shows("source-badge", timeline="measured")
+    expect(badge).to_have_text("measured")
+    assert dashboard.inside.locator(".sharebar.inferred").count() == 0
+    badge.click()
+    expect(dashboard.get("source-badge-panel")).to_contain_text("Device times were measured")
+
+    dashboard.open(run="mlp")
+    badge = dashboard.shows("source-badge", timeline="inferred")
+    expect(badge).to_contain_text("inferred")
+    assert dashboard.inside.locator(".sharebar.inferred").count() > 0
+    badge.click()
+    panel = dashboard.get("source-badge-panel")
+    expect(panel).to_contain_text("± says how far off they may be")
+    shown = panel.locator("tr[data-key]").evaluate_all("rows => rows.map(r => r.dataset.key)")
+    assert shown == [row["evidence"] for row in result(dashboard, "run=mlp")["evidence"]]
+
+
+def test_a_trace_without_device_times_is_explained(dashboard: Dashboard) -> None:
+    dashboard.open(run="host")
+    dashboard.shows("source-badge", timeline="none")
+    same(dashboard, result(dashboard, "run=host"))
+    for view in ("overview", "operators", "kernels"):
+        dashboard.get(f"rail-{view}").click()
+        dashboard.shows(f"page-{view}")
+        expect(dashboard.shows("no-device-times")).to_contain_text("host activity only")
+    assert dashboard.get("table-kernels").count() == 0
+
+
+def test_facts_and_findings_are_shown(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="about")
+    now = result(dashboard, "run=mlp")
+    dashboard.shows("page-about")
+    assert dashboard.get("files").locator("li").all_inner_texts() == now["provenance"]["files"]
+    codes = [finding["code"] for finding in now["provenance"]["warnings"]]
+    shown = dashboard.get("findings").locator("li[data-code]")
+    assert shown.evaluate_all("rows => rows.map(r => r.dataset.code)") == codes
+    assert dashboard.value("findings-badge") == str(len(codes))
+    facts = dashboard.get("run-facts").locator("[data-key]")
+    assert facts.count() == len(now["run"])

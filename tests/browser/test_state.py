@@ -1,0 +1,172 @@
+"""The address is the state: pickers, reload, Back, dark mode, and pages opened alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.server import PLUGIN, Server, serve
+
+
+def test_every_picker_writes_the_address(dashboard: Dashboard) -> None:
+    dashboard.open()
+    dashboard.shows("run-picker", value="ddp")
+    dashboard.pick("rank", 1)
+    dashboard.shows("rank-picker", value=1)
+    assert dashboard.state() == {"rank": "1"}
+    dashboard.pick("step", 2)
+    dashboard.shows("step-picker", value=2)
+    assert dashboard.state() == {"rank": "1", "step": "2"}
+    dashboard.pick("run", "mlp")
+    dashboard.shows("run-picker", value="mlp")
+    assert dashboard.state() == {"run": "mlp"}  # another run has other ranks and steps
+    dashboard.shows("span-picker", value=2)
+    dashboard.pick("span", 1)
+    dashboard.shows("span-picker", value=1)
+    dashboard.shows("step-chart", bars=1)
+    assert dashboard.state() == {"run": "mlp", "span": "1"}
+
+
+def test_the_run_picker_searches(dashboard: Dashboard) -> None:
+    dashboard.open()
+    dashboard.get("run-picker").click()
+    options = dashboard.get("run-picker-panel").locator("li")
+    expect(options).to_have_count(4)
+    dashboard.get("run-picker-search").fill("ml")
+    expect(options).to_have_count(1)
+    dashboard.get("run-picker-search").press("Enter")
+    dashboard.shows("run-picker", value="mlp")
+    expect(dashboard.get("run-picker-panel")).to_have_count(0)
+
+
+def test_reload_keeps_everything(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="operators", span=2, step=11, sort="-calls", filter="mm")
+    before = dashboard.rows("operators")
+    state = dashboard.state()
+    dashboard.page.reload()
+    assert dashboard.rows("operators") == before
+    assert dashboard.state() == state
+    dashboard.shows("step-picker", value=11)
+    expect(dashboard.get("filter")).to_have_value("mm")
+
+
+def test_back_and_forward(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp")
+    dashboard.get("rail-kernels").click()
+    dashboard.shows("page-kernels")
+    dashboard.pick("rank", 1)
+    dashboard.shows("rank-picker", value=1)
+    dashboard.page.go_back()
+    dashboard.shows("rank-picker", value=0)
+    dashboard.shows("page-kernels")
+    dashboard.page.go_back()
+    dashboard.shows("page-overview")
+    dashboard.page.go_forward()
+    dashboard.shows("page-kernels")
+
+
+def test_another_tab_and_back(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="kernels")
+    dashboard.rows("kernels")
+    state = dashboard.state()
+    dashboard.page.evaluate("location.hash = '#timeseries'")
+    expect(dashboard.get("page-kernels")).not_to_be_in_viewport()
+    dashboard.page.go_back()
+    dashboard.shows("page-kernels")
+    dashboard.shows("run-picker", value="mlp")
+    assert dashboard.state() == state
+
+
+def test_keys(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp")
+    dashboard.shows("page-overview").click(position={"x": 2, "y": 2})
+    dashboard.page.keyboard.press("g")
+    dashboard.page.keyboard.press("k")
+    dashboard.shows("page-kernels")
+    dashboard.rows("kernels")
+    dashboard.page.keyboard.press("/")
+    expect(dashboard.get("filter")).to_be_focused()
+    dashboard.page.keyboard.type("gemm_1")
+    expect(dashboard.get("table-kernels")).to_have_attribute("data-shown", "1")
+    dashboard.page.keyboard.press("Escape")
+    dashboard.page.keyboard.press("Escape")
+    dashboard.page.keyboard.press("?")
+    expect(dashboard.get("help")).to_be_visible()
+    dashboard.page.keyboard.press("Escape")
+    expect(dashboard.get("help")).to_have_count(0)
+
+
+def test_dark_mode_follows_the_host_at_once(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp")
+    dashboard.shows("figure-busy_ns")
+    page = dashboard.inside.locator("html")
+
+    def background() -> str:
+        color: str = dashboard.frame.evaluate("getComputedStyle(document.body).backgroundColor")
+        return color
+
+    expect(page).to_have_attribute("data-theme", "light")
+    light = background()
+    dashboard.page.evaluate("document.body.classList.add('dark-mode')")
+    expect(page).to_have_attribute("data-theme", "dark")
+    assert background() != light
+    dashboard.page.evaluate("document.body.classList.remove('dark-mode')")
+    expect(page).to_have_attribute("data-theme", "light")
+    assert background() == light
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "says"),
+    [
+        ({"run": "gone"}, "unknown_run", "There is no run gone"),
+        ({"run": "ddp", "rank": 9}, "unknown_rank", "There is no rank 9"),
+        ({"run": "mlp", "span": 9}, "unknown_span", "There is no span 9"),
+    ],
+)
+def test_a_link_to_what_is_gone(
+    dashboard: Dashboard, place: dict[str, str | int], code: str, says: str
+) -> None:
+    dashboard.watch.expected.append("status of 404")
+    dashboard.open(**place)
+    expect(dashboard.shows("error", code=code, status=404)).to_contain_text(says)
+    dashboard.get("default-trace").click()
+    dashboard.shows("figure-busy_ns")
+    assert dashboard.state() == {}
+
+
+@pytest.fixture(scope="module")
+def prefixed(logdir: Path) -> Iterator[Server]:
+    with serve("--logdir", logdir, "--path_prefix", "/some/where") as server:
+        yield server
+
+
+def test_below_a_path_prefix(visit: Callable[[Server], Dashboard], prefixed: Server) -> None:
+    dashboard = visit(prefixed)
+    dashboard.watch.expected.append("404 .*/font-roboto/")  # TensorBoard's own
+    dashboard.open(run="mlp", view="operators", step=10)
+    assert dashboard.rows("operators")
+    now = prefixed.plugin("operators?run=mlp&step=10").json
+    assert len(dashboard.rows("operators")) == len(now["rows"])
+    dashboard.get("rail-overview").click()
+    busy = prefixed.plugin("overview?run=mlp&step=10").json["totals"]["busy_ns"]
+    assert dashboard.figure("busy_ns") == busy
+
+
+def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) -> None:
+    """Without TensorBoard's frame: the address is the page's own."""
+    dashboard = visit(prefixed)
+    dashboard.watch.expected.append("404 .*/favicon.ico")
+    page = dashboard.page
+    entry = PLUGIN.split("/", 1)[0] + "/plugin_entry.html?name=privateuse1"
+    page.goto(f"{prefixed.url}{entry}#p.privateuse1.run=mlp")
+    picker = page.get_by_test_id("run-picker")
+    expect(picker).to_have_attribute("data-value", "mlp", timeout=WAIT_MS)
+    page.get_by_test_id("rail-kernels").click()
+    expect(page.get_by_test_id("table-kernels")).to_be_visible(timeout=WAIT_MS)
+    assert "p.privateuse1.view=kernels" in page.url
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -1,0 +1,120 @@
+"""What stands where a result is not: empty, unreadable, on its way, out of reach. And markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import logdir as made
+from tests import make
+from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.server import Server, serve
+
+MARKUP = "<img src=x onerror=alert(1)>"
+SLOW_EVENTS = 400_000
+
+
+def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
+    dashboard.watch.expected.append("status of 422")
+    told = dashboard.server.plugin("overview?run=unreadable").json["error"]
+    dashboard.open(run="unreadable")
+    error = dashboard.shows("error", code=told["code"], status=422)
+    expect(error).to_contain_text(told["message"])
+    expect(error).to_contain_text(told["hint"])
+    dashboard.get("retry").click()
+    dashboard.shows("error", code=told["code"])
+    dashboard.pick("run", "ddp")  # the others are not affected
+    dashboard.shows("figure-busy_ns")
+
+
+def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
+    visit: Callable[[Server], Dashboard], tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    with serve("--logdir", logs, "--reload_interval", "1") as server:
+        dashboard = visit(server).open()
+        empty = dashboard.shows("empty")
+        expect(empty).to_contain_text(f"No traces in {logs} yet")
+        expect(empty).to_contain_text("capture.tensorboard_trace_handler")
+        made.write(logs)
+        dashboard.shows("figure-busy_ns")
+        dashboard.shows("run-picker", value="ddp")
+
+
+def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: Path) -> None:
+    with serve("--logdir", logdir) as server:
+        dashboard = visit(server).open(run="ddp")
+        dashboard.shows("figure-busy_ns")
+        dashboard.watch.expected.append("ERR_CONNECTION_REFUSED")
+    dashboard.get("rail-kernels").click()
+    expect(dashboard.shows("error", code="network")).to_contain_text("cannot be reached")
+    expect(dashboard.get("retry")).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A trace that takes seconds to read, and one whose every name is markup."""
+    folder = tmp_path_factory.mktemp("odd")
+    slow = [make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(SLOW_EVENTS)]
+    for name in ("slow", "slower"):
+        (folder / name).mkdir()
+        trace = make.document(*slow, made_for=name)
+        # Not as torch names it: torch-tb-profiler, if it is there, would read it too.
+        (folder / name / "trace.json").write_text(json.dumps(trace))
+    events = [
+        make.annotation(f"ProfilerStep#7{MARKUP}", 0, 100),
+        make.op(MARKUP, 0, 50, id=1, **{"Input Dims": [[MARKUP]]}),
+        make.launch(5, 10, 1),
+        make.kernel(MARKUP, 20, 60, 1),
+    ]
+    about = {"name": MARKUP, "id": 0}
+    trace = make.document(*events, deviceProperties=[about], hostname=MARKUP)
+    name = MARKUP.replace("/", "")
+    (folder / name).mkdir()
+    (folder / name / f"{name}.1700000000000.pt.trace.json").write_text(json.dumps(trace))
+    (folder / f"cut {name}").mkdir()
+    (folder / f"cut {name}" / f"{name}.pt.trace.json").write_text('{"traceEvents": [')
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+def test_names_are_text_never_markup(visit: Callable[[Server], Dashboard], odd: Server) -> None:
+    dashboard = visit(odd)
+    dashboard.watch.expected.append("status of 422")
+    dashboard.open(run=MARKUP)
+    for view in ("overview", "operators", "kernels", "about"):
+        dashboard.get(f"rail-{view}").click()
+        page = dashboard.shows(f"page-{view}")
+        expect(page.get_by_text(MARKUP).first).to_be_visible(timeout=WAIT_MS)
+        assert dashboard.inside.locator("img").count() == 0
+    dashboard.get("run-picker").click()
+    expect(dashboard.get("run-picker-panel").get_by_text(MARKUP).first).to_be_visible()
+    dashboard.page.keyboard.press("Escape")
+    dashboard.pick("run", f"cut {MARKUP}")
+    expect(dashboard.shows("error")).to_contain_text(MARKUP)
+    assert dashboard.inside.locator("img").count() == 0
+
+
+def test_progress_while_a_trace_is_read(visit: Callable[[Server], Dashboard], odd: Server) -> None:
+    dashboard = visit(odd).open(run="slow")
+    dashboard.shows("progress", phase="reading")
+    expect(dashboard.get("progress")).to_contain_text("MiB of")
+    dashboard.shows("figure-duration_ns")
+    assert dashboard.get("progress").count() == 0
+    assert dashboard.figure("duration_ns") == (2 * SLOW_EVENTS - 1) * 1000
+
+
+def test_reading_can_be_stopped_and_resumed(
+    visit: Callable[[Server], Dashboard], odd: Server
+) -> None:
+    dashboard = visit(odd).open(run="slower")
+    dashboard.shows("stop").click()
+    dashboard.shows("stopped")
+    assert dashboard.get("progress").count() == 0
+    dashboard.get("retry").click()
+    dashboard.shows("figure-duration_ns")

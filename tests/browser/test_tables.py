@@ -1,0 +1,123 @@
+"""Tables: the result's rows, sorted, filtered, grouped, and saved as CSV."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard, number
+
+OPERATOR = ("calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns")
+KERNEL = ("calls", "total_ns", "mean_ns", "median_ns", "min_ns", "max_ns", "share")
+
+
+def result(dashboard: Dashboard, query: str) -> Any:
+    return dashboard.server.plugin(query).json
+
+
+@pytest.mark.parametrize("group", ["name", "shapes"])
+def test_operators_are_those_of_the_result(dashboard: Dashboard, group: str) -> None:
+    now = result(dashboard, f"operators?run=mlp&group={group}")
+    dashboard.open(run="mlp", view="operators", **({"group": group} if group == "shapes" else {}))
+    rows = dashboard.rows("operators")
+    assert len(rows) == len(now["rows"]) > 2
+    for row in now["rows"]:
+        shapes = row["input_shapes"] or ""
+        cells = rows[f"{row['name']} {shapes}" if group == "shapes" else row["name"]]
+        assert {key: number(cells[key]) for key in OPERATOR} == {key: row[key] for key in OPERATOR}
+        assert cells.get("input_shapes", "") == shapes
+    totals = dashboard.get("totals-row").locator('td[data-column="device_self_ns"]')
+    assert number(totals.get_attribute("data-value") or "") == now["device_self_ns"]
+
+
+@pytest.mark.parametrize("group", ["operator", "name"])
+def test_kernels_are_those_of_the_result(dashboard: Dashboard, group: str) -> None:
+    dashboard.open(run="ddp", view="kernels")
+    dashboard.rows("kernels")
+    dashboard.get(f"group-{group}").click()
+    rows = dashboard.rows("kernels")
+    now = result(dashboard, f"kernels?run=ddp&group={group}")
+    assert len(rows) == len(now["rows"]) == 3
+    for row in now["rows"]:
+        cells = rows[f"{row['kind']} {row['name']} {row['operator'] or ''}"]
+        assert {key: number(cells[key]) for key in KERNEL} == {key: row[key] for key in KERNEL}
+        assert (cells["name"], cells["kind"]) == (row["name"], row["kind"])
+
+
+def test_a_click_on_a_head_sorts(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="operators", group="shapes")
+    dashboard.rows("operators")
+
+    def column(key: str) -> list[str]:
+        return [cells[key] for cells in dashboard.rows("operators").values()]
+
+    head = dashboard.get("table-operators").locator('th[data-column="name"]')
+    head.locator("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    assert column("name") == sorted(column("name"))
+    assert dashboard.state()["sort"] == "name"
+    head.locator("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    assert column("name") == sorted(column("name"), reverse=True)
+
+    calls = dashboard.get("table-operators").locator('th[data-column="calls"] button')
+    calls.click(modifiers=["Shift"])
+    assert dashboard.state()["sort"] == "-name,-calls"
+    pairs = list(zip(column("name"), map(int, column("calls")), strict=True))
+    assert pairs == sorted(pairs, reverse=True)
+
+
+def test_the_filter_hides_and_says_what_it_does_not_understand(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="operators")
+    dashboard.rows("operators")
+    table = dashboard.get("table-operators")
+    box = dashboard.get("filter")
+    box.fill("relu")
+    expect(table).to_have_attribute("data-shown", "1")
+    assert list(dashboard.rows("operators")) == ["aten::relu"]
+    expect(dashboard.get("row-count")).to_have_text("1 of 3 operators")
+    box.fill("-relu calls >= 6")
+    expect(table).to_have_attribute("data-shown", "2")
+    box.fill("calls > many")
+    expect(dashboard.get("filter-error")).to_be_visible()
+    expect(table).to_have_attribute("data-shown", "3")
+    box.fill("nothing like it")
+    expect(dashboard.get("no-rows")).to_be_visible()
+    expect(table).to_have_attribute("data-shown", "0")
+    dashboard.page.wait_for_function("location.hash.includes('p.privateuse1.filter')")
+
+
+def test_csv_has_what_is_shown(dashboard: Dashboard, tmp_path: Path) -> None:
+    dashboard.open(run="mlp", view="operators", filter="-relu", sort="name")
+    shown = dashboard.rows("operators")
+    with dashboard.page.expect_download() as download:
+        dashboard.get("csv").click()
+    assert download.value.suggested_filename == "operators.csv"
+    download.value.save_as(tmp_path / "saved.csv")
+    with (tmp_path / "saved.csv").open(newline="") as file:
+        saved = list(csv.DictReader(file))
+    assert [row["name"] for row in saved] == list(shown) == ["aten::add", "aten::mm"]
+    told = {row["name"]: row for row in result(dashboard, "operators?run=mlp")["rows"]}
+    for row in saved:
+        assert {key: number(row[key]) for key in OPERATOR} == {
+            key: told[row["name"]][key] for key in OPERATOR
+        }
+
+
+def test_an_operator_leads_to_its_kernels(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="operators")
+    dashboard.get("table-operators").get_by_role("link", name="aten::mm").click()
+    dashboard.shows("page-kernels")
+    assert {cells["operator"] for cells in dashboard.rows("kernels").values()} == {"aten::mm"}
+    expect(dashboard.get("filter")).to_have_value('operator = "aten::mm"')
+
+
+def test_a_step_limits_the_tables(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="kernels", step=1)
+    rows = dashboard.rows("kernels")
+    assert sum(int(cells["calls"]) for cells in rows.values()) == 8
+    assert result(dashboard, "kernels?run=ddp&step=1")["calls"] == 8

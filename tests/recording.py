@@ -1,0 +1,139 @@
+"""A real recording: a workload of the reference device under our capture, in its own process.
+
+Beside the trace it leaves ``averages.json``, what torch's own tables say of the same run, and the
+device's log of what it really did (``truth.json.gz``, see ``refdevice.truth``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "refdevice"
+
+_TRIES = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Average:
+    """An operator's row of ``prof.key_averages()``; times in ns."""
+
+    name: str
+    shapes: str
+    calls: int
+    host_self_ns: int
+    host_total_ns: int
+
+
+def record(folder: Path, workload: str, *arguments: str, **environment: str) -> Path:
+    """Record a workload into a folder; ``arguments`` are those of the workloads' scripts."""
+    paths = os.pathsep.join([str(ROOT), str(EXAMPLE)])
+    command = [sys.executable, "-W", "error", "-m", "tests.recording", workload]
+    done = subprocess.run(
+        [*command, "--out", str(folder), "--truth", *arguments],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def record_undisturbed(folder: Path, *arguments: str, **environment: str) -> Path:
+    """Record until the device was in time. It runs on this machine's cores, and where others keep
+    them busy, what the host sees of the device is late; its log says so."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        record(folder, *arguments, **environment)
+        if truth(folder)["lateness"]["count"] == 0:
+            break
+    return folder
+
+
+def averages(folder: Path, suffix: str = "") -> list[Average]:
+    """What torch says: all rows by name and shapes."""
+    content = json.loads((folder / f"averages{suffix}.json").read_text())
+    return [Average(**row) for row in content]
+
+
+def truth(folder: Path) -> dict[str, Any]:
+    """What the device did: columns with a row per launch, its settings and its lateness."""
+    content: dict[str, Any] = json.loads(gzip.decompress((folder / "truth.json.gz").read_bytes()))
+    return content
+
+
+def rows(prof: Any) -> list[Average]:
+    """The operators of a profile by name and shapes. torch has microseconds, in floats.
+
+    Its tables mix in annotations, Python functions, memory, and the device's calls and kernels.
+    """
+    operators = {event.name for event in prof.events() if event.activity_type == "cpu_op"}
+    return [
+        Average(
+            row.key,
+            str(row.input_shapes or ""),
+            row.count,
+            round(row.self_cpu_time_total * 1000),
+            round(row.cpu_time_total * 1000),
+        )
+        for row in prof.key_averages(group_by_input_shape=True)
+        if row.key in operators
+    ]
+
+
+def _profiler() -> Any:
+    """Our capture, whose handler also writes torch's tables."""
+    from tb_privateuse1 import capture
+
+    def handler(folder: str, worker_name: str | None = None, **options: Any) -> Callable[..., None]:
+        write = capture.tensorboard_trace_handler(folder, worker_name=worker_name, **options)
+        suffix = (worker_name or "").rpartition("-rank")[2]
+
+        def ready(prof: Any) -> None:
+            write(prof)
+            content = [dataclasses.asdict(row) for row in rows(prof)]
+            Path(folder, f"averages{suffix}.json").write_text(json.dumps(content))
+
+        return ready
+
+    return SimpleNamespace(profile=capture.profile, tensorboard_trace_handler=handler)
+
+
+def _rank(rank: int, port: int, options: Namespace) -> None:
+    from refdevice.workloads import ddp, script
+
+    script.capture = _profiler
+    ddp.run_rank(rank, port, options)
+
+
+def main() -> None:
+    """Record in this process, or for ``ddp`` in one for each rank."""
+    import refdevice
+    import torch
+    from refdevice.workloads import ddp, script
+
+    parser = script.arguments(__doc__)
+    parser.add_argument("workload")
+    options = parser.parse_args()
+    if options.workload == "ddp":
+        torch.multiprocessing.spawn(_rank, (ddp.free_port(), options), nprocs=ddp.RANKS)
+        return
+    refdevice.configure(**script.settings(options.set))
+    torch.manual_seed(0)
+    build = importlib.import_module(f"refdevice.workloads.{options.workload}").build
+    script.record(build(options.device), options, _profiler())
+
+
+if __name__ == "__main__":
+    main()
