@@ -80,4 +80,4 @@ def test_what_capture_warned_of_is_said_with_and_without_a_sidecar() -> None:
     told = {"backend": "npu", "warnings": [{"code": "no-stubs", "message": "No stubs."}]}
     t = trace(op("a", 0, 10), tb_privateuse1=told)
     assert (t.meta.backend, t.meta.vendor) == ("npu", "npu")
-    assert [f.code for f in t.meta.findings] == ["no-stubs", "host_only"]
+    assert [f.code for f in t.meta.findings] == ["no-stubs", "no_device_times"]
