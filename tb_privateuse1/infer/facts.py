@@ -108,9 +108,9 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
     if sidecar is not None:
         message = "The sidecar has no device time from which a timeline could be inferred."
         return Finding("no_device_times", message, "See docs/capture.md: its warnings say why.")
-    if _told(raw, None):
-        message = "Our capture recorded this run, but no device time: its warnings say why."
-        return Finding("no_device_times", message, "docs/capture.md explains each of them.")
+    if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
+        message = f"The capture could record no device time: {'; '.join(warned)}."
+        return Finding("no_device_times", message, "docs/capture.md explains these warnings.")
     if on_device:
         message = (
             "This run used a PrivateUse1 device, but no device time was recorded: torch's default "
