@@ -40,8 +40,8 @@ def _device(trace: Trace) -> Iterable[Fact]:
     names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
     for name, count in names.items():
         yield Fact("Device", f"{count} x {name}" if count > 1 else name)
-    memory = {d.get("totalGlobalMem") for d in meta.devices}
-    for size in sorted(m for m in memory if isinstance(m, int)):
+    memory = {m for d in meta.devices if isinstance(m := d.get("totalGlobalMem"), int)}
+    for size in sorted(memory):
         yield Fact("Memory per device", f"{size / 2**30:.1f} GiB")
     streams = Counter(trace.lanes.device.tolist())
     for device, count in streams.items():

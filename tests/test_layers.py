@@ -27,8 +27,10 @@ allocators
 discover/
 runs
 scanner
-read.base read.events read.numbers
-read.columns
+read.base read.events read.quality read.buffer read.metadata
+read.numbers read.repair read.source read.parts
+read.times read.windows read.pairs
+read.document read.columns
 read.chrome
 read.kernel_events
 read

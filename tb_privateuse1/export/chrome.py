@@ -34,7 +34,6 @@ def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
     TraceError if a file cannot be read or written, or there are no device times at all
     (``no_device_times``).
     """
-    keys = chrome.top_level(trace_path)
     sidecar = kernel_events.read(sidecar_path) if sidecar_path else None
     trace = infer.build(chrome.read(trace_path), sidecar)
     if trace.meta.timeline == "none":
@@ -43,23 +42,30 @@ def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
     added = [*_counters(trace)]
     if trace.meta.timeline == "inferred":
         added += [*_kernels(trace), *_labels(trace)]
-    events = bytes(keys.pop("traceEvents")).strip()
-    _write(out_path, _document(keys, events, added))
+    _write(out_path, _document(chrome.Verbatim(trace_path), added))
     return trace
 
 
-def _document(
-    keys: dict[str, msgspec.Raw], events: bytes, added: list[dict[str, Any]]
-) -> Iterable[bytes]:
+def _document(recorded: chrome.Verbatim, added: list[dict[str, Any]]) -> Iterable[bytes]:
+    """The recorded events window by window, so that a large trace is never held."""
     encode = msgspec.json.encode
+    windows = recorded.events()
+    first = next(windows, b"")
+    head = dict(recorded.keys)
     yield b"{"
-    for key, value in keys.items():
+    for key, value in head.items():
         yield encode(key) + b": " + bytes(value) + b",\n"
-    yield b'"traceEvents": '
-    inside = events[1:-1].strip()
-    yield b"[\n" + inside + (b",\n" if inside and added else b"\n")
-    yield b",\n".join(encode(event) for event in added)
-    yield b"\n]}\n"
+    yield b'"traceEvents": [\n' + first
+    comma = b",\n" if first else b""
+    for window in windows:
+        yield comma + window
+    if added:
+        yield comma + b",\n".join(encode(event) for event in added)
+    yield b"\n]"
+    for key, value in recorded.keys.items():
+        if key not in head:
+            yield b",\n" + encode(key) + b": " + bytes(value)
+    yield b"\n}\n"
 
 
 def _write(out_path: str, parts: Iterable[bytes]) -> None:

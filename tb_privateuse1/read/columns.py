@@ -1,31 +1,50 @@
-"""Decoded events -> columns: interned strings, int64 ns, one argument a column."""
+"""Decoded events -> columns: interned strings, int64 ns, one argument a column.
+
+Events come window by window. A column of a window is made in one pass in C (``np.fromiter`` over
+``map``); only the arguments that mean something for the category are looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Flows, Group, Raw
-from tb_privateuse1.read.events import NO_ARGS, Args, Event
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Finding, Threads
+from tb_privateuse1.read.events import LOOSE, MISSING_OF, NO_ARGS, Event
+from tb_privateuse1.read.pairs import Pairs
+from tb_privateuse1.read.parts import Parts
+from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.read.times import Timed, timed
+from tb_privateuse1.trace import I32, I64, NONE, Threads
 
-_IDS = (
+_OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
+_ARGUMENTS = {
+    "cpu_op": _OPERATOR,
+    "operator": _OPERATOR,
+    "user_annotation": ("external_id",),
+    "python_function": ("python_id", "module_id"),
+}
+_LAUNCH = re.compile(r"(runtime|driver)$")
+_LAUNCH_ARGUMENTS = ("external_id", "correlation")
+_DEVICE_ARGUMENTS = (
     "external_id",
-    "external_id_2021",
     "correlation",
     "device",
     "stream",
-    "sequence",
-    "forward_thread",
-    "python_id",
-    "python_parent_id",
-    "module_id",
+    "bytes",
+    "start_bound_ns",
+    "duration_bound_ns",
+    "evidence",
+    "collective",
 )
-_QUANTITIES = ("bytes", "start_bound_ns", "duration_bound_ns")
 _MEMORY = (
     "address",
     "device_type",
@@ -34,161 +53,224 @@ _MEMORY = (
     "allocated_bytes",
     "reserved_bytes",
 )
-_JSON = ("shapes", "shapes_2021", "dtypes")
-_TEXTS = ("stack", "collective", "evidence")
+_JSON = ("shapes", "dtypes")
+_SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
+
+_TIMED = frozenset("XsfiIBE")
+
+_NAME, _PID, _TID, _ID, _ARGS = map(operator.attrgetter, ("name", "pid", "tid", "id", "args"))
+
+
+class _Strings(dict[Any, int]):
+    """Texts to their numbers, in order of first sight; what is no text is told as one."""
+
+    def __missing__(self, text: Any) -> int:
+        if not isinstance(text, str):
+            return self[str(text)]
+        number = self[text] = len(self)
+        return number
+
+
+class _Json(dict[bytes, int]):
+    """Equal lists are one string, however the exporter spaced them."""
+
+    def __init__(self, strings: _Strings) -> None:
+        super().__init__()
+        self._strings = strings
+
+    def __missing__(self, text: bytes) -> int:
+        try:
+            value = msgspec.json.decode(text) if text else None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = None
+        plain = value if value is None else msgspec.json.encode(value).decode()
+        number = self[text] = NONE if plain is None else self._strings[plain]
+        return number
+
+
+class _ThreadRows(dict[tuple[Any, Any], int]):
+    """(pid, tid) to a row: torch of 2021 wrote the same tid as "25738" and as 25738."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: dict[tuple[str, str], int] = {}
+
+    def __missing__(self, key: tuple[Any, Any]) -> int:
+        told = (str(key[0]), str(key[1]))
+        row = self[key] = self.told.setdefault(told, len(self.told))
+        return row
 
 
 class Builder:
-    """Takes groups of events and yields one ``Raw``; times are set to a common start last."""
+    """Takes windows of events and yields one ``Raw``."""
 
-    def __init__(self, metadata: dict[str, Any]) -> None:
-        self._metadata = metadata
-        self._strings: dict[str, int] = {}
-        self._threads: dict[tuple[Any, Any], int] = {}
-        self._told_threads: dict[tuple[str, str], int] = {}
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._strings = _Strings()
+        self._json = _Json(self._strings)
+        self._threads = _ThreadRows()
         self._thread_names: dict[int, int] = {}
-        self._process_names: dict[Any, str] = {}
-        self._json: dict[bytes, int] = {}
-        self._groups: dict[str, Group] = {}
-        self._memory: list[Group] = []
+        self._groups: dict[str, Parts] = defaultdict(Parts)
+        self._memory = Parts()
         self._flows: list[Flows] = []
-        self._without_time = 0
+        self._pairs = Pairs(tally)
 
-    def ranges(self, category: str, events: list[Event]) -> None:
-        """Complete events (``X``). With torch's Python exporter memory instants are among them."""
-        if category == "cpu_instant_event":
-            self.memory([e for e in events if e.name == "[memory]"])
-            return
-        if events:
-            self._groups[category] = self._group(events, (*_IDS, *_QUANTITIES), _TEXTS)
+    def add(self, events: Sequence[Event], text: bytes) -> None:
+        """The events of one window; ``text`` is what they were decoded from.
 
-    def memory(self, events: list[Event]) -> None:
-        """``[memory]`` instants."""
-        if events:
-            self._memory.append(self._group(events, _MEMORY, ()))
+        Raises Inexact, with nothing added, if their times need decoding as decimals.
+        """
+        kinds = list(_by_kind(events))
+        times = [
+            timed(members, text, ranges=phase == "X") if phase in _TIMED else None
+            for (phase, _), members in kinds
+        ]
+        for ((phase, category), members), placed in zip(kinds, times, strict=True):
+            if phase == "M":
+                self._labels(members)
+            elif placed is None:
+                self._tally.add("phase_not_shown", len(members), phase)
+            else:
+                self._tally.merge(placed.odd)
+                if len(placed):
+                    self._add(phase, category or "", placed)
 
-    def flows(self, category: str, events: list[Event], *, finish: bool) -> None:
-        """One kind of ends of the arrows of one category."""
-        events = self._timed(events)
-        n = len(events)
-        self._flows.append(
-            Flows(
-                category=np.full(n, self._string(category), np.int32),
-                id=numbers.ids([e.id for e in events]),
-                ts_ns=numbers.nanoseconds([e.ts for e in events]),
-                thread=self._thread_column(events),
-                finish=np.full(n, finish, np.int32),
-            )
-        )
+    def _add(self, phase: str, category: str, times: Timed) -> None:
+        if phase in "iI" or category == "cpu_instant_event":
+            # With torch's Python exporter memory instants are complete events of that category.
+            times = times.where([e.name == "[memory]" for e in times.events])
+            if len(times):
+                self._memory.add(self._group(times, _MEMORY))
+        elif phase == "X":
+            self._groups[category].add(self._group(times, _arguments(category)))
+        elif phase == "B":
+            self._pairs.begin(category, self._group(times, _arguments(category)))
+        elif phase == "E":
+            self._pairs.end(self._thread_column(times.events), times.start_ns)
+        else:
+            self._flows.append(self._flow_ends(category, times, finish=phase == "f"))
 
-    def labels(self, events: Iterable[Event]) -> None:
-        """Metadata events (``M``): the names of threads and processes."""
-        for event in events:
-            label = event.args.name if event.args else None
-            if event.name == "thread_name":
-                thread = self._thread((event.pid, event.tid))
-                self._thread_names[thread] = self._string(str(label))
-
-    def raw(self, findings: list[Finding]) -> Raw:
+    def raw(self, metadata: dict[str, Any]) -> Raw:
         """Everything, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
-        if self._without_time:
-            message = f"{self._without_time} events have no time and are not shown."
-            findings.append(Finding("events_without_time", message, count=self._without_time))
-        keys = list(self._told_threads)
+        groups = {category: parts.group() for category, parts in self._groups.items()}
+        last = max((int(g.end_ns.max()) for g in groups.values() if len(g)), default=0)
+        for category, closed in self._pairs.groups(last).items():
+            whole = [groups[category], closed] if category in groups else [closed]
+            groups[category] = Group.join(whole, MISSING_OF)
+        keys = list(self._threads.told)
         threads = Threads(
             pid=self._string_column([pid for pid, _ in keys]),
             tid=self._string_column([tid for _, tid in keys]),
             name=np.array([self._thread_names.get(i, NONE) for i in range(len(keys))], np.int32),
         )
-        base = numbers.ids([self._metadata.get("baseTimeNanoseconds")], missing=0)[0]
+        base = numbers.ids([metadata.get("baseTimeNanoseconds")], missing=0)[0]
         return Raw(
             base_ns=int(base),
             strings=tuple(self._strings),
             threads=threads,
-            groups=self._groups,
-            memory=Group.join(self._memory, dict.fromkeys(_MEMORY, int(MISSING))),
-            flows=_concatenate_flows(self._flows),
-            metadata=self._metadata,
-            findings=tuple(findings),
+            groups=groups,
+            memory=self._memory.group(),
+            flows=_concatenated(self._flows),
+            metadata=metadata,
+            findings=self._tally.findings(),
         )
 
-    def _group(self, events: list[Event], ids: tuple[str, ...], texts: tuple[str, ...]) -> Group:
-        events = self._timed(events)
-        start = numbers.nanoseconds([e.ts for e in events])
-        duration = numbers.nanoseconds([e.dur or 0 for e in events])
-        args = [e.args or NO_ARGS for e in events]
-        columns: dict[str, I64] = {}
-        for key in ids:
-            values = [getattr(a, key) for a in args]
-            if any(v is not None for v in values):
-                columns[key] = numbers.ids(values, NONE if key in _IDS else int(MISSING))
-        strings = {key: c for key in texts if (c := self._text_column(args, key)) is not None}
-        strings |= {key: c for key in _JSON if (c := self._json_column(args, key)) is not None}
-        _rename(columns)
-        _rename(strings)
+    def _labels(self, events: Iterable[Event]) -> None:
+        """Metadata events (``M``): the names of threads."""
+        for event in events:
+            if event.name == "thread_name" and event.args is not None:
+                thread = self._threads[event.pid, event.tid]
+                self._thread_names[thread] = self._strings[str(event.args.name)]
+
+    def _flow_ends(self, category: str, times: Timed, *, finish: bool) -> Flows:
+        n = len(times)
+        return Flows(
+            category=np.full(n, self._strings[category], np.int32),
+            id=numbers.ids(list(map(_ID, times.events))),
+            ts_ns=times.start_ns,
+            thread=self._thread_column(times.events),
+            finish=np.full(n, finish, np.int32),
+        )
+
+    def _group(self, times: Timed, keys: Iterable[str]) -> Group:
+        events = times.events
+        args: list[Any] = list(map(_ARGS, events))
+        if isinstance(events[0], LOOSE):
+            args = [NO_ARGS if a is None else a for a in args]
+        ids: dict[str, I64] = {}
+        texts: dict[str, I32] = {}
+        for key in keys:
+            column = self._argument(key, args)
+            absent = MISSING_OF.get(key, NONE)
+            if key in _SPELT_2021 and absent in column:
+                older = self._argument(_SPELT_2021[key], args)
+                column = np.where(column == absent, older, column)
+            if (column != absent).any():
+                (ids if key in MISSING_OF else texts)[key] = column
         return Group(
-            name=self._string_column([e.name for e in events]),
-            start_ns=start,
-            end_ns=start + np.maximum(duration, 0),
-            thread=self._thread_column(events),
-            ids=columns,
-            texts=strings,
+            self._names(events),
+            times.start_ns,
+            times.end_ns,
+            self._thread_column(events),
+            ids,
+            texts,
         )
 
-    def _timed(self, events: list[Event]) -> list[Event]:
-        timed = [e for e in events if e.ts is not None]
-        self._without_time += len(events) - len(timed)
-        return timed
+    def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:
+        get: Callable[[Any], Any] = operator.attrgetter(key)
+        if key in MISSING_OF:
+            try:
+                return np.fromiter(map(get, args), np.int64, len(args))
+            except (TypeError, ValueError, OverflowError):
+                return numbers.ids(list(map(get, args)), MISSING_OF[key])
+        if key.startswith(_JSON):
+            number = map(self._json.__getitem__, map(bytes, map(get, args)))
+            return np.fromiter(number, np.int32, len(args))
+        values = list(map(get, args))
+        if values.count(None) == len(values):
+            return np.full(len(values), NONE, np.int32)
+        return np.array([NONE if v is None else self._strings[str(v)] for v in values], np.int32)
 
-    def _string(self, text: Any) -> int:
-        text = text if isinstance(text, str) else str(text)
-        return self._strings.setdefault(text, len(self._strings))
+    def _names(self, events: Sequence[Event]) -> I32:
+        number = self._strings.__getitem__
+        try:
+            return np.fromiter(map(number, map(_NAME, events)), np.int32, len(events))
+        except TypeError:  # a list or an object where a name should be
+            return self._string_column([str(event.name) for event in events])
 
-    def _string_column(self, texts: list[Any]) -> I32:
-        string = self._string
-        return np.array([string(t) for t in texts], np.int32)
+    def _string_column(self, texts: list[str]) -> I32:
+        return np.array([self._strings[text] for text in texts], np.int32)
 
-    def _thread(self, key: tuple[Any, Any]) -> int:
-        row = self._threads.get(key)
-        if row is None:
-            # torch of 2021 wrote the same tid as "25738" and as 25738.
-            told = (str(key[0]), str(key[1]))
-            row = self._threads[key] = self._told_threads.setdefault(told, len(self._told_threads))
-        return row
-
-    def _thread_column(self, events: list[Event]) -> I32:
-        thread = self._thread
-        return np.array([thread((e.pid, e.tid)) for e in events], np.int32)
-
-    def _text_column(self, args: list[Args], key: str) -> I32 | None:
-        values = [getattr(a, key) for a in args]
-        if not any(v is not None for v in values):
-            return None
-        return np.array([NONE if v is None else self._string(v) for v in values], np.int32)
-
-    def _json_column(self, args: list[Args], key: str) -> I32 | None:
-        values = [getattr(a, key) for a in args]
-        if not any(values):
-            return None
-        return np.array([self._compact(v) if v else NONE for v in values], np.int32)
-
-    def _compact(self, raw: msgspec.Raw) -> int:
-        """Equal lists are one string, however the exporter spaced them."""
-        text = bytes(raw)
-        if text not in self._json:
-            value = msgspec.json.decode(text)
-            plain = msgspec.json.encode(value).decode()
-            self._json[text] = NONE if value is None else self._string(plain)
-        return self._json[text]
+    def _thread_column(self, events: Sequence[Event]) -> I32:
+        keys = zip(map(_PID, events), map(_TID, events), strict=True)
+        return np.fromiter(map(self._threads.__getitem__, keys), np.int32, len(events))
 
 
-def _rename(columns: dict[str, Any]) -> None:
-    """Columns in the spelling of 2021 get their present name."""
-    for key in [key for key in columns if key.endswith("_2021")]:
-        columns.setdefault(key.removesuffix("_2021"), columns.pop(key))
+def _arguments(category: str) -> tuple[str, ...]:
+    category = category.lower()
+    if _LAUNCH.search(category):
+        return _LAUNCH_ARGUMENTS
+    return _ARGUMENTS.get(category, _DEVICE_ARGUMENTS)
 
 
-def _concatenate_flows(parts: list[Flows]) -> Flows:
+def _by_kind(events: Sequence[Event]) -> Iterable[tuple[tuple[str, str | None], list[Event]]]:
+    """Events by phase and category. Most categories have one phase, so that is asked last."""
+    by_category: dict[str | None, list[Event]] = defaultdict(list)
+    for event in events:
+        by_category[event.cat].append(event)
+    for category, members in by_category.items():
+        phases = [event.ph for event in members]
+        if phases.count(phases[0]) == len(phases):
+            yield (phases[0], category), members
+            continue
+        by_phase: dict[str, list[Event]] = defaultdict(list)
+        for phase, event in zip(phases, members, strict=True):
+            by_phase[phase].append(event)
+        for phase, some in by_phase.items():
+            yield (phase, category), some
+
+
+def _concatenated(parts: list[Flows]) -> Flows:
     if not parts:
         return Flows.empty()
     return Flows(

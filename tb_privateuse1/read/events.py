@@ -1,69 +1,117 @@
 """The shape of one event in Kineto's Chrome JSON, decoded by msgspec without dictionaries.
 
-Fields that no one reads are skipped by the decoder. Every number may come as a string.
+Fields that no one reads are skipped by the decoder. There are two shapes with the same fields:
+``FAST`` takes what torch writes today, times as numbers; ``LOOSE`` takes every spelling (numbers as
+strings, null) and times that need more digits than a float64 has, and is slower.
 """
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-Number = int | float | str | None
+from tb_privateuse1.trace import MISSING, NONE
 
 NO_JSON = msgspec.Raw()
 
+_IDS = {
+    "external_id": "External id",
+    "external_id_2021": "external id",
+    "correlation": "correlation",
+    "device": "device",
+    "stream": "stream",
+    "sequence": "Sequence number",
+    "forward_thread": "Fwd thread id",
+    "python_id": "Python id",
+    "module_id": "Python module id",
+}
+_QUANTITIES = {
+    "bytes": "bytes",
+    "start_bound_ns": "start_bound_ns",
+    "duration_bound_ns": "duration_bound_ns",
+    "address": "Addr",
+    "device_type": "Device Type",
+    "device_id": "Device Id",
+    "memory_bytes": "Bytes",
+    "allocated_bytes": "Total Allocated",
+    "reserved_bytes": "Total Reserved",
+}
+_JSON = {"shapes": "Input Dims", "shapes_2021": "Input dims", "dtypes": "Input type"}
+_TEXTS = {"stack": "Call stack", "evidence": "class", "collective": "Collective name"}
+_LABELS = {"name": "name"}
 
-class Args(msgspec.Struct, gc=False):
-    """The arguments that columns are made of; the names in the file stand beside."""
+MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
+"""What stands for a missing number, by argument."""
 
-    external_id: Number = msgspec.field(name="External id", default=None)
-    external_id_2021: Number = msgspec.field(name="external id", default=None)
-    correlation: Number = None
-    device: Number = None
-    stream: Number = None
-    bytes: Number = None
-    start_bound_ns: Number = None
-    duration_bound_ns: Number = None
-    sequence: Number = msgspec.field(name="Sequence number", default=None)
-    forward_thread: Number = msgspec.field(name="Fwd thread id", default=None)
-    python_id: Number = msgspec.field(name="Python id", default=None)
-    python_parent_id: Number = msgspec.field(name="Python parent id", default=None)
-    module_id: Number = msgspec.field(name="Python module id", default=None)
-    address: Number = msgspec.field(name="Addr", default=None)
-    device_type: Number = msgspec.field(name="Device Type", default=None)
-    device_id: Number = msgspec.field(name="Device Id", default=None)
-    memory_bytes: Number = msgspec.field(name="Bytes", default=None)
-    allocated_bytes: Number = msgspec.field(name="Total Allocated", default=None)
-    reserved_bytes: Number = msgspec.field(name="Total Reserved", default=None)
-    shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=NO_JSON)
-    shapes_2021: msgspec.Raw = msgspec.field(name="Input dims", default=NO_JSON)
-    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=NO_JSON)
-    stack: Any = msgspec.field(name="Call stack", default=None)
-    evidence: Any = msgspec.field(name="class", default=None)
-    collective: Any = msgspec.field(name="Collective name", default=None)
-    name: Any = None
+_Phase = Literal[
+    "X", "s", "f", "M", "i", "I", "B", "E", "C", "b", "n", "e", "t", "S", "T", "p", "F", "N", "O",
+    "D", "P", "R", "c", "(", ")", "v", "V", "=",
+]  # fmt: skip
+
+_Number = int | float | str | None
 
 
-NO_ARGS = Args()
+def _arguments() -> type[msgspec.Struct]:
+    def field(told: str, default: Any) -> Any:
+        return msgspec.field(name=told, default=default)
+
+    numbers = {**_IDS, **_QUANTITIES}
+    return msgspec.defstruct(
+        "Args",
+        [
+            *((key, _Number, field(told, MISSING_OF[key])) for key, told in numbers.items()),
+            *((key, msgspec.Raw, field(told, NO_JSON)) for key, told in _JSON.items()),
+            *((key, Any, field(told, None)) for key, told in (_TEXTS | _LABELS).items()),
+        ],
+        gc=False,
+        frozen=True,
+    )
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event. ``ts`` and ``dur`` are microseconds with up to three decimals."""
+    """One event. ``ts`` and ``dur`` are microseconds; see ``FAST`` and ``LOOSE`` for the types."""
 
     ph: str = ""
     cat: str | None = None
     name: Any = ""
-    pid: Number = None
-    tid: Number = None
-    ts: Number = None
-    dur: Number = None
-    id: Number = None
-    args: Args | None = None
+    pid: int | float | str | None = None
+    tid: int | float | str | None = None
+    ts: Any = None
+    dur: Any = None
+    id: int | float | str | None = None
+    args: Any = None
 
 
-class ExactEvent(Event, gc=False):
-    """An event whose time does not fit a float64 to the nanosecond."""
+_Args = _arguments()
+NO_ARGS = _Args()
 
-    ts: Decimal | None = None  # type: ignore[assignment]
+FAST: type[Event] = msgspec.defstruct(  # type: ignore[assignment]
+    "FastEvent",
+    [
+        ("ph", _Phase, ""),
+        ("cat", str | None, None),
+        ("name", str, ""),
+        ("pid", int | str, -1),
+        ("tid", int | str, -1),
+        ("ts", float, math.nan),
+        ("dur", float, 0.0),
+        ("id", int, NONE),
+        ("args", _Args, NO_ARGS),
+    ],
+    bases=(Event,),
+    gc=False,
+)
+
+LOOSE: type[Event] = msgspec.defstruct(  # type: ignore[assignment]
+    "LooseEvent",
+    [
+        ("ts", Decimal | None, None),
+        ("dur", Decimal | None, None),
+        ("args", _Args | None, None),
+    ],
+    bases=(Event,),
+    gc=False,
+)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1.read import chrome, numbers
+from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import MISSING, Finding, TraceError
 
@@ -26,7 +26,7 @@ _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
 def read(path: str) -> Sidecar:
     """A sidecar's rows and facts. Raises TraceError ``bad_sidecar`` or ``unreadable``."""
-    data = chrome.read_bytes(path)
+    data = source.read_bytes(path)
     try:
         content = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -76,7 +76,7 @@ def _sidecar(
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
-    ns = numbers.nanoseconds(plain) if plain else np.empty(0, np.int64)
+    ns = numbers.nanoseconds(np.array(plain, np.float64))
     ns = np.where(readable, ns, MISSING)
     column = numbers.ids(ids)
     keep = column >= 0

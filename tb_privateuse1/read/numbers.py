@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_privateuse1.trace import I64
+from tb_privateuse1.trace import I64, Bools
 
-_EXACT_US = 2.0**43
+EXACT_US = 2.0**43
 """Below this a float64 of microseconds still tells three decimals apart: its spacing is under
 1 ns there. (Kineto's times are relative to a base of the last three months, 2^42.8 us.)"""
 
+LIMIT_US = 2.0**51
+"""71 years: no recording is later than that after its base or after 1970, nor as long. Below it
+neither a sum of two times nor their difference leaves int64 nanoseconds."""
+
+_LIMIT = Decimal(LIMIT_US)
+_ZERO = Decimal(0)
+_MANY = 30
 _MASK = (1 << 64) - 1
 
 
@@ -23,59 +33,50 @@ def ids(values: Sequence[Any], missing: int = -1) -> I64:
     ``missing`` stands for null and for what is no number.
     """
     try:
-        column = np.array(values)
-        if column.dtype.kind in "iu":
-            return column.astype(np.int64)
-    except (OverflowError, ValueError):
-        pass
-    return np.array([_id(v, missing) for v in values], np.int64)
+        return np.fromiter(values, np.int64, len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_id(v, missing) for v in values], np.int64)
 
 
 def _id(value: Any, missing: int) -> int:
-    if value is None:
+    if not isinstance(value, int | float | str):
         return missing
     try:
         number = int(value)
     except (ValueError, OverflowError):
         try:
-            number = int(Decimal(value))
-        except (InvalidOperation, ValueError, OverflowError):
+            plain = Decimal(value)
+        except (InvalidOperation, ValueError):
             return missing
+        if _digits(plain) >= _MANY:
+            return missing
+        number = int(plain)
     number &= _MASK
     return number - (1 << 64) if number >> 63 else number
 
 
-def fits_float(values: Sequence[Any]) -> bool:
-    """Whether microseconds decoded as int or float are exact to the nanosecond."""
-    kinds = set(map(type, values))
-    if kinds <= {int}:
-        return True
-    if not kinds <= {int, float}:
-        return False
-    return bool(np.abs(np.array(values, np.float64)).max() < _EXACT_US)
+def _digits(value: Decimal) -> int:
+    """Before the decimal point; many for what is no number. Told without making the number."""
+    return value.adjusted() if value.is_finite() else _MANY
 
 
-def nanoseconds(microseconds: Sequence[Any]) -> I64:
-    """Microseconds as int, float, Decimal or numeral to int64 ns, rounded half to even.
-
-    Floats must have passed ``fits_float``. Null and what is no number give 0: the caller drops
-    events without a time before.
-    """
-    kinds = set(map(type, microseconds))
-    if kinds <= {int, float}:
-        if kinds == {int}:
-            whole_us = np.array(microseconds, np.int64)
-            return whole_us * 1000
-        us = np.array(microseconds, np.float64)
-        whole = np.floor(us)
-        # The fraction of a float64 is exact, so that no digit is lost in a product.
-        part: I64 = np.rint((us - whole) * 1000).astype(np.int64)
-        return whole.astype(np.int64) * 1000 + part
-    return np.array([_exact(v) for v in microseconds], np.int64)
+def nanoseconds(microseconds: NDArray[np.float64]) -> I64:
+    """Microseconds, below ``EXACT_US`` or whole, to ns, rounded half to even."""
+    whole = np.floor(microseconds)
+    # The fraction of a float64 is exact, so that no digit is lost in a product.
+    part: I64 = np.rint((microseconds - whole) * 1000).astype(np.int64)
+    return whole.astype(np.int64) * 1000 + part
 
 
-def _exact(value: Any) -> int:
+def exact(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
+    """Decimal microseconds to ns, and which of them are times at all; 0 where not."""
     try:
-        return int((Decimal(value) * 1000).to_integral_value())
-    except (InvalidOperation, ValueError, OverflowError, TypeError):
-        return 0
+        sound = not microseconds or max(map(abs, microseconds)) < _LIMIT
+    except ArithmeticError:  # "NaN" does not compare, and 1e9999999 has no absolute value
+        sound = False
+    if sound:
+        whole = map(Decimal.to_integral_value, map(operator.mul, microseconds, repeat(1000)))
+        return ids(list(whole)), np.ones(len(microseconds), np.bool_)
+    good = np.array([_digits(d) < _MANY and abs(d) < _LIMIT for d in microseconds], np.bool_)
+    plain = [d if ok else _ZERO for d, ok in zip(microseconds, good, strict=True)]
+    return exact(plain)[0], good

@@ -1,0 +1,105 @@
+"""The layout of a trace file: lists of events, and top-level keys around them.
+
+Supported: an object with ``traceEvents`` (once or several times) among any other keys, or a bare
+list; any spacing; UTF-8 with or without a byte order mark. Nothing is held but the window that is
+being read and the other keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from tb_privateuse1.read import metadata
+from tb_privateuse1.read.buffer import Buffer
+from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.read.windows import Windows
+from tb_privateuse1.trace import TraceError
+
+T = TypeVar("T")
+
+_MAX_METADATA = 1 << 26
+_SPACE = re.compile(rb"\s*")
+_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
+_REACH = 64
+"""``_LIST`` is not longer, but for spaces."""
+
+
+class Document:
+    """One file's text. ``keys`` holds the top-level keys met so far, undecoded."""
+
+    def __init__(self, blocks: Iterator[bytes], name: str, tally: Tally) -> None:
+        self.keys: dict[str, msgspec.Raw] = {}
+        self._buffer = Buffer(blocks)
+        self._name = name
+        self._tally = tally
+
+    def windows(self, decode: Callable[[bytes], list[T]]) -> Iterator[tuple[bytes, list[T]]]:
+        """Lists of events ``[…]`` as JSON text and as decoded, see ``Windows``.
+
+        Raises TraceError ``not_json`` or ``not_a_trace`` if there is no list of events.
+        """
+        bare = self._open()
+        while True:
+            events = Windows(self._buffer, decode, self._tally, bare=bare)
+            yield from events
+            if bare or not events.ended or not self._next_list():
+                return
+            self._tally.add("several_event_lists")
+
+    def _open(self) -> bool:
+        """Go to the first event; whether the file is a bare list."""
+        buffer = self._buffer
+        buffer.need(_REACH)
+        head = buffer.text[:_REACH]
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head[:2]:
+            hint = "Save it as UTF-8: torch writes nothing else."
+            raise TraceError("not_json", f"{self._name} is UTF-16 text, or no text at all.", hint)
+        buffer.at = 3 if head.startswith(b"\xef\xbb\xbf") else 0
+        first = buffer.skip(_SPACE)
+        if first == b"[":
+            buffer.at += 1
+            return True
+        if first != b"{":
+            buffer.need(_MAX_METADATA)
+            raise metadata.no_trace(self._name, buffer.text[buffer.at :])
+        buffer.at += 1
+        if not self._next_list(first=True):
+            raise metadata.no_trace(self._name, b"{" + buffer.text[buffer.at :])
+        return False
+
+    def _next_list(self, *, first: bool = False) -> bool:
+        """Go behind the opening bracket of the next list of events; False if there is none."""
+        buffer, doubtful, scanned = self._buffer, None, 0
+        while True:
+            for found in _LIST.finditer(buffer.text, buffer.at + scanned):
+                keys = metadata.pairs(buffer.text[buffer.at : found.start()])
+                if keys is not None:
+                    self.keys |= keys
+                    buffer.at = found.end()
+                    return True
+                doubtful = doubtful or (found.start() - buffer.at, found.end() - buffer.at)
+            held = len(buffer.text) - buffer.at
+            scanned = max(0, held - _REACH)
+            if held > _MAX_METADATA or not buffer.more():
+                break
+        rest = buffer.text[buffer.at :]
+        whole = metadata.closed(rest)
+        if doubtful is None or whole is not None:
+            if not first:
+                self._end(rest, whole)
+            return False
+        self._tally.add("metadata_damaged")
+        self.keys |= metadata.salvaged(rest[: doubtful[0]])
+        buffer.at += doubtful[1]
+        return True
+
+    def _end(self, rest: bytes, keys: dict[str, msgspec.Raw] | None) -> None:
+        if keys is None:
+            whole = rest.rstrip().endswith(b"}")
+            self._tally.add("metadata_damaged" if whole else "truncated")
+            keys = metadata.salvaged(rest)
+        self.keys |= keys

@@ -1,0 +1,125 @@
+"""A trace file's top-level keys beside its events, and single JSON values in longer texts."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from tb_privateuse1.trace import TraceError
+
+BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for text that is no JSON, and for JSON of absurd depth."""
+
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+_KEY = re.compile(rb'"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
+_COMMAS = b" \t\r\n,"
+_SALVAGED = 1 << 20
+_MAX_TRIES = 1000
+
+Keys = dict[str, msgspec.Raw]
+
+
+def _told(error: Exception) -> int | None:
+    found = _TRAILING.search(str(error))
+    return int(found[1]) if found else None
+
+
+def _beyond() -> int:
+    """How far behind the value msgspec says that it ends: 1 in 0.22, which counts from there."""
+    try:
+        msgspec.json.decode(b"[]x", type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        return (_told(error) or 0) - len("[]")
+    raise AssertionError("msgspec decodes what is no JSON")
+
+
+_BEYOND = _beyond()
+
+
+def trailing(error: Exception) -> int | None:
+    """The length of a decoded value, if the error is that more text follows it.
+
+    The space behind the value counts with it.
+    """
+    length = _told(error)
+    return None if length is None else length - _BEYOND
+
+
+def value_length(text: bytes) -> int:
+    """The bytes of the JSON value that a text starts with, and of the space behind it.
+
+    Raises one of ``BROKEN``.
+    """
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        length = trailing(error)
+        if length is None:
+            raise
+        return length
+    return len(text)
+
+
+def pairs(text: bytes) -> Keys | None:
+    """``"key": value, …`` without its braces; None if it is not just that."""
+    try:
+        return msgspec.json.decode(b"{" + text.strip(_COMMAS) + b"}", type=Keys)
+    except BROKEN:
+        return None
+
+
+def closed(text: bytes) -> Keys | None:
+    """``, "key": value, … }`` and anything behind it; None if it is not that."""
+    text = b"{" + text.lstrip(_COMMAS)
+    try:
+        return msgspec.json.decode(text[: value_length(text)], type=Keys)
+    except BROKEN:
+        return None
+
+
+def salvaged(text: bytes) -> Keys:
+    """Those keys of a damaged text whose values are whole."""
+    keys: Keys = {}
+    text, at = text[:_SALVAGED], 0
+    for _ in range(_MAX_TRIES):
+        key = _KEY.search(text, at)
+        if key is None:
+            break
+        at = key.end()
+        try:
+            length = value_length(text[at:])
+            name = msgspec.json.decode(b'"' + key[1] + b'"', type=str)
+        except BROKEN:
+            continue
+        keys.setdefault(name, msgspec.Raw(text[at : at + length]))
+        at += length
+    return keys
+
+
+def no_trace(name: str, text: bytes) -> TraceError:
+    """Why a file in which no list of events was found is no trace."""
+    if not text.strip():
+        return _not_json(name, "is empty")
+    try:
+        keys = msgspec.json.decode(text, type=Keys)
+    except msgspec.ValidationError as error:
+        return TraceError("not_a_trace", f"{name} is no profiler trace ({error}).")
+    except BROKEN as error:
+        return _not_json(name, f"is not complete JSON ({error})")
+    what = "whose traceEvents are no list" if "traceEvents" in keys else "without traceEvents"
+    return TraceError("not_a_trace", f"{name} is JSON {what}: it is no profiler trace.")
+
+
+def no_event(name: str, broken: bool, odd: bool) -> TraceError | None:
+    """Why a list without a single event is no trace, unless it is just empty."""
+    if broken:
+        return _not_json(name, "has no complete event")
+    if odd:
+        return TraceError("not_a_trace", f"{name} is a list, but not of events.")
+    return None
+
+
+def _not_json(name: str, how: str) -> TraceError:
+    hint = "Was it cut off? A file that is still being written can be read once it is whole."
+    return TraceError("not_json", f"{name} {how}.", hint)
