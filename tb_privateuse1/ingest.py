@@ -111,8 +111,8 @@ def in_process(
         assert process.stdout is not None
         request = {"files": dataclasses.asdict(files), "targets": [str(t) for t in targets]}
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
+            # Not through the buffer: what a dead process leaves there, closing would write again.
+            os.write(process.stdin.fileno(), json.dumps(request).encode() + b"\n")
             for line in process.stdout:
                 answer = json.loads(line)
                 if "done" in answer:

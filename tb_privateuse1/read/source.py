@@ -121,12 +121,12 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
 def _last(path: str, start: int, stop: int) -> bytes:
     """What a stream that starts at ``start`` still yields between ``stop`` and its damage."""
     unpack = zlib.decompressobj(31)
+    out: list[bytes] = []
     with open(path, "rb") as file:
         file.seek(start)
         try:
             while (left := stop - file.tell()) > 0:
                 unpack.decompress(file.read(min(left, _PIECE)))
-            out = []
             for byte in file.read(_PIECE):
                 out.append(unpack.decompress(bytes([byte])))
         except zlib.error:

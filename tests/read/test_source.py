@@ -64,6 +64,13 @@ def test_a_damaged_stream_yields_what_comes_before(tmp_path: Path, part: float) 
     assert len(data) >= sure
 
 
+def test_a_damaged_header_yields_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.gz"
+    for packed in (b"\x1f\x8b\xff" + bytes(2000), gzip.compress(b"a")[:10] + b"\xff" * 2000):
+        path.write_bytes(packed)
+        assert unpacked(path) == (b"", "damaged")
+
+
 def test_a_wrong_checksum_costs_nothing(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(TEXT))
     packed[-6] ^= 1
