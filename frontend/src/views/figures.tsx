@@ -40,7 +40,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
       <Figure name="idle_ns" label={`Idle${of}`} exact={totals.idle_ns} unit="ns" value={duration(totals.idle_ns)}
         note={ofSpan(totals.idle_ns, totals.span_ns)} help="Between the first and the last device activity, none ran." />
       <Figure name="kernels" label={`Kernels${of}`} exact={totals.kernels} unit="kernels" value={count(totals.kernels)}
-        note={others(totals)} help="Kernels on the device, those of communication included." />
+        note={others(totals)} help="Kernels on the device that are not communication; what else ran there stands below." />
       <Figure name="duration_ns" label="Recording" exact={all.duration_ns} unit="ns" value={duration(all.duration_ns)}
         note={plural(all.steps.length, "step")} help="From the first event to the last." />
     </div>
