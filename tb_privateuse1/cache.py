@@ -7,9 +7,10 @@ stay contiguous and are used where they lie. The schema's metadata hold the rest
 Behind the stream's end, where Arrow does not look, stands a checksum of the stream. A file that
 is cut off or damaged is removed and read as absent; Arrow, which may crash on it, never sees it.
 
-The name of a file is a digest of what went into it: the identity (path, size, mtime) of the
-trace and its sidecar, and the engine, which is the version and the sources of everything that
-makes a Trace. Nothing in the directory is worth keeping; it can be deleted at any time.
+The name of a file is a digest of what went into it: the content (``identity``) and the names of
+the trace and its sidecar, worker and rank, and the engine, which is the version and the sources of
+everything that makes a Trace. Nothing in the directory is worth keeping; it can be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ import functools
 import hashlib
 import io
 import json
-import os
-import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +30,8 @@ import pyarrow as pa
 from isal import isal_zlib
 from numpy.typing import NDArray
 
+from tb_privateuse1 import cachedir
+from tb_privateuse1.identity import identity
 from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import TABLES, Meta, Table, Trace
 from tb_privateuse1.version import __version__
@@ -48,24 +49,23 @@ class _Head(msgspec.Struct):
     """The fields of Trace that are plain numbers."""
 
 
-def directory() -> Path:
-    """The user's cache directory: ``$TB_PRIVATEUSE1_CACHE``, or the platform's usual place."""
-    if chosen := os.environ.get("TB_PRIVATEUSE1_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "tb_privateuse1"
-
-
 def key(files: Files) -> str:
-    """The name of what is made of these files by this engine; another one if any has changed."""
-    identity = [(f.path, f.size, f.mtime_ns) for f in (files.trace, files.sidecar) if f]
-    text = json.dumps([engine(), identity, files.worker, files.rank])
+    """The name of what is made of these files by this engine; another one if any has changed.
+
+    Raises OSError if the trace cannot be read.
+    """
+    content = [identity(files.trace), _sidecar(files)]
+    text = json.dumps([engine(), content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _sidecar(files: Files) -> tuple[int, int, str] | None:
+    if files.sidecar is None:
+        return None
+    try:
+        return identity(files.sidecar)
+    except OSError:  # a finding of the trace; it is another one when it can be read
+        return files.sidecar.size, files.sidecar.mtime_ns, "unreadable"
 
 
 @functools.cache
@@ -90,38 +90,33 @@ def write(trace: Trace, path: Path) -> None:
     fields = zip([*TABLES, "strings"], columns, strict=True)
     schema = pa.schema([pa.field(name, column.type) for name, column in fields])
     schema = schema.with_metadata({_HEAD: head})
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        with temporary.open("xb") as file:
-            summed = _Summed(file)
-            with pa.ipc.new_stream(summed, schema) as writer:
-                writer.write_batch(pa.record_batch(columns, schema=schema))
-            file.write(_trailer(summed.checksum))
-            file.flush()
-            os.fsync(file.fileno())  # else a crash may leave a whole file of zeros
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with cachedir.replacing(path) as file:
+        summed = _Summed(file)
+        with pa.ipc.new_stream(summed, schema) as writer:
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+        file.write(_trailer(summed.checksum))
 
 
 def read(path: Path) -> Trace | None:
-    """The trace of a cache file, memory-mapped; None if there is none or it is damaged."""
+    """The trace of a cache file, memory-mapped; None if there is none or it is damaged.
+
+    A damaged one is removed, if it may be.
+    """
     try:
-        return _read(path)
-    except FileNotFoundError:
+        trace = _read(path)
+    except OSError:  # absent, or we may not, or have too many files open: that says nothing of it
         return None
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, msgspec.DecodeError):
-        _remove(path)
+    except (ValueError, KeyError, TypeError, pa.ArrowException, msgspec.DecodeError):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
         return None
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):  # a cache that we may only read
-        path.unlink(missing_ok=True)
+    cachedir.touch(path)
+    return trace
 
 
 def _read(path: Path) -> Trace:
+    if path.stat().st_size == 0:  # which cannot be mapped
+        raise ValueError("empty")
     with pa.memory_map(str(path)) as source:
         whole = source.read_buffer()
     body = whole.slice(0, max(whole.size - len(_trailer(0)), 0))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import cache
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.discover.base import File, file_at, shown
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
@@ -94,16 +94,22 @@ def in_process(
 ) -> Path:
     """Ingest in a process of its own and store the trace in the first writable target.
 
+    The last target is for us alone: a trace that changed while it was read goes there.
     ``started`` gets the process, to be able to kill it. Raises TraceError as ``ingest`` does,
     ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
     """
     code = "from tb_privateuse1.ingest import main; main()"
+    # A Ctrl-C is for whoever started it, and comes here as the end of its standard input.
+    apart: dict[str, Any] = {"process_group": 0}
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     paths = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": paths},
+        **apart,
     )
     started(process)
     with process:
@@ -147,7 +153,12 @@ def main() -> None:
         limited = _limit(lambda *state: say(progress=state))
         trace = ingest(files, limited)
         limited("storing", files.trace.size, files.trace.size, 0)
-        say(done=str(_store(trace, [Path(t) for t in request["targets"]])))
+        targets = [Path(target) for target in request["targets"]]
+        if not unchanged(files):
+            targets = targets[-1:]
+        if (stored := store(trace, targets)) is None:
+            raise _no_room(targets)
+        say(done=str(stored))
     except TraceError as error:
         say(error={"code": error.code, "message": error.message, "hint": error.hint})
     except (BrokenPipeError, KeyboardInterrupt):
@@ -164,16 +175,31 @@ def _files(request: dict[str, Any]) -> Files:
     )
 
 
-def _store(trace: Trace, targets: Sequence[Path]) -> Path:
+def unchanged(files: Files) -> bool:
+    """Whether the trace is still the file that was to be read. If it grew meanwhile, what was
+    read is more than its identity says, and not for the cache that others use.
+    """
+    try:
+        return file_at(files.trace.path) == files.trace
+    except OSError:
+        return False
+
+
+def store(trace: Trace, targets: Sequence[Path]) -> Path | None:
+    """Write a trace to the first of these files that can be written; None if none can."""
     for target in targets:
         try:
             cache.write(trace, target)
             return target
         except OSError:
             _log.info("%s", traceback.format_exc(limit=0))
+    return None
+
+
+def _no_room(targets: Sequence[Path]) -> TraceError:
     places = " or ".join(str(target.parent) for target in targets)
     hint = "Set TB_PRIVATEUSE1_CACHE to a directory with room for it."
-    raise TraceError("no_room", f"The trace could not be stored in {places}.", hint)
+    return TraceError("no_room", f"The trace could not be stored in {places}.", hint)
 
 
 def _limit(progress: Progress) -> Progress:

@@ -1,7 +1,8 @@
 """Every trace is read once: then it is in memory, or in the cache on disk.
 
 Reading happens in a few processes at a time (``jobs``), so that requests stay quick and one bad
-trace cannot take the dashboard down; who asks meanwhile is told how far it is.
+trace cannot take the dashboard down; who asks meanwhile is told how far it is. Servers that share
+a cache leave a trace to the one that began with it.
 """
 
 from __future__ import annotations
@@ -9,68 +10,47 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import subprocess
+import shutil
 import tempfile
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from concurrent.futures import wait
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
-from tb_privateuse1 import cache
+from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.discover.base import file_at, shown
-from tb_privateuse1.ingest import in_process, ingest
+from tb_privateuse1.ingest import in_process, ingest, store, unchanged
+from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
+from tb_privateuse1.kept import Kept
+from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.runs import Files
-from tb_privateuse1.trace import TABLES, Trace, TraceError
+from tb_privateuse1.trace import Trace, TraceError
 
-Phase = Literal["waiting", "reading", "inferring", "storing"]
+__all__ = ["Pending", "Progress", "Store"]
 
+STALL_S = 300.0
 _RETRY_S = 60.0
-"""A reader that died (it was killed, memory ran out) may do better later; other errors stay."""
+_PASSING = ("reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable")
+"""Errors that may be gone a while later (it was killed, the disk was full); other ones stay."""
+_NEVER_KEPT = ("cancelled", "closed")
 _MOST_FAILURES = 1000
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a trace is that is being read."""
-
-    phase: Phase
-    bytes_done: int
-    bytes_total: int
-    events: int
-    seconds_left: float | None
-
-
-class Pending(Exception):
-    """The trace is not ready yet; ``progress`` says how far it is."""
-
-    def __init__(self, progress: Progress) -> None:
-        super().__init__(progress.phase)
-        self.progress = progress
-
-
-@dataclass
-class _Job:
-    files: Files
-    progress: Progress
-    future: Future[Trace] = field(default_factory=Future)
-    started_s: float = 0.0
-    task: Future[None] | None = None
-    """Its place in the pool, to be able to withdraw it."""
-    process: subprocess.Popen[bytes] | None = None
+_LOOK_S = 0.25
+_BEAT_S = 1.0
 
 
 class Store:
-    """Traces by their files' identity.
+    """Traces by their files' content.
 
     ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
-    thread. ``cache_dir``: see ``cache.directory``; if it cannot be written, traces are kept in
-    memory only. ``memory_bytes`` bounds the columns kept open; the latest trace always is.
-    ``on_progress`` hears of every step, in the thread that makes it.
+    thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
+    are kept in memory only. ``memory_bytes`` bounds the columns kept open; the latest trace always
+    is. ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
+    step, in the thread that makes it.
     """
 
     def __init__(
@@ -79,100 +59,191 @@ class Store:
         cache_dir: Path | None = None,
         *,
         memory_bytes: int = 1 << 30,
+        stall_s: float = STALL_S,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
-        self._cache_dir = cache_dir or cache.directory()
+        self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
-        self._jobs: dict[str, _Job] = {}
+        self._jobs = Jobs(stall_s)
         self._failures: OrderedDict[str, tuple[TraceError, float]] = OrderedDict()
-        self._memory = _Memory(memory_bytes)
+        self._memory = Kept(memory_bytes)
 
     def trace(self, files: Files, wait_s: float | None = None) -> Trace:
         """The trace of some files as they are now, read if it has to be.
 
-        Waits at most ``wait_s``, by default until it is there. Raises Pending if it is not
-        ready by then, TraceError if it cannot be read: at once, as long as the file is the same.
+        Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
+        turn, the one asked for most recently is read first. Raises Pending if it is not ready by
+        then, TraceError if it cannot be read (at once, as long as the file is the same), or
+        ``cancelled`` (which is forgotten: ask again to have it read).
         """
-        files = _current(files)
-        key = cache.key(files)
-        with self._lock:
-            known = self._recall(key)
-            busy = key in self._jobs
-        if known is None and not busy and (known := cache.read(self._path(key))) is not None:
-            with self._lock:
-                self._memory.put(key, known)
-        if known is not None:
+        files, key = _current(files)
+        if (known := self._recall(key)) is not None:
             return known
-        job, mine = self._job(key, files)
-        if mine:
-            self._run(key, job)
-        if not wait([job.future], wait_s).done:
-            raise Pending(job.progress)
+        if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
+            return known
+        job, new = self._jobs.ask(key, files)
+        try:
+            if new and self._workers == 0:
+                self._jobs.start(job)
+                self._run(job)
+            elif new:
+                self._submit()
+            if not self._wait(job, wait_s):
+                raise Pending(job.progress)
+        finally:
+            self._jobs.leave(job)
         error = job.future.exception()
         if isinstance(error, TraceError):
             raise _again(error)
         return job.future.result()
 
+    def cancel(self, files: Files) -> bool:
+        """Give up reading a trace; whether it was being read, or waited for it.
+
+        Its reader is killed, and who asked for it hears TraceError ``cancelled``.
+        """
+        return self._jobs.cancel(cancelled(files), files.trace.path)
+
     def close(self) -> None:
-        """Give up what is being read; the store can still be asked for what it has."""
+        """Give up what is being read, and wait until nothing of it is left running or on disk.
+
+        The store can still be asked for what it has.
+        """
         with self._lock:
             pool, self._pool = self._pool, None
-            jobs = dict(self._jobs)
-        for key, job in jobs.items():
-            if job.task and job.task.cancel():
-                with self._lock:
-                    self._jobs.pop(key, None)
-                job.future.set_exception(TraceError("closed", "The server is closing."))
-            elif job.process:
-                job.process.kill()
+        self._jobs.cancel(TraceError("closed", "The server is closing."))
         if pool:
             pool.shutdown()
 
     def _recall(self, key: str) -> Trace | None:
-        if failure := self._failures.get(key):
-            error, when = failure
-            if error.code != "reader_died" or time.monotonic() - when < _RETRY_S:
-                raise _again(error)
-            del self._failures[key]
-        return self._memory.get(key)
-
-    def _job(self, key: str, files: Files) -> tuple[_Job, bool]:
-        """The job that reads a trace, and whether the caller's thread has to do it."""
         with self._lock:
-            if key in self._jobs:
-                return self._jobs[key], False
-            job = _Job(files, Progress("waiting", 0, files.trace.size, 0, None))
-            if (done := self._memory.get(key)) is not None:  # just finished
-                job.future.set_result(done)
-                return job, False
-            self._jobs[key] = job
-            if self._workers == 0:
-                return job, True
+            if failure := self._failures.get(key):
+                error, when = failure
+                if error.code not in _PASSING or time.monotonic() - when < _RETRY_S:
+                    raise _again(error)
+                del self._failures[key]
+            return self._memory.get(key)
+
+    def _stored(self, key: str, files: Files) -> Trace | None:
+        """The trace from the cache on disk, if it is there."""
+        for path in self._paths(key, files):
+            if (known := cache.read(path)) is not None:
+                with self._lock:
+                    return self._memory.put(key, known)
+        return None
+
+    def _submit(self) -> None:
+        """Have one more job run, when there is a process free."""
+        with self._lock:
             if self._pool is None:
                 self._pool = DaemonPool(self._workers, "ingest")
-            job.task = self._pool.submit(self._run, key, job)
-            return job, False
+            self._pool.submit(self._next)
 
-    def _run(self, key: str, job: _Job) -> None:
-        job.started_s = time.monotonic()
+    def _next(self) -> None:
+        if (job := self._jobs.take()) is not None:
+            self._run(job)
+
+    def _wait(self, job: Job, wait_s: float | None) -> bool:
+        """Wait for a job, and look after all jobs meanwhile; whether it is done."""
+        end = None if wait_s is None else time.monotonic() + wait_s
+        while not wait([job.future], _LOOK_S if end is None else _left(end)).done:
+            for waiting in self._jobs.look():
+                if (known := self._stored(waiting.key, waiting.files)) is not None:
+                    self._jobs.end(waiting, known)
+                elif self._jobs.unpark(waiting):
+                    self._submit()
+            if end is not None and time.monotonic() >= end:
+                return job.future.done()
+        return True
+
+    def _run(self, job: Job) -> None:
+        """Make the trace of a job, unless another server is at it."""
         try:
-            trace = self._read(key, job)
-            with self._lock:
-                self._memory.put(key, trace)
+            claim = self._claim(job)
+            if claim is None:
+                self._jobs.park(job)
+                return
+            with claim as held:
+                trace = self._made(job, held)
         except BaseException as error:
-            if isinstance(error, TraceError):
-                self._remember(key, error)
-            job.future.set_exception(error)
+            told = job.verdict or error
+            if isinstance(told, TraceError) and told.code not in _NEVER_KEPT:
+                self._remember(job.key, told)
+            self._jobs.end(job, told)
             if not isinstance(error, Exception):
                 raise
         else:
-            job.future.set_result(trace)
+            self._jobs.end(job, trace)
+
+    def _claim(self, job: Job) -> AbstractContextManager[Claim | None] | None:
+        """The right to make a trace; None if another server has it and shows that it lives.
+
+        Without processes of our own, this waits until the other one has finished. Where there are
+        no locks, or nothing can be written, everybody has the right.
+        """
+        for path in self._paths(job.key, job.files):
+            with contextlib.suppress(OSError):
+                while (claim := cachedir.claim(path)) is None:
+                    if not self._jobs.patient(job, cachedir.beat_ns(path)):
+                        return contextlib.nullcontext()
+                    if self._workers:
+                        return None
+                    self._say(job, "waiting", 0, job.files.trace.size, 0)
+                    time.sleep(_LOOK_S)
+                    self._jobs.look()
+                return claim
+        return contextlib.nullcontext()
+
+    def _made(self, job: Job, claim: Claim | None) -> Trace:
+        with self._lock:
+            known = self._memory.get(job.key)
+        known = known or self._stored(job.key, job.files)  # made since it was asked for
+        if known is not None:
+            return known
+        trace = self._read(job, claim)
+        with self._lock:
+            return self._memory.put(job.key, trace)
+
+    def _read(self, job: Job, claim: Claim | None) -> Trace:
+        beaten_s = time.monotonic()
+
+        def progress(phase: str, done: int, total: int, events: int) -> None:
+            nonlocal beaten_s
+            if claim and time.monotonic() - beaten_s >= _BEAT_S:
+                beaten_s = time.monotonic()
+                claim.beat()
+            self._say(job, phase, done, total, events)
+
+        paths = self._paths(job.key, job.files)
+        spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
+        try:
+            if self._workers == 0:
+                trace = ingest(job.files, progress)
+                store(trace, paths if unchanged(job.files) else [])
+                return trace
+            # From the cache another server may remove it before it is opened here.
+            for targets in ([*paths, spare], [spare]):
+                written = in_process(job.files, targets, progress, job.runs_in)
+                if (stored := cache.read(written)) is not None:
+                    return stored
         finally:
-            with self._lock:
-                del self._jobs[key]
+            shutil.rmtree(spare.parent, ignore_errors=True)  # the mapping outlives the file
+            for path in paths:
+                cachedir.make_room(path.parent, keep=path)
+        message = f"The cache of {shown(job.files.trace.name)} vanished while it was made."
+        raise TraceError("reader_died", message, "Try again.")
+
+    def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
+        left = None
+        elapsed = time.monotonic() - job.started_s
+        if phase == "reading" and 0 < done <= total and elapsed > 0.5:
+            left = round(elapsed * (total - done) / done, 1)
+        job.moves(Progress(cast(Phase, phase), done, total, events, left))
+        if self._on_progress:
+            self._on_progress(job.progress)
 
     def _remember(self, key: str, error: TraceError) -> None:
         with self._lock:
@@ -180,83 +251,32 @@ class Store:
             if len(self._failures) > _MOST_FAILURES:
                 self._failures.popitem(last=False)
 
-    def _read(self, key: str, job: _Job) -> Trace:
-        def progress(phase: str, done: int, total: int, events: int) -> None:
-            left = None
-            elapsed = time.monotonic() - job.started_s
-            if phase == "reading" and 0 < done <= total and elapsed > 0.5:
-                left = round(elapsed * (total - done) / done, 1)
-            job.progress = Progress(cast(Phase, phase), done, total, events, left)
-            if self._on_progress:
-                self._on_progress(job.progress)
-
-        target = self._path(key)
-        if self._workers == 0:
-            trace = ingest(job.files, progress)
-            with contextlib.suppress(OSError):  # a cache is a convenience
-                cache.write(trace, target)
-            return trace
-        with tempfile.TemporaryDirectory(prefix="tb_privateuse1-") as spare:
-
-            def started(process: subprocess.Popen[bytes]) -> None:
-                job.process = process
-
-            targets = [target, Path(spare, target.name)]
-            written = in_process(job.files, targets, progress, started)
-            stored = cache.read(written)  # the mapping outlives the file
-        if stored is None:
-            message = f"The cache of {shown(job.files.trace.name)} vanished while it was made."
-            raise TraceError("reader_died", message, "Try again.")
-        return stored
-
-    def _path(self, key: str) -> Path:
-        return self._cache_dir / f"{key}.arrow"
+    def _paths(self, key: str, files: Files) -> list[Path]:
+        """Where a trace is stored, the preferred place first."""
+        folders = [self._cache_dir] if self._cache_dir else cachedir.directories(files.trace.path)
+        return [folder / f"{key}.arrow" for folder in folders]
 
 
-class _Memory:
-    """The latest traces up to a sum of bytes; the owner's lock guards it."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit_bytes = limit_bytes
-        self._traces: OrderedDict[str, tuple[Trace, int]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: str) -> Trace | None:
-        if key not in self._traces:
-            return None
-        self._traces.move_to_end(key)
-        return self._traces[key][0]
-
-    def put(self, key: str, trace: Trace) -> None:
-        if key in self._traces:
-            return
-        self._traces[key] = trace, _bytes(trace)
-        self._bytes += self._traces[key][1]
-        while self._bytes > self._limit_bytes and len(self._traces) > 1:
-            self._bytes -= self._traces.popitem(last=False)[1][1]
-
-
-def _bytes(trace: Trace) -> int:
-    columns: int = sum(c.nbytes for name in TABLES for _, c in getattr(trace, name).columns())
-    return columns + sum(map(len, trace.strings)) + 57 * len(trace.strings)
-
-
-def _current(files: Files) -> Files:
-    """The files as they are now: a trace that grew or was replaced is another one."""
-    try:
-        trace = file_at(files.trace.path)
-    except OSError as error:
-        name = shown(files.trace.name)
-        hint = "It may have been deleted: reload the list of runs."
-        raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
+def _current(files: Files) -> tuple[Files, str]:
+    """The files as they are now, and their key: a trace that grew or was replaced is another."""
     sidecar = files.sidecar
     if sidecar:
         try:
             sidecar = file_at(sidecar.path)
         except OSError:
             sidecar = None
-    return dataclasses.replace(files, trace=trace, sidecar=sidecar)
+    try:
+        files = dataclasses.replace(files, trace=file_at(files.trace.path), sidecar=sidecar)
+        return files, cache.key(files)
+    except OSError as error:
+        name = shown(files.trace.name)
+        hint = "It may have been deleted: reload the list of runs."
+        raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
 
 
 def _again(error: TraceError) -> TraceError:
     return TraceError(error.code, error.message, error.hint)
+
+
+def _left(end: float) -> float:
+    return min(_LOOK_S, max(end - time.monotonic(), 0.0))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tb_privateuse1 import cache
-from tb_privateuse1.discover.base import File
+from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import TABLES, Trace
 from tests import make
@@ -78,6 +78,29 @@ def test_half_a_surrogate_pair_is_stored_as_a_question_mark(tmp_path: Path) -> N
     assert stored.strings == ("a?b",)
 
 
+def test_what_cannot_be_opened_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.arrow"
+    cache.write(sample(), path)
+
+    def fail(_: str) -> None:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pa, "memory_map", fail)
+        assert cache.read(path) is None
+    assert cache.read(path) is not None
+
+
+def test_reading_is_a_use(tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    cache.write(sample(), path)
+    os.utime(path, (1, 1))
+    cache.read(path)
+    assert path.stat().st_mtime > 1
+
+
 def test_absent() -> None:
     assert cache.read(Path("/nowhere/t.arrow")) is None
 
@@ -123,36 +146,36 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_key_changes_with_whatever_makes_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = Files(File("/a", 1, 2), File("/b", 3, 4), "w", 0)
+def test_the_key_is_of_names_and_makers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / name).write_bytes(b"x")
+        os.utime(tmp_path / name, ns=(5, 5))
+    a, b, c, d = (file_at(str(tmp_path / name)) for name in ("a", "b", "c", "d"))
+    files = Files(a, b, "w", 0)
     others = [
-        dataclasses.replace(files, trace=File("/a", 1, 3)),
-        dataclasses.replace(files, trace=File("/a", 2, 2)),
-        dataclasses.replace(files, trace=File("/c", 1, 2)),
+        dataclasses.replace(files, trace=c),
+        dataclasses.replace(files, sidecar=d),
         dataclasses.replace(files, sidecar=None),
-        dataclasses.replace(files, sidecar=File("/b", 3, 5)),
         dataclasses.replace(files, worker="v"),
         dataclasses.replace(files, rank=None),
     ]
     keys = {cache.key(f) for f in (files, *others)}
-    assert len(keys) == 8
+    assert len(keys) == 6
     monkeypatch.setattr(cache, "engine", lambda: "another")
     assert cache.key(files) not in keys
+
+
+def test_an_unreadable_sidecar_has_a_key_a_trace_has_none(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x")
+    trace, gone = file_at(str(tmp_path / "a")), File(str(tmp_path / "gone"), 1, 2)
+    assert cache.key(Files(trace, gone, "w", 0)) != cache.key(Files(trace, None, "w", 0))
+    with pytest.raises(FileNotFoundError):
+        cache.key(Files(gone, None, "w", 0))
 
 
 def test_the_engine_is_its_sources() -> None:
     package = Path(cache.__file__).parent
     for maker in cache._MAKERS:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
-
-
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(tmp_path))
-    assert cache.directory() == tmp_path
-    monkeypatch.delenv("TB_PRIVATEUSE1_CACHE")
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert cache.directory() == Path("/x/tb_privateuse1")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", "/h")
-    assert cache.directory() == Path("/h/.cache/tb_privateuse1")

@@ -37,9 +37,11 @@ read
 infer.base
 infer.timeline/
 infer/
+identity locks
+cachedir
 cache
 ingest
-pool
+pool jobs kept
 store
 rules/
 views/

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, ingest, runs, store
+from tb_privateuse1 import cache, ingest, kept, runs, store
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError
 from tests.store.same import same
@@ -164,7 +164,8 @@ def test_a_killed_reader_costs_only_its_own_trace(
     for one in (files, other):
         with pytest.raises(Pending):
             made.trace(one, wait_s=0)
-    job = made._jobs[cache.key(files)]
+    job = made._jobs.get(cache.key(files))
+    assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
     os.kill(job.process.pid, signal.SIGKILL)
@@ -206,11 +207,11 @@ def test_close_ends_what_is_read_and_what_waits(
     waiting = dataclasses.replace(files, worker="other")
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(made.trace, files)
-        until(lambda: made._jobs and next(iter(made._jobs.values())).process)
+        until(lambda: _process(made, files))
         second = pool.submit(made.trace, waiting)
         until(lambda: len(made._jobs) == 2)
         made.close()
-        assert getattr(first.exception(5), "code", None) == "reader_died"
+        assert getattr(first.exception(5), "code", None) == "closed"
         assert getattr(second.exception(5), "code", None) == "closed"
 
 
@@ -218,7 +219,8 @@ def test_a_reader_ends_with_its_server(files: runs.Files, tmp_path: Path, slow: 
     made = Store(1, tmp_path / "cache")
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
-    job = made._jobs[cache.key(files)]
+    job = made._jobs.get(cache.key(files))
+    assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
     assert job.process.stdin is not None
@@ -234,7 +236,7 @@ def test_memory_is_bounded_and_keeps_the_latest(files: runs.Files, tmp_path: Pat
         found = made.trace(variant)
         assert made.trace(variant) is found
         assert len(made._memory._traces) == 1
-    size = store._bytes(found)
+    size = kept.size_bytes(found)
     wide = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=2 * size + size // 2)
     first, *_ = [wide.trace(variant) for variant in variants[:2]]
     assert wide.trace(variants[0]) is first
@@ -262,13 +264,18 @@ def test_the_process_ends_while_a_trace_is_read(files: runs.Files, tmp_path: Pat
         "made = store.Store(1, Path(sys.argv[2]))\n"
         "try: made.trace(runs.scan(sys.argv[1]).find(), wait_s=0)\n"
         "except store.Pending: pass\n"
-        "while not any(job.process for job in made._jobs.values()): pass\n"
-        "print(*[job.process.pid for job in made._jobs.values()])\n"
+        "while not any(job.process for job in made._jobs): pass\n"
+        "print(*[job.process.pid for job in made._jobs])\n"
     )
     command = [sys.executable, "-c", code, files.trace.path, str(tmp_path / "cache")]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=30, check=True)
     pid = int(done.stdout)
     until(lambda: not _runs(pid))
+
+
+def _process(made: Store, files: runs.Files) -> subprocess.Popen[bytes] | None:
+    job = made._jobs.get(cache.key(files))
+    return job and job.process
 
 
 def _runs(pid: int) -> bool:

@@ -1,0 +1,182 @@
+"""Where cached traces lie, how they get there whole, and how much of the disk they may take.
+
+Several servers, on several machines, may use a directory at once, and anybody may delete it at any
+time: nothing here relies on what it saw a moment ago. Only files of our own names are looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from tb_privateuse1 import locks
+
+BESIDE = "beside"
+"""The setting for caches beside the runs."""
+HIDDEN = ".tb_privateuse1"
+"""Their directory in the run's; discovery leaves out hidden ones."""
+
+LIMIT_BYTES = 20 * 10**9
+_STORED = re.compile(r"[0-9a-f]{32}\.arrow")
+_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|arrow\.[0-9a-f]{16})")
+"""A lock, and a file that is not whole yet."""
+_OLD_S = 86_400.0
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_log = logging.getLogger(__name__)
+
+
+def directory() -> Path:
+    """``$TB_PRIVATEUSE1_CACHE``, or the user's cache directory at the platform's usual place."""
+    chosen = os.environ.get("TB_PRIVATEUSE1_CACHE")
+    if chosen and chosen != BESIDE:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tb_privateuse1"
+
+
+def directories(trace: str) -> list[Path]:
+    """Where the cache of a trace file is looked for and made, the preferred one first.
+
+    With ``TB_PRIVATEUSE1_CACHE=beside`` that is a hidden directory beside it. If that cannot be
+    written, or is a link to who knows where, there remains the user's.
+    """
+    places = [directory()]
+    if os.environ.get("TB_PRIVATEUSE1_CACHE") == BESIDE and "://" not in trace:
+        beside = Path(trace).parent / HIDDEN
+        if not beside.is_symlink():
+            places.insert(0, beside)
+    return places
+
+
+def limit_bytes() -> int:
+    """``$TB_PRIVATEUSE1_CACHE_BYTES``, such as ``500M`` or ``20G``, or the default."""
+    text = os.environ.get("TB_PRIVATEUSE1_CACHE_BYTES", "")
+    if not text:
+        return LIMIT_BYTES
+    match = re.fullmatch(r"([0-9]{1,15}) ?([kMGT]?)B?", text.strip())
+    if match is None:
+        _log.warning("TB_PRIVATEUSE1_CACHE_BYTES: %r is no number of bytes, such as 20G", text)
+        return LIMIT_BYTES
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def claim(path: Path) -> locks.Claim | None:
+    """The right to make a cache file; None if another is making it. Raises OSError."""
+    _make(path.parent)
+    return locks.claim(_lock(path))
+
+
+def beat_ns(path: Path) -> int:
+    """When the maker of a cache file last showed that it goes on; 0 if nobody makes it."""
+    try:
+        return _lock(path).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file that appears at its path whole, and only if nothing was raised.
+
+    Until then it has a name of its own and is locked, by which ``make_room`` knows that its
+    writer lives. Raises OSError.
+    """
+    _make(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    try:
+        with temporary.open("xb") as file:
+            with contextlib.suppress(OSError):  # a file system without locks
+                locks.locked(file.fileno())
+            if not locks.is_at(file.fileno(), temporary):
+                raise FileNotFoundError(f"{temporary} was removed at once")
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash may leave a whole file of zeros
+            if sys.platform != "win32":
+                temporary.replace(path)
+        if sys.platform == "win32":  # no open file is renamed there
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def touch(path: Path) -> None:
+    """Note that a file is used now: those unused for longest are the first to go."""
+    with contextlib.suppress(OSError):  # a cache that we may only read
+        os.utime(path)
+
+
+def make_room(directory: Path, keep: Path | None = None) -> None:
+    """Remove what dead writers left, then what was not used for longest, down to the bound.
+
+    That is ``limit_bytes``, and at most as much as is left free on the disk. ``keep`` stays, even
+    if it is larger alone. What cannot be removed (another user's, or mapped on Windows) is passed
+    over. Who has a file mapped keeps its content on Unix.
+    """
+    stored: list[tuple[int, int, Path]] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if _LEFT.fullmatch(entry.name):
+                    _sweep(Path(entry.path))
+                elif _STORED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat(follow_symlinks=False)
+                        stored.append((status.st_mtime_ns, status.st_size, Path(entry.path)))
+        free = shutil.disk_usage(directory).free
+    except OSError:  # deleted meanwhile, or closed to us
+        return
+    total = sum(size for _, size, _ in stored)
+    bound = min(limit_bytes(), (free + total) // 2)
+    for _, size, path in sorted(stored):
+        if total <= bound:
+            break
+        if path != keep and _removed(path):
+            total -= size
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.unlink(missing_ok=True)  # another server may have been faster
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(path: Path) -> None:
+    """Remove a lock or a half-written file if nobody holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return
+    try:
+        dead = locks.locked(descriptor)
+    except OSError:  # no locks here: nobody writes one file for a day
+        dead = time.time() - os.fstat(descriptor).st_mtime > _OLD_S
+    if dead and locks.is_at(descriptor, path):
+        locks.remove_open(path, descriptor)
+    else:
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.lock")
+
+
+def _make(directory: Path) -> None:
+    # Beside a run it is for whoever may read the run, in the user's cache for the user alone.
+    mode = 0o777 if directory.name == HIDDEN else 0o700
+    directory.mkdir(parents=True, exist_ok=True, mode=mode)
