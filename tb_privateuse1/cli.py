@@ -1,7 +1,7 @@
 """``tb-privateuse1``: the views' results and the merged trace on the command line, and a demo.
 
 Exit codes: 0 fine; 1 findings or a regression beyond the limit asked for; 2 bad use or unreadable
-input, with one line on stderr. Modules are imported where they are needed, so that ``--help`` is
+input, 130 interrupted, with one line on stderr. Modules are imported where they are needed, so that ``--help`` is
 quick.
 """
 
@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
+        print("tb-privateuse1: interrupted", file=sys.stderr)
         return 130
 
 

@@ -74,13 +74,15 @@ class Job:
     def moves(self, progress: Progress) -> None:
         """Note its progress. Raises the verdict if it has to end."""
         self.progress = progress
-        self.quiet_s = 0.0
+        if progress.phase != "waiting":
+            self.quiet_s = 0.0
         if self.verdict:
             raise self.verdict
 
     def runs_in(self, process: subprocess.Popen[bytes]) -> None:
         """Note its reader, which is killed if the job has to end."""
         self.process = process
+        self.quiet_s = 0.0
         if self.verdict:
             process.kill()
 

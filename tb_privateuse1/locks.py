@@ -52,12 +52,18 @@ class Claim:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
-        self._descriptor = descriptor
+        self._descriptor: int | None = descriptor
 
     def beat(self) -> None:
         """Show those who wait that it goes on: the file's time is now."""
-        with contextlib.suppress(OSError):  # on Windows a path is needed
-            os.utime(self._descriptor if os.utime in os.supports_fd else self._path)
+        with contextlib.suppress(OSError):
+            os.utime(self._path)
+
+    def release(self) -> None:
+        """Give it back; once is enough."""
+        if self._descriptor is not None:
+            remove_open(self._path, self._descriptor)
+            self._descriptor = None
 
     def __enter__(self) -> Claim:
         return self
@@ -68,7 +74,7 @@ class Claim:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        remove_open(self._path, self._descriptor)
+        self.release()
 
 
 def claim(path: Path) -> Claim | None:

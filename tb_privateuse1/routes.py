@@ -2,7 +2,8 @@
 
 Success is the view's result; what goes wrong is ``{"error": {"code", "message", "hint"}}`` with
 status 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request for a trace that
-is still being looked for or read answers after that time with 202 and how far it is.
+is still being looked for or read answers after that time with 202 and how far it is. Everything is
+asked for with GET; only to give up reading a trace takes a POST.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from werkzeug.wrappers import Request, Response
 from tb_privateuse1 import query, static_files
 from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
-from tb_privateuse1.schema import ApiError, Problem, query_of
+from tb_privateuse1.schema import ApiError, Cancelled, Problem, query_of
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import TraceError
 
@@ -32,14 +33,18 @@ _STATUS = {
     "unknown_step": 404,
     "unknown_option": 400,
     "bad_option": 400,
+    "other_site": 403,
     "bad_method": 405,
+    "cancelled": 409,
     "internal": 500,
 }
 """By error code; every other error is about a trace that cannot be used: 422."""
 
 PLUGIN = "privateuse1"
 _BASE = f"/data/plugin/{PLUGIN}/"
-_SELECTION = ("run", "rank", "span", "wait_ms")
+_PLACE = ("run", "rank", "span")
+_SELECTION = (*_PLACE, "wait_ms")
+_CANCEL = "cancel"
 _LONGEST_WAIT_MS = 60_000
 _WORTH_PACKING_BYTES = 1024
 
@@ -60,8 +65,10 @@ class Routes:
         """The answer to one request; never raises."""
         path = request.path.removeprefix(_BASE)
         try:
-            if request.method not in ("GET", "HEAD"):
+            if request.method not in _methods(path):
                 raise TraceError("bad_method", f"{request.method} is not supported.")
+            if path == _CANCEL:
+                return _json(request, self._cancel(request), 200)
             if path.startswith("static/"):
                 return static_files.respond(request, path.removeprefix("static/"))
             return _json(request, self._result(path, _once(request)), 200)
@@ -75,7 +82,7 @@ class Routes:
             problem = Problem("internal", "The dashboard made a mistake here.", hint)
         response = _json(request, ApiError(problem), _STATUS.get(problem.code, 422))
         if response.status_code == 405:
-            response.headers["Allow"] = "GET, HEAD"
+            response.headers["Allow"] = ", ".join(_methods(path))
         return response
 
     def _result(self, name: str, asked: dict[str, str]) -> Any:
@@ -90,6 +97,14 @@ class Routes:
         files = self._find(chosen, wait_s)
         return query.run(view, self._store.trace(files, wait_s), options)
 
+    def _cancel(self, request: Request) -> Cancelled:
+        # A page of another site could send this, though it could not see the answer.
+        if request.headers.get("Sec-Fetch-Site") == "cross-site":
+            raise TraceError("other_site", "Another site's page may not do this.")
+        asked = _once(request)
+        query.only(_CANCEL, asked, _PLACE)
+        return Cancelled(self._store.cancel(self._find(asked, 0)))
+
     def _find(self, chosen: dict[str, str], wait_s: float | None) -> Files:
         rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
         try:
@@ -98,6 +113,10 @@ class Routes:
             if error.code == "scanning":
                 raise Pending(Progress("waiting", 0, 0, 0, None)) from error
             raise
+
+
+def _methods(path: str) -> tuple[str, ...]:
+    return ("POST",) if path == _CANCEL else ("GET", "HEAD")
 
 
 def _once(request: Request) -> dict[str, str]:

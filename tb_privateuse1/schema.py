@@ -24,7 +24,7 @@ _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(N
 def typescript() -> str:
     """The text of ``api.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
-    for root in (runs.Runs, store.Progress, ApiError):
+    for root in (runs.Runs, store.Progress, Cancelled, ApiError):
         _interface(root, found)
     results, options = [], []
     for name, view in views.VIEWS.items():
@@ -53,9 +53,16 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True)
 class ApiError:
-    """The body of every answer with status 400, 404 or 422."""
+    """The body of every answer with an error status."""
 
     error: Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Cancelled:
+    """Whether a trace was being read, or waited for it, when it was cancelled."""
+
+    cancelled: bool
 
 
 def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:

@@ -141,6 +141,11 @@ class Shelf:
     def __init__(self, answer: Trace | BaseException) -> None:
         self.answer = answer
         self.waits: list[float | None] = []
+        self.cancelled: list[str] = []
+
+    def cancel(self, files: Files) -> bool:
+        self.cancelled.append(files.trace.name)
+        return len(self.cancelled) == 1
 
     def trace(self, files: Files, wait_s: float | None = None) -> Trace:
         self.waits.append(wait_s)
@@ -219,3 +224,43 @@ def test_mistakes_while_reading_are_mistakes_of_ours(scan: Scanner) -> None:
     assert "Reading x failed." in problem(
         ask(scan, Shelf(error), "overview?run=ddp"), 500, "internal"
     )
+
+
+def test_reading_can_be_cancelled(scan: Scanner) -> None:
+    shelf = Shelf(TraceError("cancelled", "Reading x was cancelled.", "Ask again."))
+    client = Client(Routes(scan, shelf))  # type: ignore[arg-type]
+    for expected in (True, False):
+        answer = client.post(BASE + "cancel?run=ddp&rank=1&span=1")
+        assert (answer.status_code, answer.json) == (200, {"cancelled": expected})
+    assert shelf.cancelled == ["host_1.1700000000000.pt.trace.json"] * 2
+    problem(client.get(BASE + "overview?run=ddp"), 409, "cancelled")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+def test_only_a_post_cancels(scan: Scanner, method: str) -> None:
+    shelf = Shelf(Trace())
+    answer = Client(Routes(scan, shelf)).open(BASE + "cancel?run=ddp", method=method)  # type: ignore[arg-type]
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+    assert shelf.cancelled == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "headers", "status", "code"),
+    [
+        ("cancel?run=none", {}, 404, "unknown_run"),
+        ("cancel?run=ddp&rank=9", {}, 404, "unknown_rank"),
+        ("cancel?run=ddp&group=name", {}, 400, "unknown_option"),
+        ("cancel?run=ddp&wait_ms=1", {}, 400, "unknown_option"),
+        ("cancel?run=ddp", {"Sec-Fetch-Site": "cross-site"}, 403, "other_site"),
+    ],
+)
+def test_cancelling_asks_for_a_trace_from_our_own_page(
+    scan: Scanner, asked: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    shelf = Shelf(Trace())
+    client = Client(Routes(scan, shelf))  # type: ignore[arg-type]
+    problem(client.post(BASE + asked, headers=headers), status, code)
+    assert shelf.cancelled == []
+    own = {"Sec-Fetch-Site": "same-origin"}
+    assert client.post(BASE + "cancel?run=ddp", headers=own).status_code == 200

@@ -23,9 +23,14 @@ export interface Allocation {
   stack: string | null;
 }
 
-/** The body of every answer with status 400, 404 or 422. */
+/** The body of every answer with an error status. */
 export interface ApiError {
   error: Problem;
+}
+
+/** Whether a trace was being read, or waited for it, when it was cancelled. */
+export interface Cancelled {
+  cancelled: boolean;
 }
 
 /** How many device activities are known in which way (see docs/inference.md). */

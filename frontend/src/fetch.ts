@@ -1,6 +1,6 @@
 // The one place of fetch. Every request ends: with a result, or with a Failure that has words
 // for the user.
-import type { ApiError, Options, Progress, Results, Runs } from "./api";
+import type { ApiError, Cancelled, Options, Progress, Results, Runs } from "./api";
 import { whenShown } from "./host";
 
 /** How long the server may hold a request before it answers with the progress. */
@@ -52,6 +52,15 @@ export function fetchView<V extends keyof Results>(
   return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
 }
 
+/** Gives up reading a trace, for everybody who waits for it; whether it was being read. */
+export async function cancelReading({ run, rank, span }: Place): Promise<boolean> {
+  const { signal } = new AbortController();
+  const response = await request(address("cancel", { run, rank, span }), signal, "POST");
+  const body = await json(response, signal);
+  if (response.status !== 200) throw problem(response.status, body);
+  return (body as Cancelled).cancelled;
+}
+
 /** The address of a route, relative to the page: TensorBoard may live below a path prefix. */
 export function address(route: string, query: Record<string, string | number | boolean | null | undefined>): string {
   const url = new URL(route, document.baseURI);
@@ -81,9 +90,10 @@ async function ask<T>(
   }
 }
 
-async function request(url: string, signal: AbortSignal): Promise<Response> {
+async function request(url: string, signal: AbortSignal, method = "GET"): Promise<Response> {
   try {
     return await fetch(url, {
+      method,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       headers: { Accept: "application/json" },
       credentials: "same-origin",

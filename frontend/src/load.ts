@@ -1,7 +1,8 @@
-// Results for components: loading with progress, ready, failed or stopped, and the way on.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Results for components: loading with progress, ready, failed or cancelled, and the way on.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import type { Options, Progress, Results, Runs } from "./api";
-import { asFailure, fetchRuns, fetchView, type Asking, type Failure } from "./fetch";
+import { asFailure, cancelReading, fetchRuns, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
 import type { Selected } from "./place";
 
@@ -9,13 +10,14 @@ export type Loaded<T> =
   | { status: "loading"; progress: Progress | null }
   | { status: "ready"; value: T }
   | { status: "failed"; failure: Failure }
-  | { status: "stopped" };
+  | { status: "cancelled" };
 
 /** A result on its way, with its two handles. */
 export interface Resource<T> {
   loaded: Loaded<T>;
   retry: () => void;
-  stop: () => void;
+  /** Gives up reading its trace, for all that the page asks of it. */
+  cancel: () => void;
 }
 
 /** A result of a trace never changes: the last ones are kept, so that going back is instant. */
@@ -28,17 +30,31 @@ export function useView<V extends keyof Results>(
 ): Resource<Results[V]> {
   const place = { ...selected.place, step };
   const key = JSON.stringify([view, place, options, selected.stamp]);
-  return useLoad(key, (asking) => fetchView(view, place, options, asking));
+  return useLoad(key, place, (asking) => fetchView(view, place, options, asking));
 }
 
-function useLoad<T>(key: string, load: (asking: Asking) => Promise<T>): Resource<T> {
+/** Traces that somebody cancelled: nothing is asked of them, which would have them read again. */
+const cancelled = signal<ReadonlySet<string>>(new Set());
+
+/** What is being asked for now, by the trace it is asked of. */
+const asking = new Map<AbortController, string>();
+
+function setCancelled(trace: string, now: boolean): void {
+  const traces = new Set(cancelled.value);
+  if (now) traces.add(trace);
+  else traces.delete(trace);
+  cancelled.value = traces;
+}
+
+function useLoad<T>(key: string, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
   const [now, setNow] = useState<{ key: string; loaded: Loaded<T> } | null>(null);
   const [attempt, setAttempt] = useState(0);
-  const controller = useRef<AbortController>(undefined);
+  const trace = JSON.stringify([place.run, place.rank, place.span]);
+  const isCancelled = cancelled.value.has(trace);
   useEffect(() => {
-    if (kept.has(key)) return undefined;
+    if (isCancelled || kept.has(key)) return undefined;
     const own = new AbortController();
-    controller.current = own;
+    asking.set(own, trace);
     const say = (loaded: Loaded<T>): void => {
       if (!own.signal.aborted) setNow({ key, loaded });
     };
@@ -49,20 +65,30 @@ function useLoad<T>(key: string, load: (asking: Asking) => Promise<T>): Resource
         say({ status: "ready", value });
       },
       (error: unknown) => {
-        if (!own.signal.aborted) say({ status: "failed", failure: asFailure(error) });
+        if (own.signal.aborted) return;
+        const failure = asFailure(error);
+        if (failure.code === "cancelled") setCancelled(trace, true);
+        else say({ status: "failed", failure });
       },
-    );
+    ).finally(() => asking.delete(own));
     return () => own.abort();
-  }, [key, attempt]);
-  const stop = (): void => {
-    controller.current?.abort();
-    setNow({ key, loaded: { status: "stopped" } });
+  }, [key, attempt, isCancelled]);
+  const cancel = (): void => {
+    for (const [controller, of] of asking) if (of === trace) controller.abort();
+    setCancelled(trace, true);
+    // If it cannot be cancelled, the page asks again and says why.
+    cancelReading(place).catch(() => setCancelled(trace, false));
   };
-  return { loaded: current(key, now), retry: () => setAttempt(attempt + 1), stop };
+  const retry = (): void => {
+    setCancelled(trace, false);
+    setAttempt(attempt + 1);
+  };
+  return { loaded: current(key, now, isCancelled), retry, cancel };
 }
 
-function current<T>(key: string, now: { key: string; loaded: Loaded<T> } | null): Loaded<T> {
+function current<T>(key: string, now: { key: string; loaded: Loaded<T> } | null, isCancelled: boolean): Loaded<T> {
   if (kept.has(key)) return { status: "ready", value: kept.get(key) as T };
+  if (isCancelled) return { status: "cancelled" };
   return now?.key === key ? now.loaded : { status: "loading", progress: null };
 }
 
@@ -104,7 +130,7 @@ export function useRuns(): Resource<Runs> {
     setLoaded({ status: "loading", progress: null });
     setAttempt(attempt + 1);
   };
-  return { loaded, retry, stop: () => undefined };
+  return { loaded, retry, cancel: () => undefined };
 }
 
 /** Seconds since the component appeared, while the page is shown. */

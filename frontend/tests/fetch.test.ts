@@ -8,8 +8,8 @@ const PLACE = { run: "a/b", rank: 0, span: 1, step: null };
 const PROGRESS = { phase: "reading", bytes_done: 1, bytes_total: 2, events: 3, seconds_left: null };
 
 function answers(...list: (Response | Error | (() => Promise<Response>))[]): void {
-  vi.stubGlobal("fetch", (url: string, { signal }: { signal: AbortSignal }) => {
-    asked.push(url);
+  vi.stubGlobal("fetch", (url: string, { signal, method }: { signal: AbortSignal; method: string }) => {
+    asked.push(method === "GET" ? url : `${method} ${url}`);
     const next = list.shift();
     if (next === undefined) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     if (typeof next === "function") return next();
@@ -94,6 +94,22 @@ test("a changed selection ends the polling", async () => {
   await expect(result).rejects.toMatchObject({ name: "AbortError" });
   await vi.advanceTimersByTimeAsync(5000);
   expect(asked).toHaveLength(1);
+});
+
+describe("cancelling", () => {
+  test("is a POST about the trace, whatever the step", async () => {
+    answers(json({ cancelled: true }));
+    expect(await api.cancelReading({ ...PLACE, step: 3 })).toBe(true);
+    expect(asked).toEqual(["POST http://host/prefix/data/plugin/privateuse1/cancel?run=a%2Fb&rank=0&span=1"]);
+  });
+  test("that was too late", async () => {
+    answers(json({ cancelled: false }));
+    expect(await api.cancelReading(PLACE)).toBe(false);
+  });
+  test("that fails has words", async () => {
+    answers(json({ error: { code: "unknown_run", message: "There is no run a/b.", hint: null } }, 404));
+    await expect(api.cancelReading(PLACE)).rejects.toMatchObject({ code: "unknown_run", status: 404 });
+  });
 });
 
 test("a hidden page asks nothing", async () => {

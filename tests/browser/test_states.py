@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A trace that takes seconds to read, and one whose every name is markup."""
     folder = tmp_path_factory.mktemp("odd")
     slow = [make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(SLOW_EVENTS)]
-    for name in ("slow", "slower"):
+    for name in ("slow", "slower", "slowest"):
         (folder / name).mkdir()
         trace = make.document(*slow, made_for=name)
         # Not as torch names it: torch-tb-profiler, if it is there, would read it too.
@@ -109,12 +110,39 @@ def test_progress_while_a_trace_is_read(visit: Callable[[Server], Dashboard], od
     assert dashboard.figure("duration_ns") == (2 * SLOW_EVENTS - 1) * 1000
 
 
-def test_reading_can_be_stopped_and_resumed(
+def test_reading_can_be_cancelled_and_begun_again(
     visit: Callable[[Server], Dashboard], odd: Server
 ) -> None:
-    dashboard = visit(odd).open(run="slower")
-    dashboard.shows("stop").click()
-    dashboard.shows("stopped")
+    dashboard = visit(odd)
+    dashboard.watch.expected.append("status of 409")
+    dashboard.open(run="slower", view="operators")
+    dashboard.shows("progress", phase="reading")
+    dashboard.get("cancel").focus()
+    dashboard.page.keyboard.press("Enter")
+    expect(dashboard.shows("cancelled")).to_contain_text("Reading was cancelled")
     assert dashboard.get("progress").count() == 0
+    dashboard.page.wait_for_timeout(1000)
+    assert dashboard.get("cancelled").count() == 1  # the page does not ask for it again
+    dashboard.get("rail-kernels").click()
+    dashboard.shows("cancelled")
+    dashboard.get("rail-operators").click()
     dashboard.get("retry").click()
+    dashboard.shows("table-operators")
+    dashboard.get("rail-overview").click()
     dashboard.shows("figure-duration_ns")
+
+
+def test_others_hear_that_it_was_cancelled(
+    visit: Callable[[Server], Dashboard], odd: Server
+) -> None:
+    dashboard = visit(odd)
+    dashboard.watch.expected.append("status of 409")
+    dashboard.open(run="slowest")
+    dashboard.shows("progress", phase="reading")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(odd.plugin, "overview?run=slowest")
+        dashboard.page.wait_for_timeout(300)
+        answer = odd.plugin("cancel?run=slowest", method="POST")
+        assert (answer.status, answer.json) == (200, {"cancelled": True})
+        heard = asked.result()
+        assert (heard.status, heard.json["error"]["code"]) == (409, "cancelled")

@@ -16,7 +16,7 @@ from tb_privateuse1 import ingest
 read = ingest.chrome.read
 def slow(path, progress):
     progress("reading", 1, 4, 7)
-    while not {done}.exists():
+    while not {done}.exists() and {only!r} in path:
         time.sleep(0.02)
     return read(path, progress)
 ingest.chrome.read = slow
@@ -30,18 +30,27 @@ def files(tmp_path: Path) -> runs.Files:
     return runs.scan(str(tmp_path / "log")).find()
 
 
+def slowed(monkeypatch: pytest.MonkeyPatch, done: Path, only: str = "") -> None:
+    code = "from pathlib import Path\n" + SLOW.format(done=f"Path({str(done)!r})", only=only)
+    popen = subprocess.Popen
+
+    def start(command: list[str], **options: object) -> object:
+        return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(ingest.subprocess, "Popen", start)
+
+
 @pytest.fixture
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Readers that wait, after a first report, until this file exists."""
-    done = tmp_path / "done"
-    code = "from pathlib import Path\n" + SLOW.format(done=f"Path({str(done)!r})")
-    popen = subprocess.Popen
+    slowed(monkeypatch, tmp_path / "done")
+    return tmp_path / "done"
 
-    def slowed(command: list[str], **options: object) -> object:
-        return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(ingest.subprocess, "Popen", slowed)
-    return done
+@pytest.fixture
+def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of ``files`` that never gets anywhere; others do."""
+    slowed(monkeypatch, tmp_path / "never", only="host_1")
 
 
 @pytest.fixture

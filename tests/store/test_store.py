@@ -270,7 +270,7 @@ def test_the_process_ends_while_a_trace_is_read(files: runs.Files, tmp_path: Pat
     command = [sys.executable, "-c", code, files.trace.path, str(tmp_path / "cache")]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=30, check=True)
     pid = int(done.stdout)
-    until(lambda: not _runs(pid))
+    until(lambda: not running(pid))
 
 
 def _process(made: Store, files: runs.Files) -> subprocess.Popen[bytes] | None:
@@ -278,7 +278,7 @@ def _process(made: Store, files: runs.Files) -> subprocess.Popen[bytes] | None:
     return job and job.process
 
 
-def _runs(pid: int) -> bool:
+def running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -13,29 +13,29 @@ interface ShowProps<T> {
 }
 
 /** The result, or what stands for it. */
-export function Show<T>({ resource: { loaded, retry, stop }, children }: ShowProps<T>) {
+export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowProps<T>) {
   switch (loaded.status) {
     case "ready": return <>{children(loaded.value)}</>;
-    case "loading": return <Reading progress={loaded.progress} stop={stop} />;
+    case "loading": return <Reading progress={loaded.progress} cancel={cancel} />;
     case "failed": return <Problem failure={loaded.failure} retry={retry} />;
-    case "stopped": return (
-      <section class="state" data-testid="stopped">
-        <h2>Stopped</h2>
-        <p>The trace was not read to its end.</p>
-        <button type="button" onClick={retry} data-testid="retry">Go on</button>
+    case "cancelled": return (
+      <section class="state" role="status" data-testid="cancelled">
+        <h2>Reading was cancelled</h2>
+        <p>The trace was not read to its end, so there is nothing to show of it.</p>
+        <button type="button" onClick={retry} data-testid="retry">Read it again</button>
       </section>
     );
   }
 }
 
 const PHASES: Readonly<Record<Progress["phase"], string>> = {
-  waiting: "Waiting for its turn: other traces are being read",
+  waiting: "Waiting for its turn, or for another server that reads it",
   reading: "Reading the trace",
   inferring: "Putting the timeline together",
   storing: "Storing the result",
 };
 
-function Reading({ progress, stop }: { progress: Progress | null; stop: () => void }) {
+function Reading({ progress, cancel }: { progress: Progress | null; cancel: () => void }) {
   const seconds = useSeconds();
   if (!progress) return <p class="state late muted" role="status" data-testid="loading">Loading… {seconds > 2 && `${seconds} s`}</p>;
   const share = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
@@ -48,7 +48,7 @@ function Reading({ progress, stop }: { progress: Progress | null; stop: () => vo
         {progress.events > 0 && <span>{count(progress.events)} events</span>}
         <span>{progress.seconds_left === null ? `${seconds} s so far` : `about ${count(Math.max(1, Math.ceil(progress.seconds_left)))} s left`}</span>
       </p>
-      <button type="button" onClick={stop} data-testid="stop">Stop</button>
+      <button type="button" onClick={cancel} data-testid="cancel">Cancel</button>
     </section>
   );
 }

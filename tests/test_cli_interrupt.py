@@ -1,0 +1,71 @@
+"""Ctrl-C on the command line: at once, one line, and nothing left behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.store.test_store import until
+from tests.tracefiles import trace
+
+HELD = {
+    "reading": """
+from tb_privateuse1 import ingest
+def hold(path, progress):
+    progress("reading", 1, 4, 7)
+    mark()
+ingest.chrome.read = hold
+""",
+    "storing": """
+from tb_privateuse1 import cache
+write = cache._Summed.write
+def hold(self, data):
+    if self.checksum:
+        self._file.write(bytes(data)[: len(data) // 2])
+        self._file.flush()
+        mark()
+    return write(self, data)
+cache._Summed.write = hold
+""",
+    "waiting": """
+from tb_privateuse1 import cachedir
+cachedir.claim = lambda path: mark()
+""",
+}
+MAIN = """
+import sys, time
+from pathlib import Path
+def mark():
+    if not Path({mark!r}).exists():
+        Path({mark!r}).touch()
+        for _ in range({naps}):
+            time.sleep(0.1)
+{hold}
+from tb_privateuse1 import cli
+sys.exit(cli.main(["view", "overview", {trace!r}]))
+"""
+
+
+@pytest.mark.parametrize("where", HELD)
+def test_interrupted_while(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, mark = tmp_path / "cache", tmp_path / "mark"
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(folder))
+    file = trace(tmp_path / "t.json")
+    naps = 0 if where == "waiting" else 600
+    code = MAIN.format(mark=str(mark), hold=HELD[where], trace=str(file), naps=naps)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until(mark.exists)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 5
+    assert (out, err) == ("", "tb-privateuse1: interrupted\n")
+    assert not folder.exists() or list(folder.iterdir()) == []
