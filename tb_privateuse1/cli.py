@@ -1,8 +1,8 @@
 """``tb-privateuse1``: the views' results and the merged trace on the command line, and a demo.
 
 Exit codes: 0 fine; 1 findings or a regression beyond the limit asked for; 2 bad use or unreadable
-input, 130 interrupted, with one line on stderr. Modules are imported where they are needed, so that ``--help`` is
-quick.
+input, 130 interrupted, with one line on stderr. Modules are imported where they are needed, so that
+``--help`` is quick.
 """
 
 from __future__ import annotations

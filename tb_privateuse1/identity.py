@@ -24,10 +24,7 @@ _MOST = 20_000
 
 def identity(file: File) -> tuple[int, int, str]:
     """Size, time of change in ns and the digest of a file's ends. Raises OSError."""
-    status = os.stat(file.path)
-    inode = status.st_dev, status.st_ino, status.st_ctime_ns
-    # Two changes within a tick of the file system's clock leave the same ctime.
-    fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
+    inode, fresh = _inode(file.path)
     digest = _digest if fresh else _remembered
     return file.size, file.mtime_ns, digest(file.path, file.size, file.mtime_ns, inode)
 
@@ -38,6 +35,18 @@ def _digest(path: str, size: int, _mtime_ns: int, _inode: tuple[int, ...]) -> st
 
 _remembered = functools.lru_cache(_MOST)(_digest)
 """So that a request need not read the file: a changed one has another inode or ctime."""
+
+
+def _inode(path: str) -> tuple[tuple[int, ...], bool]:
+    """What tells a file from another of its path, size and time without reading it, and whether
+    that is so fresh that it may not: two changes within a tick of the file system's clock leave
+    the same ctime. A remote file has none.
+    """
+    if "://" in path:
+        return (), False
+    status = os.stat(path)
+    fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
+    return (status.st_dev, status.st_ino, status.st_ctime_ns), fresh
 
 
 def _ends(path: str, size: int) -> bytes:

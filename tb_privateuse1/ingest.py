@@ -156,9 +156,9 @@ def main() -> None:
         targets = [Path(target) for target in request["targets"]]
         if not unchanged(files):
             targets = targets[-1:]
-        if (stored := store(trace, targets)) is None:
+        if (saved := save(trace, targets)) is None:
             raise _no_room(targets)
-        say(done=str(stored))
+        say(done=str(saved))
     except TraceError as error:
         say(error={"code": error.code, "message": error.message, "hint": error.hint})
     except (BrokenPipeError, KeyboardInterrupt):
@@ -185,7 +185,7 @@ def unchanged(files: Files) -> bool:
         return False
 
 
-def store(trace: Trace, targets: Sequence[Path]) -> Path | None:
+def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
     """Write a trace to the first of these files that can be written; None if none can."""
     for target in targets:
         try:

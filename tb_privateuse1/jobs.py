@@ -134,6 +134,7 @@ class Jobs:
         """The job to be run next: of those asked for now, the one asked for most recently."""
         now = time.monotonic()
         with self._lock:
+            self._forget(now)
             queued = [job for job in self._jobs.values() if job.state == "queued"]
             if not queued:
                 return None
@@ -189,14 +190,19 @@ class Jobs:
                 return []
             step = min(now - self._looked_s, _LONGEST_STEP_S)
             self._looked_s = now
+            self._forget(now)
             for job in list(self._jobs.values()):
                 if job.state != "queued":
                     job.quiet_s += step
                 if job.state == "running" and job.process and job.quiet_s > self._stall_s:
                     self._kill(job, _stalled(job, self._stall_s))
-                elif job.state != "running" and not job.askers and now - job.asked_s > FORGOTTEN_S:
-                    self._kill(job, cancelled(job.files))
             return [job for job in self._jobs.values() if job.askers and job.state != "running"]
+
+    def _forget(self, now: float) -> None:
+        for job in list(self._jobs.values()):
+            forgotten = not job.askers and now - job.asked_s > FORGOTTEN_S
+            if forgotten and job.state != "running":
+                self._kill(job, cancelled(job.files))
 
     def _kill(self, job: Job, error: TraceError) -> None:
         job.verdict = error

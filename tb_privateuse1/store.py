@@ -23,7 +23,7 @@ from typing import cast
 
 from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.discover.base import file_at, shown
-from tb_privateuse1.ingest import in_process, ingest, store, unchanged
+from tb_privateuse1.ingest import in_process, ingest, save, unchanged
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
@@ -222,7 +222,7 @@ class Store:
         try:
             if self._workers == 0:
                 trace = ingest(job.files, progress)
-                store(trace, paths if unchanged(job.files) else [])
+                save(trace, paths if unchanged(job.files) else [])
                 return trace
             # From the cache another server may remove it before it is opened here.
             for targets in ([*paths, spare], [spare]):

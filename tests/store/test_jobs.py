@@ -169,6 +169,25 @@ def test_what_nobody_asks_for_any_more_is_not_read(
     assert order == ["r", "a"]  # what is being read goes on
 
 
+def test_when_everybody_has_gone_nothing_more_is_read(
+    files: runs.Files,
+    others: list[runs.Files],
+    tmp_path: Path,
+    slow: Path,
+    order: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    for one in (files, *others):
+        ask(made, one)
+    reading(made, files)
+    monkeypatch.setattr(jobs, "FORGOTTEN_S", 0)
+    slow.touch()
+    until(lambda: not len(made._jobs))
+    made.close()
+    assert order == ["r"]
+
+
 def test_a_stuck_trace_leaves_the_other_place_usable(
     files: runs.Files, others: list[runs.Files], tmp_path: Path, stuck: None
 ) -> None:

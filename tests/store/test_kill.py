@@ -8,14 +8,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, runs
+from tb_privateuse1 import cache, ingest, runs
 from tb_privateuse1.store import Store
+from tb_privateuse1.trace import TraceError
 from tests import make
 from tests.server import serve
+from tests.store.held import HOLD, IN_READER
 from tests.store.same import digest
 from tests.store.test_store import running, until
 from tests.tracefiles import sidecar, trace
@@ -72,6 +75,31 @@ def test_killed_while(
     assert len(list(folder.glob("*.arrow"))) == TRACES
     assert hidden(folder) == []
     assert read_all(logdir, folder, jobs=0) == fresh  # from the cache
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+def test_given_up_while_it_writes(
+    how: str, logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, popen = tmp_path / "mark", subprocess.Popen
+    code = HOLD.format(mark=str(mark)) + IN_READER["writing"]
+    monkeypatch.setattr(
+        ingest.subprocess,
+        "Popen",
+        lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
+    )
+    made = Store(1, tmp_path / "cache")
+    files = runs.scan(str(logdir)).find()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(made.trace, files)
+        until(mark.exists)
+        assert len(hidden(tmp_path / "cache")) == 2
+        if how == "cancel":
+            assert made.cancel(files)
+        made.close()
+        assert isinstance(asked.exception(5), TraceError)
+    assert not running(int(mark.read_text()))
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def readers_of(pid: int) -> list[int]:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, runs
+from tb_privateuse1 import cache, cachedir, runs
 from tb_privateuse1.store import Store
 from tests.store.same import same
+from tests.store.test_store import unreadable
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -67,3 +69,51 @@ def test_the_cache_may_be_deleted_at_any_time(
     again = Store(1, tmp_path / "cache")
     assert same(again.trace(files), found)
     again.close()
+
+
+def test_a_run_that_moved_shares_its_cache(
+    files: runs.Files, made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = made.trace(files)
+    shutil.copytree(tmp_path / "log", tmp_path / "mounted" / "elsewhere")  # keeps times
+    unreadable(files, made, monkeypatch)
+    moved = runs.scan(str(tmp_path / "mounted")).find()
+    assert moved.trace.path != files.trace.path
+    assert same(Store(1, tmp_path / "cache").trace(moved, wait_s=0), first)
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_beside_the_run_if_wanted_and_writable(
+    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", "beside")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    beside, users = tmp_path / "log" / "r" / cachedir.HIDDEN, tmp_path / "user" / "tb_privateuse1"
+    made = Store(jobs)
+    found = made.trace(files)
+    assert [path.suffix for path in beside.iterdir()] == [".arrow"]
+    assert not users.exists()
+    assert runs.scan(str(tmp_path / "log")).find() == files  # discovery does not see it
+    shutil.rmtree(beside)
+    beside.write_text("no directory: what is closed to us looks like this even to root")
+    again = Store(jobs)
+    assert same(again.trace(files), found)
+    assert [path.suffix for path in users.iterdir()] == [".arrow"]
+    unreadable(files, made, monkeypatch)
+    assert same(Store(jobs).trace(files), found)
+    for one in (made, again):
+        one.close()
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_the_cache_is_bounded(
+    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1")
+    made = Store(jobs, tmp_path / "cache")
+    for n in range(3):
+        variant = dataclasses.replace(files, worker=f"w{n}")
+        found = made.trace(variant)
+        assert [p.stem for p in (tmp_path / "cache").iterdir()] == [cache.key(variant)]
+        assert found.meta.worker == f"w{n}"
+    made.close()
