@@ -60,6 +60,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
 def _ingest(files: Files, progress: Progress | None) -> Trace:
     raw = chrome.read(files.trace.path, progress)
     sidecar, doubts = _sidecar(files)
+    _check_unchanged(files)
     if progress:
         progress("inferring", files.trace.size, files.trace.size, 0)
     trace = build(raw, sidecar, worker=files.worker, files=files.names, rank=files.rank)
@@ -79,10 +80,22 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
         return None, [Finding("sidecar_unreadable", _brief(error.message, files), hint)]
 
 
+def _check_unchanged(files: Files) -> None:
+    """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
+
+    It is read in parts, and is known from then on by what it was when it was found.
+    """
+    for file in filter(None, (files.trace, files.sidecar)):
+        if file.is_remote and not file.same(file_at(file.path)):
+            message = f"{shown(file.name)} has changed since it was found."
+            raise TraceError("remote_changed", message, "Reload the list of runs.")
+
+
 def _brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
-        message = message.replace(file.path, shown(file.name))
+        for path in (file.path, shown(file.path)):
+            message = message.replace(path, shown(file.name))
     return message
 
 

@@ -17,10 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.request import url2pathname
 
 from tb_privateuse1.discover import tree, workers
-from tb_privateuse1.discover.base import File, file_at, natural, shown
+from tb_privateuse1.discover.base import File, basename, file_at, natural, parent, shown
 from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.remote import RemoteError, is_url
 from tb_privateuse1.trace import Finding, TraceError
 
 
@@ -32,8 +34,8 @@ class Span:
     label: str
     """The time stamp of the file's name, or ``default``, or the name where these are not unique."""
     bytes: int
-    modified_ns: int
-    """Unix time of the trace's last change."""
+    modified_ns: int | None
+    """Unix time of the trace's last change; null if a remote filesystem does not tell."""
     has_sidecar: bool
 
 
@@ -98,9 +100,13 @@ class Catalog:
         """The files of a span: by default of the first run, the lowest rank, the latest span.
 
         Only what the catalogue lists can be asked for. Raises TraceError ``unknown_run``,
-        ``unknown_rank`` or ``unknown_span``.
+        ``unknown_rank`` or ``unknown_span``; if there are no runs because a remote logdir cannot
+        be read, that error.
         """
         if not self.runs.runs:
+            for warning in self.runs.warnings:
+                if warning.code.startswith("remote_"):
+                    raise TraceError(warning.code, warning.message, warning.hint)
             hint = "Record one with tb_privateuse1.capture, or with torch.profiler's handler."
             message = f"There are no traces in {self.runs.logdir}."
             raise TraceError("unknown_run", message, hint)
@@ -113,20 +119,20 @@ class Catalog:
 def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
     """All runs below a logdir, or below the named roots of ``spec`` (see ``parse_spec``).
 
-    ``logdir`` may also be a single trace, whatever its name. ``heads`` keeps what was learnt
-    from the files' first bytes for the next scan. Raises TraceError ``no_such_path`` or
-    ``remote_path``.
+    ``logdir`` may be a URL, or a single trace, whatever its name. ``heads`` keeps what was learnt
+    from the files' first bytes for the next scan. Raises TraceError ``no_such_path``, or
+    ``remote.RemoteError`` for a URL that cannot be read.
     """
     roots = spec or [("", logdir)]
     warnings: list[Finding] = []
     entries: list[Entry] = []
     for _, path in roots:
-        local(path)
-    if not spec and local(logdir).is_file():
-        entries.append(_single(local(logdir), heads or Heads()))
+        located(path)
+    if not spec and tree.is_file(root := located(logdir)):
+        entries.append(_single(root, heads or Heads()))
     else:
         entries += walk(roots, heads or Heads(), warnings)
-    return catalog(logdir or describe(roots), entries, warnings)
+    return catalog(describe(roots), entries, warnings)
 
 
 Entry = tuple[Run, dict[tuple[str, int, int], Files]]
@@ -136,33 +142,71 @@ Entry = tuple[Run, dict[tuple[str, int, int], Files]]
 def catalog(
     logdir: str, entries: Sequence[Entry], warnings: Sequence[Finding], scanning: bool = False
 ) -> Catalog:
-    """The catalogue of the runs found (so far), in the natural order of their names."""
+    """The catalogue of the runs found (so far), in the natural order of their names.
+
+    ``logdir`` is what ``describe`` made of it.
+    """
     runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural(r.run)))
     files = {key: value for _, files in entries for key, value in files.items()}
-    return Catalog(Runs(shown(logdir), runs, scanning, tuple(warnings)), files)
+    return Catalog(Runs(logdir, runs, scanning, tuple(warnings)), files)
 
 
 def walk(
-    roots: Sequence[tuple[str, str]], heads: Heads, warnings: list[Finding]
+    roots: Sequence[tuple[str, str]],
+    heads: Heads,
+    warnings: list[Finding],
+    lost: list[str] | None = None,
 ) -> Iterator[Entry]:
-    """The runs of named roots, one by one as they are found; roots that are not there warn."""
+    """The runs of named roots, one by one as they are found; roots that are not there warn.
+
+    ``lost`` gets the URLs of roots whose host did not answer (any more): what was known of them
+    may still be there.
+    """
     taken: set[str] = set()
     for root_name, path in roots:
         try:
-            root = local(path)
+            yield from _walk(root_name, located(path), heads, warnings, taken)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
-            continue
-        for below, found in tree.directories(str(root), warnings):
-            name = unique = _name(root_name, root, below)
-            while unique in taken:
-                unique += "'"
-            if entry := _run(unique, found, heads):
-                taken.add(unique)
-                if unique != name:
-                    message = f"Two runs are called {name}: {below} is shown as {unique}."
-                    warnings.append(Finding("run_name_collision", shown(message)))
-                yield entry
+            if isinstance(error, RemoteError) and error.passing and lost is not None:
+                lost.append(path)
+        finally:
+            heads.stop()
+
+
+def _walk(
+    root_name: str, root: str, heads: Heads, warnings: list[Finding], taken: set[str]
+) -> Iterator[Entry]:
+    directories = tree.directories(root, warnings)
+    if is_url(root):
+        listed = list(directories)
+        heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
+        directories = iter(listed)
+        taken_below = any(below.partition("/")[0] == basename(root) for below, _ in listed)
+    else:
+        taken_below = Path(root, basename(root)).exists()
+    top = "." if taken_below else basename(root)
+    for below, found in directories:
+        name = unique = _name(root_name, top, below)
+        while unique in taken:
+            unique += "'"
+        if entry := _run(unique, found, heads):
+            taken.add(unique)
+            if unique != name:
+                message = f"Two runs are called {name}: {below} is shown as {unique}."
+                warnings.append(Finding("run_name_collision", shown(message)))
+            yield entry
+
+
+def of_roots(entries: Sequence[Entry], roots: Sequence[str], found: Sequence[Entry]) -> list[Entry]:
+    """Those of earlier ``entries`` that lie below some roots and were not found again."""
+    names = {run.run for run, _ in found}
+    return [
+        (run, files)
+        for run, files in entries
+        if run.run not in names
+        and any(f.trace.path.startswith(root) for f in files.values() for root in roots)
+    ]
 
 
 def parse_spec(text: str) -> list[tuple[str, str]]:
@@ -177,24 +221,28 @@ def parse_spec(text: str) -> list[tuple[str, str]]:
         is_url = re.match("[a-zA-Z][0-9a-zA-Z.]*://", part) is not None
         if not colon or is_url or part.startswith("/") or os.path.splitdrive(part)[0]:
             name, path = "", part
-        roots.append((name or Path(path).name, path))
+        roots.append((name or basename(path), path))
     return roots
 
 
 def describe(roots: Sequence[tuple[str, str]]) -> str:
     """Named roots in words, for messages and the page."""
-    return ", ".join(f"{name}:{path}" if name else path for name, path in roots)
+    return ", ".join(f"{name}:{shown(path)}" if name else shown(path) for name, path in roots)
 
 
-def local(path: str) -> Path:
-    """The absolute path of a logdir. Raises TraceError ``remote_path`` or ``no_such_path``."""
-    if "://" in path:
-        message = f"{shown(path)} is a remote logdir; only local directories are read so far."
-        raise TraceError("remote_path", message, "Mount it, or copy the traces.")
+def located(path: str) -> str:
+    """The absolute path of a logdir, or its URL as it is. Raises TraceError ``no_such_path``.
+
+    ``file://`` is local. Whether a URL's directory exists is seen when it is listed.
+    """
+    if path.startswith("file://"):
+        path = url2pathname(path.removeprefix("file://"))
+    if is_url(path):
+        return path
     try:
         # Links stay as they are: they are the names given.
-        found = Path(os.path.normpath(Path.cwd() / Path(path).expanduser()))
-        if found.exists():
+        found = os.path.normpath(Path.cwd() / Path(path).expanduser())
+        if Path(found).exists():
             return found
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
         pass
@@ -213,19 +261,18 @@ def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
     raise TraceError(f"unknown_{kind}", f"There is no {kind} {wanted}.", f"There is: {have}.")
 
 
-def _name(root_name: str, root: Path, below: str) -> str:
+def _name(root_name: str, top: str, below: str) -> str:
     if below != ".":
         return shown(Path(root_name, below).as_posix())
-    if not root_name and root.name and not (root / root.name).exists():
-        return shown(root.name)
-    return shown(root_name or ".")
+    return shown(root_name or top or ".")
 
 
-def _single(path: Path, heads: Heads) -> Entry:
+def _single(path: str, heads: Heads) -> Entry:
     """One trace, named by the user: taken for one even if its name or head do not say so."""
-    file = file_at(str(path))
+    file = file_at(path)
+    folder = parent(path)
     try:
-        beside = tree.files_of(str(path.parent))
+        beside = tree.files_of(folder) if folder else []
     except OSError:  # a directory may be closed and its files open
         beside = []
     # The recipe's sidecar is the latest recording's (see above).
@@ -234,7 +281,7 @@ def _single(path: Path, heads: Heads) -> Entry:
     latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
     pattern = _SIDECAR if latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
-    entry = _run(shown(path.parent.name or "."), sidecars, heads, only=file)
+    entry = _run(shown(basename(folder or "") or "."), sidecars, heads, only=file)
     assert entry is not None  # there is a trace
     return entry
 
@@ -278,7 +325,8 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             sidecar = sidecars.get(file)
             if sidecar is None and number == len(member.spans):
                 sidecar = recipe.get(member.rank)
-            spans.append(Span(number, label, file.size, file.mtime_ns, sidecar is not None))
+            written_ns = file.mtime_ns or None
+            spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
             own = shown(recording.worker)
             files[name, member.rank, number] = Files(file, sidecar, own, rank)

@@ -13,6 +13,8 @@ from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.trace import Finding, TraceError
 
 _PUBLISH_S = 0.5
+_AGAIN_S = 30.0
+"""After so long a host that did not answer is asked again, if there is no interval."""
 _log = logging.getLogger(__name__)
 
 
@@ -20,18 +22,22 @@ class Scanner:
     """Scans in a thread that starts with the first question, then every ``interval_s`` seconds.
 
     ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
-    scan the runs found so far are listed. A logdir that does not exist (yet) is a warning.
+    scan the runs found so far are listed. A logdir that does not exist (yet) is a warning. So is
+    a remote one whose host does not answer: what was found there before stays listed, and it is
+    asked again. Scans take at most half of the time, however slow they are.
     """
 
     def __init__(
         self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
     ) -> None:
         self._roots = list(spec) or [("", logdir)]
-        self._logdir = logdir or runs.describe(self._roots)
+        self._logdir = runs.describe(self._roots)
         self._interval_s = interval_s
         self._catalog = runs.catalog(self._logdir, (), (), scanning=True)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._entries: list[runs.Entry] = []
+        self._lost: list[str] = []
         self._scanned = threading.Event()
         self._stop = threading.Event()
 
@@ -79,28 +85,34 @@ class Scanner:
     def _work(self) -> None:
         heads = Heads()
         while not self._stop.is_set():
+            started = time.monotonic()
             try:
                 self._scan(heads)
             except Exception as error:  # whatever happens, the dashboard must go on
                 _log.exception("scanning %s", self._logdir)
                 self._fail(error)
             self._scanned.set()
-            if not self._interval_s or self._stop.wait(self._interval_s):
+            pause = self._interval_s or (_AGAIN_S if self._lost else 0)
+            if not pause or self._stop.wait(max(pause, time.monotonic() - started)):
                 return
 
     def _scan(self, heads: Heads) -> None:
         warnings: list[Finding] = []
         entries: list[runs.Entry] = []
+        lost: list[str] = []
         published = time.monotonic()
-        for entry in runs.walk(self._roots, heads, warnings):
+        for entry in runs.walk(self._roots, heads, warnings, lost):
             if self._stop.is_set():
                 return
             entries.append(entry)
             if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
                 self._catalog = runs.catalog(self._logdir, entries, warnings, scanning=True)
                 published = time.monotonic()
+        entries += runs.of_roots(self._entries, lost, entries)
+        self._entries, self._lost = entries, lost
         self._catalog = runs.catalog(self._logdir, entries, warnings)
-        heads.forget_unused()
+        if not lost:
+            heads.forget_unused()
 
     def _fail(self, error: Exception) -> None:
         found = self._catalog.runs

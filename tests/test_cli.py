@@ -110,7 +110,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["view", "overview", "{log}", "--json", "--csv"], "not allowed with"),
         (["view", "nothing", "{log}"], "no view 'nothing'. There are: overview"),
         (["view", "overview", "{log}/nowhere"], "no file or directory"),
-        (["view", "overview", "s3://bucket/x"], "remote"),
+        (["view", "overview", "nofs://bucket/x"], "no filesystem that fsspec knows"),
         (["view", "overview", "{log}", "--run", "r9"], "no run r9. There is: r1, r2."),
         (["view", "overview", "{log}", "--rank", "9"], "no rank 9. There is: 0, 3."),
         (["view", "overview", "{log}", "--span", "9"], "no span 9"),

@@ -24,6 +24,13 @@ chain
 vendors/
 breakdown describe allocations
 allocators
+pool
+remote.address
+remote.problem
+remote.server
+remote.listing
+remote.stream
+remote
 discover/
 runs
 scanner
@@ -41,7 +48,7 @@ identity locks
 cachedir
 cache
 ingest
-pool jobs kept
+jobs kept
 store
 rules/
 views/
@@ -66,6 +73,8 @@ LIBRARIES = {
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files"),
     "pyarrow": ("cache",),
+    "fsspec": ("remote",),
+    "aiohttp": ("remote",),
 }
 """Who alone may import a library."""
 

@@ -166,7 +166,7 @@ def test_an_empty_logdir_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "code"),
     [("nowhere", "no_such_path"), ("~nobody_here/x", "no_such_path"), ("a\0b", "no_such_path"),
-     ("s3://bucket/log", "remote_path")],
+     ("nofs://bucket/log", "remote_driver")],
 )  # fmt: skip
 def test_paths_that_cannot_be_scanned(path: str, code: str) -> None:
     with pytest.raises(TraceError) as caught:

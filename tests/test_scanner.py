@@ -113,7 +113,7 @@ def test_a_scan_that_fails_is_a_warning_and_the_next_one_counts(
 
 def test_logdir_spec(tmp_path: Path) -> None:
     trace(tmp_path / "x" / "r" / "host_1.1.pt.trace.json")
-    found = Scanner("", [("one", str(tmp_path / "x")), ("two", "s3://bucket")], interval_s=0)
+    found = Scanner("", [("one", str(tmp_path / "x")), ("two", "nofs://bucket")], interval_s=0)
     assert found.find("one/r").worker == "host_1"
-    assert [warning.code for warning in found.catalog().runs.warnings] == ["remote_path"]
+    assert [warning.code for warning in found.catalog().runs.warnings] == ["remote_driver"]
     found.close()

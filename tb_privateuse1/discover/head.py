@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import IO
 
 from isal import igzip, igzip_lib
 
-from tb_privateuse1.discover.base import File
+from tb_privateuse1.discover.base import File, open_file
+from tb_privateuse1.pool import DaemonPool
+from tb_privateuse1.remote import RemoteError
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20
@@ -29,6 +32,10 @@ _DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
+_AT_ONCE = 8
+"""Remote files that are looked at at a time."""
+
+
 @dataclass(frozen=True)
 class Head:
     """What the first (and, if near, last) bytes of a JSON file tell."""
@@ -37,12 +44,20 @@ class Head:
     rank: int | None
 
 
+_Look = Callable[[IO[bytes], bool, int], Head]
+
+
 class Heads:
-    """Heads by file identity, so that a file is opened again only when it has changed."""
+    """Heads by file identity, so that a file is opened again only when it has changed.
+
+    Raises ``RemoteError`` if the host of a remote file does not answer: another time it may.
+    """
 
     def __init__(self) -> None:
         self._known: dict[File, Head] = {}
         self._used: set[File] = set()
+        self._pool: DaemonPool | None = None
+        self._ahead: dict[File, Future[Head]] = {}
 
     def trace(self, file: File) -> Head:
         """Whether a file is a trace, and the rank in its metadata."""
@@ -57,20 +72,43 @@ class Heads:
         self._known = {file: self._known[file] for file in self._used}
         self._used = set()
 
-    def _get(self, file: File, look: Callable[[IO[bytes], bool, int], Head]) -> Head:
+    def look_ahead(self, files: Iterable[File]) -> None:
+        """Start to look at remote traces that will be asked for, a few at a time."""
+        for file in files:
+            if file.is_remote and file not in self._known:
+                self._pool = self._pool or DaemonPool(_AT_ONCE, "heads")
+                self._ahead[file] = self._pool.submit(_look, file, _trace)
+
+    def stop(self) -> None:
+        """Give up what was to be looked at ahead."""
+        for future in self._ahead.values():
+            future.cancel()
+        self._ahead.clear()
+        if self._pool:
+            self._pool.shutdown(wait=False)
+            self._pool = None
+
+    def _get(self, file: File, look: _Look) -> Head:
         if file not in self._known:
             try:
-                with open(file.path, "rb") as packed:
-                    zipped = packed.read(2) == b"\x1f\x8b"
-                    packed.seek(0)
-                    plain: IO[bytes] = packed
-                    if zipped:
-                        plain = igzip.open(packed)  # type: ignore[no-untyped-call]
-                    self._known[file] = look(plain, zipped, file.size)
-            except OSError:  # gone or not ours to read: the reader will say so
-                self._known[file] = Head(False, None)
+                ahead = self._ahead.pop(file, None)
+                self._known[file] = ahead.result() if ahead else _look(file, look)
+            except OSError as error:  # gone or not ours to read: the reader will say so
+                if isinstance(error, RemoteError) and error.passing:
+                    raise
+                return Head(False, None)
         self._used.add(file)
         return self._known[file]
+
+
+def _look(file: File, look: _Look) -> Head:
+    with open_file(file.path, file.size) as packed:
+        zipped = packed.read(2) == b"\x1f\x8b"
+        packed.seek(0)
+        plain: IO[bytes] = packed
+        if zipped:
+            plain = igzip.open(packed)  # type: ignore[no-untyped-call]
+        return look(plain, zipped, file.size)
 
 
 def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
@@ -107,6 +145,8 @@ def _read(stream: IO[bytes], most: int) -> bytes:
         while most > 0 and (block := stream.read(min(most, _BLOCK))):
             blocks.append(block)
             most -= len(block)
+    except RemoteError:  # no damage of the file
+        raise
     except (EOFError, OSError, zlib.error, igzip_lib.IsalError):  # type: ignore[misc]
         pass  # what came before the damage still counts
     return b"".join(blocks)

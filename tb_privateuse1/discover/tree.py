@@ -3,16 +3,17 @@
 Symbolic links are followed. Every real directory is visited once, under its real name if it has
 one below the root: so links cannot make a loop, nor a run appear twice. Hidden files and
 directories are left out (``.git``, half-written files of our capture), and so is everything that
-is not a regular file.
+is not a regular file. Of a URL the same is kept; links there are not followed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1 import remote
+from tb_privateuse1.discover.base import File, remote_file, shown
 from tb_privateuse1.trace import Finding
 
 _SUFFIXES = (".json", ".json.gz")
@@ -21,8 +22,13 @@ _SUFFIXES = (".json", ".json.gz")
 def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
     """Each directory from ``root`` down as (path from the root, ``.`` for itself; its JSON files).
 
-    A directory that cannot be read becomes a warning, a file that vanishes is left out.
+    A directory that cannot be read becomes a warning, a file that vanishes is left out. Raises
+    ``remote.RemoteError`` if a URL cannot be listed at all.
     """
+    if remote.is_url(root):
+        for directory, found in remote.walk(root, _visible, _wanted, warnings):
+            yield directory, _by_name(map(remote_file, found))
+        return
     seen: set[tuple[int, int]] = set()
     pending, links = [Path()], list[Path]()
     while pending or links:
@@ -46,9 +52,28 @@ def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[
 
 
 def files_of(directory: str) -> list[File]:
-    """The JSON files of one directory; raises OSError."""
+    """The JSON files of one directory. Raises OSError, of a URL ``remote.RemoteError``."""
+    if remote.is_url(directory):
+        return _by_name(map(remote_file, remote.files_of(directory, _wanted)))
     with os.scandir(directory) as entries:
         return _sort(entries)[2]
+
+
+def is_file(path: str) -> bool:
+    """Whether it is a file rather than a directory. Raises ``remote.RemoteError`` of a URL."""
+    return remote.is_file(path) if remote.is_url(path) else Path(path).is_file()
+
+
+def _visible(name: str) -> bool:
+    return not name.startswith(".")
+
+
+def _wanted(name: str) -> bool:
+    return _visible(name) and name.lower().endswith(_SUFFIXES)
+
+
+def _by_name(files: Iterable[File]) -> list[File]:
+    return sorted(files, key=lambda file: file.name)
 
 
 def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], list[File]]:
@@ -56,14 +81,14 @@ def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], li
     linked: list[str] = []
     files: list[File] = []
     for entry in entries:
-        if entry.name.startswith("."):
+        if not _visible(entry.name):
             continue
         try:
             if entry.is_dir():
                 (linked if entry.is_symlink() else real).append(entry.name)
-            elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file():
+            elif _wanted(entry.name) and entry.is_file():
                 status = entry.stat()
                 files.append(File(entry.path, status.st_size, status.st_mtime_ns))
         except OSError:  # deleted since, or a link in a circle
             continue
-    return real, linked, sorted(files, key=lambda file: file.name)
+    return real, linked, _by_name(files)

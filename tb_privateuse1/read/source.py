@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib
 
+from tb_privateuse1.discover.base import open_file
 from tb_privateuse1.read.base import Progress
 from tb_privateuse1.trace import TraceError
 
@@ -52,10 +53,11 @@ class Source:
     def blocks(self) -> Iterator[bytes]:
         """The content in blocks of about a megabyte.
 
-        Raises TraceError ``unreadable`` (the file cannot be opened or read) or ``too_large``.
+        Raises TraceError ``unreadable`` (the file cannot be opened or read) or ``too_large``,
+        and ``remote.RemoteError`` for a URL.
         """
         try:
-            with open(self.path, "rb") as file:
+            with open_file(self.path) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 gzipped = file.read(2) == _GZIP
@@ -66,6 +68,8 @@ class Source:
                     if self._progress:
                         self._progress("reading", file.tell(), size, self.events)
                     yield block
+        except TraceError:  # an OSError too, of a remote file
+            raise
         except OSError as error:
             raise TraceError("unreadable", f"{self.path} cannot be read: {error}") from error
 
@@ -122,7 +126,7 @@ def _last(path: str, start: int, stop: int) -> bytes:
     """What a stream that starts at ``start`` still yields between ``stop`` and its damage."""
     unpack = zlib.decompressobj(31)
     out: list[bytes] = []
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         file.seek(start)
         try:
             while (left := stop - file.tell()) > 0:

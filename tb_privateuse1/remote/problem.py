@@ -1,0 +1,135 @@
+"""What went wrong with a remote file, in words for the user.
+
+Every driver raises errors of its own. They are told apart by what they have in common: builtin
+types, an HTTP status, and words in the names of their types. Their texts are shown only where
+nothing else is known, without the URLs' secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tb_privateuse1.remote.address import scrub, shown
+from tb_privateuse1.trace import TraceError
+
+_CREDENTIALS = re.compile("Credential|Authenti|RefreshError|TokenRetrieval|NoAuth")
+_CONNECTION = re.compile("Connect|Disconnect|Payload|Timeout|SSL|Certificate|gaierror")
+_DETAIL_LENGTH = 200
+
+
+class RemoteError(TraceError, OSError):
+    """A remote file or directory that cannot be read. Codes:
+
+    ``remote_driver`` (fsspec or a driver is missing, or the URL's scheme is unknown),
+    ``remote_credentials``, ``remote_denied``, ``no_such_path``, ``remote_unreachable`` (may pass:
+    ask again), ``remote_changed`` and ``remote_failed`` (anything else).
+    """
+
+    @property
+    def passing(self) -> bool:
+        """Whether the place may answer in a moment: what was known of it still counts."""
+        return self.code == "remote_unreachable"
+
+
+def problem(error: BaseException, url: str) -> RemoteError:
+    """The error for the user to what a driver raised at a URL."""
+    chain = list(_chain(error))
+    for one in chain:
+        if isinstance(one, RemoteError):
+            return one
+    for judge in (_driver, _credentials, _answered, _unreachable, _builtin):
+        for one in chain:
+            if found := judge(one, shown(url)):
+                return found
+    detail = " ".join(scrub(str(error)).split())[:_DETAIL_LENGTH]
+    message = f"{shown(url)} cannot be read: {type(error).__name__}: {detail}"
+    return RemoteError("remote_failed", message)
+
+
+def unreachable(url: str, why: str) -> RemoteError:
+    """The error for a place that does not answer (any more)."""
+    hint = "Check the network and the address; it is tried again."
+    return RemoteError("remote_unreachable", f"{shown(url)} cannot be read: {why}.", hint)
+
+
+def missing(url: str) -> RemoteError:
+    """The error for a bucket, directory or file that is not there."""
+    return RemoteError("no_such_path", f"There is no file or directory {shown(url)}.")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it, the nearest first."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _driver(error: BaseException, url: str) -> RemoteError | None:
+    if not isinstance(error, ImportError) or not error.name:
+        return None
+    package = error.name.partition(".")[0]
+    message = f"Reading {url} needs the Python package {package}, which is not installed."
+    where = '"tb-privateuse1[remote]"' if package == "fsspec" else package
+    hint = f"pip install {where}, in the environment that this runs in."
+    return RemoteError("remote_driver", message, hint)
+
+
+def _credentials(error: BaseException, url: str) -> RemoteError | None:
+    if not _CREDENTIALS.search(type(error).__name__):
+        return None
+    hint = (
+        "Set them up as the filesystem's own tools want them (environment variables, a profile), "
+        "for the user that runs this."
+    )
+    message = f"{url} cannot be read: there are no valid credentials."
+    return RemoteError("remote_credentials", message, hint)
+
+
+def _answered(error: BaseException, url: str) -> RemoteError | None:
+    """By the HTTP status that a driver's error carries."""
+    status = _status(error)
+    if status in (401, 403, 407):
+        return _denied(url, f" ({status})")
+    if status in (404, 410):
+        return missing(url)
+    if status in (408, 425, 429) or (status is not None and status >= 500):
+        return unreachable(url, f"the server answered {status}")
+    return None
+
+
+def _status(error: Any) -> int | None:
+    response = getattr(error, "response", None)  # botocore's is a dict
+    if isinstance(response, dict):
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        found = getattr(error, "status", None) or getattr(error, "code", None)
+    if isinstance(found, str) and found.isdecimal():
+        found = int(found)
+    return found if isinstance(found, int) and 400 <= found < 600 else None
+
+
+def _unreachable(error: BaseException, url: str) -> RemoteError | None:
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return unreachable(url, "there was no answer in time")
+    if isinstance(error, ConnectionError) or _CONNECTION.search(type(error).__name__):
+        return unreachable(url, f"the connection failed ({type(error).__name__})")
+    return None
+
+
+def _builtin(error: BaseException, url: str) -> RemoteError | None:
+    if isinstance(error, FileNotFoundError):
+        return missing(url)
+    if isinstance(error, PermissionError):
+        return _denied(url)
+    if isinstance(error, IsADirectoryError):
+        return RemoteError("remote_failed", f"{url} is a directory.")
+    return None
+
+
+def _denied(url: str, status: str = "") -> RemoteError:
+    hint = "The credentials in use must be allowed to list the directory and to read its files."
+    return RemoteError("remote_denied", f"{url} cannot be read: access is denied{status}.", hint)
