@@ -15,7 +15,7 @@ import os
 import time
 from pathlib import Path
 
-from tb_privateuse1.discover.base import File
+from tb_privateuse1.discover.base import File, shown
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000
@@ -23,7 +23,12 @@ _MOST = 20_000
 
 
 def identity(file: File) -> tuple[int, int, str]:
-    """Size, time of change in ns and the digest of a file's ends. Raises OSError."""
+    """Size, time of change in ns and the digest of a file's ends. Raises OSError.
+
+    A remote file is not asked for again: its URL and version stand for its content.
+    """
+    if file.is_remote:
+        return file.size, file.mtime_ns, f"{shown(file.path)} {file.version}"
     inode, fresh = _inode(file.path)
     digest = _digest if fresh else _remembered
     return file.size, file.mtime_ns, digest(file.path, file.size, file.mtime_ns, inode)

@@ -31,10 +31,13 @@ from tb_privateuse1.discover.base import File, file_at, shown
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
+from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import Finding, Trace, TraceError
 
 _EVERY_S = 0.1
+_NOT_SEEN = ("no_such_path", "remote_driver")
+"""What a process says of a remote file that is another's own."""
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +54,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
         message = f"{shown(files.trace.name)} needs more memory than there is."
         raise TraceError("out_of_memory", message) from error
     except Exception as error:
-        _log.exception("reading %s", files.trace.path)
+        _log.exception("reading %s", shown(files.trace.path))
         message = f"Reading {shown(files.trace.name)} failed: {type(error).__name__}: {error}"
         hint = "This is a mistake of tb_privateuse1: please report it with the server's log."
         raise TraceError("internal", _brief(message, files), hint) from error
@@ -76,6 +79,8 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
     try:
         return kernel_events.read(files.sidecar.path), []
     except TraceError as error:
+        if isinstance(error, RemoteError):  # that may be otherwise in a moment
+            raise
         hint = "Without it, this trace has no inferred device times."
         return None, [Finding("sidecar_unreadable", _brief(error.message, files), hint)]
 
@@ -108,9 +113,28 @@ def in_process(
     """Ingest in a process of its own and store the trace in the first writable target.
 
     The last target is for us alone: a trace that changed while it was read goes there.
+    What only this process sees (``memory://``, a filesystem that a script has registered) is read
+    here: the other one tells by not finding it.
+
     ``started`` gets the process, to be able to kill it. Raises TraceError as ``ingest`` does,
     ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
     """
+    try:
+        return _in_process(files, targets, progress, started)
+    except TraceError as error:
+        if error.code not in _NOT_SEEN or not files.trace.is_remote:
+            raise
+        if (saved := save(ingest(files, progress), targets)) is None:
+            raise _no_room(targets) from None
+        return saved
+
+
+def _in_process(
+    files: Files,
+    targets: Sequence[Path],
+    progress: Progress,
+    started: Callable[[subprocess.Popen[bytes]], None],
+) -> Path:
     code = "from tb_privateuse1.ingest import main; main()"
     # A Ctrl-C is for whoever started it, and comes here as the end of its standard input.
     apart: dict[str, Any] = {"process_group": 0}
@@ -190,8 +214,11 @@ def _files(request: dict[str, Any]) -> Files:
 
 def unchanged(files: Files) -> bool:
     """Whether the trace is still the file that was to be read. If it grew meanwhile, what was
-    read is more than its identity says, and not for the cache that others use.
+    read is more than its identity says, and not for the cache that others use. (Of a remote one
+    ``ingest`` has made sure.)
     """
+    if files.trace.is_remote:
+        return True
     try:
         return file_at(files.trace.path) == files.trace
     except OSError:

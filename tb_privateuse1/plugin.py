@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import runs, static_files
+from tb_privateuse1 import static_files
+from tb_privateuse1.discover import roots
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
@@ -22,7 +23,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
-        self._scanner = Scanner(context.logdir or "", runs.parse_spec(spec), interval_s)
+        self._scanner = Scanner(context.logdir or "", roots.parse_spec(spec), interval_s)
         self._routes = Routes(self._scanner, Store())
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:

@@ -11,17 +11,16 @@ recipe overwrites it at every recording.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.request import url2pathname
 
 from tb_privateuse1.discover import tree, workers
 from tb_privateuse1.discover.base import File, basename, file_at, natural, parent, shown
 from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.discover.roots import describe, located
 from tb_privateuse1.remote import RemoteError, is_url
 from tb_privateuse1.trace import Finding, TraceError
 
@@ -117,7 +116,7 @@ class Catalog:
 
 
 def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
-    """All runs below a logdir, or below the named roots of ``spec`` (see ``parse_spec``).
+    """All runs below a logdir, or below the named roots of ``spec`` (see ``discover/roots.py``).
 
     ``logdir`` may be a URL, or a single trace, whatever its name. ``heads`` keeps what was learnt
     from the files' first bytes for the next scan. Raises TraceError ``no_such_path``, or
@@ -159,8 +158,8 @@ def walk(
 ) -> Iterator[Entry]:
     """The runs of named roots, one by one as they are found; roots that are not there warn.
 
-    ``lost`` gets the URLs of roots whose host did not answer (any more): what was known of them
-    may still be there.
+    ``lost`` gets the URLs of roots that are there but cannot be read now (their host does not
+    answer, a token has run out): what was known of them still counts.
     """
     taken: set[str] = set()
     for root_name, path in roots:
@@ -168,7 +167,7 @@ def walk(
             yield from _walk(root_name, located(path), heads, warnings, taken)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
-            if isinstance(error, RemoteError) and error.passing and lost is not None:
+            if isinstance(error, RemoteError) and error.code != "no_such_path" and lost is not None:
                 lost.append(path)
         finally:
             heads.stop()
@@ -196,57 +195,6 @@ def _walk(
                 message = f"Two runs are called {name}: {below} is shown as {unique}."
                 warnings.append(Finding("run_name_collision", shown(message)))
             yield entry
-
-
-def of_roots(entries: Sequence[Entry], roots: Sequence[str], found: Sequence[Entry]) -> list[Entry]:
-    """Those of earlier ``entries`` that lie below some roots and were not found again."""
-    names = {run.run for run, _ in found}
-    return [
-        (run, files)
-        for run, files in entries
-        if run.run not in names
-        and any(f.trace.path.startswith(root) for f in files.values() for root in roots)
-    ]
-
-
-def parse_spec(text: str) -> list[tuple[str, str]]:
-    """TensorBoard's ``--logdir_spec``, ``name:path,path,…``, as (name, path) pairs.
-
-    A path without a name is named by its last part. As in TensorBoard, a name has neither ``/``
-    at its start nor ``://`` after it, and a drive letter is none.
-    """
-    roots = []
-    for part in filter(None, text.split(",")):
-        name, colon, path = part.partition(":")
-        is_url = re.match("[a-zA-Z][0-9a-zA-Z.]*://", part) is not None
-        if not colon or is_url or part.startswith("/") or os.path.splitdrive(part)[0]:
-            name, path = "", part
-        roots.append((name or basename(path), path))
-    return roots
-
-
-def describe(roots: Sequence[tuple[str, str]]) -> str:
-    """Named roots in words, for messages and the page."""
-    return ", ".join(f"{name}:{shown(path)}" if name else shown(path) for name, path in roots)
-
-
-def located(path: str) -> str:
-    """The absolute path of a logdir, or its URL as it is. Raises TraceError ``no_such_path``.
-
-    ``file://`` is local. Whether a URL's directory exists is seen when it is listed.
-    """
-    if path.startswith("file://"):
-        path = url2pathname(path.removeprefix("file://"))
-    if is_url(path):
-        return path
-    try:
-        # Links stay as they are: they are the names given.
-        found = os.path.normpath(Path.cwd() / Path(path).expanduser())
-        if Path(found).exists():
-            return found
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
-        pass
-    raise TraceError("no_such_path", f"There is no file or directory {shown(path)}.")
 
 
 _T = TypeVar("_T", Run, Worker, Span)

@@ -9,12 +9,13 @@ import time
 from collections.abc import Sequence
 
 from tb_privateuse1 import runs
+from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.trace import Finding, TraceError
 
 _PUBLISH_S = 0.5
 _AGAIN_S = 30.0
-"""After so long a host that did not answer is asked again, if there is no interval."""
+"""After so long a remote logdir that could not be read is tried again, if there is no interval."""
 _log = logging.getLogger(__name__)
 
 
@@ -23,7 +24,7 @@ class Scanner:
 
     ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
     scan the runs found so far are listed. A logdir that does not exist (yet) is a warning. So is
-    a remote one whose host does not answer: what was found there before stays listed, and it is
+    a remote one that cannot be read now: what was found there before stays listed, and it is
     asked again. Scans take at most half of the time, however slow they are.
     """
 
@@ -31,7 +32,7 @@ class Scanner:
         self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
     ) -> None:
         self._roots = list(spec) or [("", logdir)]
-        self._logdir = runs.describe(self._roots)
+        self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
         self._catalog = runs.catalog(self._logdir, (), (), scanning=True)
         self._lock = threading.Lock()
@@ -108,7 +109,7 @@ class Scanner:
             if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
                 self._catalog = runs.catalog(self._logdir, entries, warnings, scanning=True)
                 published = time.monotonic()
-        entries += runs.of_roots(self._entries, lost, entries)
+        entries += _kept(self._entries, lost, entries)
         self._entries, self._lost = entries, lost
         self._catalog = runs.catalog(self._logdir, entries, warnings)
         if not lost:
@@ -119,3 +120,16 @@ class Scanner:
         failure = Finding("scan_failed", f"The search failed: {type(error).__name__}: {error}")
         known = dataclasses.replace(found, scanning=False, warnings=(failure,))
         self._catalog = dataclasses.replace(self._catalog, runs=known)
+
+
+def _kept(
+    earlier: Sequence[runs.Entry], lost: Sequence[str], found: Sequence[runs.Entry]
+) -> list[runs.Entry]:
+    """The earlier runs of roots that cannot be read now, but for those found again."""
+    names = {run.run for run, _ in found}
+    return [
+        (run, files)
+        for run, files in earlier
+        if run.run not in names
+        and any(f.trace.path.startswith(root) for f in files.values() for root in lost)
+    ]

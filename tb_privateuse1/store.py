@@ -122,7 +122,7 @@ class Store:
         with self._lock:
             if failure := self._failures.get(key):
                 error, when = failure
-                if error.code not in _PASSING or time.monotonic() - when < _RETRY_S:
+                if not _may_pass(error) or time.monotonic() - when < _RETRY_S:
                     raise _again(error)
                 del self._failures[key]
             return self._memory.get(key)
@@ -258,7 +258,13 @@ class Store:
 
 
 def _current(files: Files) -> tuple[Files, str]:
-    """The files as they are now, and their key: a trace that grew or was replaced is another."""
+    """The files as they are now, and their key: a trace that grew or was replaced is another.
+
+    Remote ones are as the last search found them, so that a host that does not answer holds up
+    nobody who asks; the reader notices if they have changed.
+    """
+    if files.trace.is_remote:
+        return files, cache.key(files)
     sidecar = files.sidecar
     if sidecar:
         try:
@@ -272,6 +278,10 @@ def _current(files: Files) -> tuple[Files, str]:
         name = shown(files.trace.name)
         hint = "It may have been deleted: reload the list of runs."
         raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
+
+
+def _may_pass(error: TraceError) -> bool:
+    return error.code in (*_PASSING, "no_such_path") or error.code.startswith("remote_")
 
 
 def _again(error: TraceError) -> TraceError:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import runs
-from tb_privateuse1.discover import head
+from tb_privateuse1.discover import head, roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.trace import TraceError
 from tests.discover.listing import layout, only_run
@@ -196,17 +196,22 @@ def test_an_earlier_single_file_does_not_take_the_recipes_sidecar(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "roots"),
+    ("text", "pairs"),
     [
         ("a:/x,/y/z", [("a", "/x"), ("z", "/y/z")]),
         ("/x:y", [("x:y", "/x:y")]),
         ("s3://b/c", [("c", "s3://b/c")]),
         ("n:s3://b/c,", [("n", "s3://b/c")]),
+        (
+            "https://me:secret@host/run%201?sig=secret",
+            [("run 1", "https://me:secret@host/run%201?sig=secret")],
+        ),
+        ("https://me:secret@host", [("host", "https://me:secret@host")]),
         ("", []),
     ],
 )
-def test_logdir_spec_is_read_as_tensorboard_does(text: str, roots: list[tuple[str, str]]) -> None:
-    assert runs.parse_spec(text) == roots
+def test_logdir_spec_is_read_as_tensorboard_does(text: str, pairs: list[tuple[str, str]]) -> None:
+    assert roots.parse_spec(text) == pairs
 
 
 def test_named_roots(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class _Handler(SimpleHTTPRequestHandler):
         for pattern, more in self.web.links.items():
             if re.search(pattern, self.path):
                 links += more
-        text = "".join(f'<li><a href="{link}">{link}</a></li>\n' for link in ["../", *links])
+        text = "".join(f'<li><a href="{link}">{link}</a></li>\n' for link in links)
         data = f"<html><body><ul>{text}</ul></body></html>".encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -254,7 +254,7 @@ export interface Span {
   span: number;
   label: string;
   bytes: number;
-  modified_ns: number;
+  modified_ns: number | null;
   has_sidecar: boolean;
 }
 

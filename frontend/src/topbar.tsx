@@ -65,7 +65,7 @@ function rankChoices({ run }: Selected): Choice[] {
 
 function spanChoices(worker: Selected["worker"]): Choice[] {
   return [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span).map((s) => ({
-    value: s.span, label: String(s.span), note: `${dateTime(s.modified_ns)}, ${bytes(s.bytes)}`,
+    value: s.span, label: String(s.span), note: `${s.modified_ns === null ? "" : `${dateTime(s.modified_ns)}, `}${bytes(s.bytes)}`,
   }));
 }
 

@@ -34,6 +34,8 @@ _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 _AT_ONCE = 8
 """Remote files that are looked at at a time."""
+_PATIENCE = 3
+"""Remote files that may fail on end before their host is given up."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ _Look = Callable[[IO[bytes], bool, int], Head]
 class Heads:
     """Heads by file identity, so that a file is opened again only when it has changed.
 
-    Raises ``RemoteError`` if the host of a remote file does not answer: another time it may.
+    What cannot be read is looked at again another time. Raises ``RemoteError`` if a host does not
+    answer several times on end.
     """
 
     def __init__(self) -> None:
@@ -58,6 +61,7 @@ class Heads:
         self._used: set[File] = set()
         self._pool: DaemonPool | None = None
         self._ahead: dict[File, Future[Head]] = {}
+        self._unanswered = 0
 
     def trace(self, file: File) -> Head:
         """Whether a file is a trace, and the rank in its metadata."""
@@ -81,6 +85,7 @@ class Heads:
 
     def stop(self) -> None:
         """Give up what was to be looked at ahead."""
+        self._unanswered = 0
         for future in self._ahead.values():
             future.cancel()
         self._ahead.clear()
@@ -95,8 +100,11 @@ class Heads:
                 self._known[file] = ahead.result() if ahead else _look(file, look)
             except OSError as error:  # gone or not ours to read: the reader will say so
                 if isinstance(error, RemoteError) and error.passing:
-                    raise
+                    self._unanswered += 1
+                    if self._unanswered > _PATIENCE:
+                        raise
                 return Head(False, None)
+            self._unanswered = 0
         self._used.add(file)
         return self._known[file]
 

@@ -83,21 +83,21 @@ class _Ranges(io.RawIOBase):
         start = self._position
         end = self._start + len(self._block)
         sequential = start == end > 0
-        self._length = min(2 * self._length, _MOST) if sequential else _LEAST
         if self._ahead and self._ahead[0] == start:
             future = self._ahead[1]
             self._ahead = None
         else:
             self._withdraw()
-            future = self._submit(start)
+            future = self._submit(start, 2 * self._length if sequential else _LEAST)
         self._block = b""  # before the next one arrives
         self._block = self._server.wait(self._url, future)
         self._start = start
         following = start + len(self._block)
         if sequential and following < self._size:
-            self._ahead = following, self._submit(following)
+            self._ahead = following, self._submit(following, 2 * self._length)
 
-    def _submit(self, start: int) -> Future[bytes]:
+    def _submit(self, start: int, length: int) -> Future[bytes]:
+        self._length = min(length, _MOST)
         end = min(start + self._length, self._size)
         return self._server.submit(lambda fs: self._patient(fs, start, end))
 

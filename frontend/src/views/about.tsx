@@ -19,7 +19,7 @@ export function About({ selected: { worker, span, run }, base }: PageProps) {
     ...(span ? [
       { label: "Span", value: `${span.span}, ${span.label}` },
       { label: "Size", value: bytes(span.bytes) },
-      { label: "Written", value: dateTime(span.modified_ns) },
+      ...(span.modified_ns === null ? [] : [{ label: "Written", value: dateTime(span.modified_ns) }]),
       { label: "Elapsed times", value: span.has_sidecar ? "in a sidecar file" : "no sidecar file" },
     ] : []),
     { label: "Engine", value: `tb_privateuse1 ${provenance.version}` },

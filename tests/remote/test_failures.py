@@ -1,0 +1,109 @@
+"""What goes wrong with a remote logdir costs what it concerns, and says so."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tb_privateuse1 import ingest, runs, scanner
+from tb_privateuse1.scanner import Scanner
+from tb_privateuse1.store import Pending, Store
+from tb_privateuse1.trace import TraceError
+from tests.web import Web, until
+
+RUNS = ["ddp", "host", "mlp", "unreadable"]
+
+
+def names(catalog: runs.Catalog) -> list[str]:
+    return [run.run for run in catalog.runs.runs]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "remote_denied"), (403, "remote_denied"), (404, "no_such_path"),
+                         (500, "remote_unreachable")],
+)  # fmt: skip
+def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
+    log.statuses["/log"] = status
+    with pytest.raises(TraceError) as caught:
+        runs.scan(f"{log}/log")
+    assert caught.value.code == code
+    found = Scanner(f"{log}/log", interval_s=0)
+    with pytest.raises(TraceError) as again:
+        found.find()
+    assert again.value.code in (code, "unknown_run")
+    assert [warning.code for warning in found.catalog().runs.warnings] == [code]
+    found.close()
+
+
+def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
+    log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = runs.scan(f"{log}/log").find("ddp")
+    log.breaks, log.after = "host_0", 1000
+    with pytest.raises(TraceError, match="host_0") as caught:
+        store.trace(files)
+    assert caught.value.code == "remote_unreachable"
+    assert "127.0.0.1" not in caught.value.message
+    assert store.trace(runs.scan(f"{log}/log").find("mlp"))  # others can be read
+    log.breaks = ""
+    monkeypatch.setattr("tb_privateuse1.store._RETRY_S", 0)
+    assert store.trace(files).meta.timeline == "measured"
+
+
+def test_a_trace_that_changes_while_it_is_read_is_not_kept(log: Web) -> None:
+    files = runs.scan(f"{log}/log").find("ddp")
+    path = log.folder / "log" / "ddp" / files.trace.name
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(TraceError, match="has changed") as caught:
+        ingest.ingest(files)
+    assert caught.value.code == "remote_changed"
+
+
+def test_a_deleted_sidecar_is_not_a_lack_of_device_times(log: Web) -> None:
+    """Until the next search, which knows that it is gone."""
+    files = runs.scan(f"{log}/log").find("mlp")
+    assert files.sidecar is not None
+    log.statuses["kernel_event"] = 503
+    with pytest.raises(TraceError) as caught:
+        ingest.ingest(files)
+    assert caught.value.code == "remote_unreachable"
+
+
+def test_nobody_waits_for_a_server_that_hangs(log: Web, store: Store, hurried: None) -> None:
+    found = Scanner(f"{log}/log", interval_s=0.05)
+    files = found.find("ddp")
+    log.hangs = "."
+    began = time.monotonic()
+    with pytest.raises(Pending):
+        store.trace(files, wait_s=0)
+    assert found.catalog().runs.runs
+    assert time.monotonic() - began < 0.25
+    with pytest.raises(TraceError) as caught:
+        store.trace(files)
+    assert caught.value.code == "remote_unreachable"
+    until(lambda: found.catalog().runs.warnings)
+    assert found.catalog().runs.warnings[0].code == "remote_unreachable"
+    assert names(found.catalog()) == RUNS  # what is known stays
+    log.hangs = ""
+    log.go.set()
+    until(lambda: not found.catalog().runs.warnings)
+    assert names(found.catalog()) == RUNS
+    found.close()
+
+
+@pytest.mark.parametrize("interval_s", [0, 0.05])
+def test_a_server_that_is_not_there_yet_is_asked_again(
+    log: Web, monkeypatch: pytest.MonkeyPatch, interval_s: float
+) -> None:
+    monkeypatch.setattr(scanner, "_AGAIN_S", 0.05)
+    log.statuses["."] = 503
+    found = Scanner(f"{log}/log", interval_s=interval_s)
+    with pytest.raises(TraceError) as caught:
+        found.find()
+    assert caught.value.code == "remote_unreachable"
+    assert not found.is_active()
+    log.statuses.clear()
+    until(found.is_active)
+    assert names(found.catalog()) == RUNS
+    found.close()
