@@ -5,6 +5,7 @@ A path is local, or a URL: only this module and ``tree`` tell them apart.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class File:
     version: str = ""
     """Of a remote file: what its filesystem says of its content (an ETag), if anything."""
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """Its name within its directory."""
         return basename(self.path)
@@ -69,7 +70,7 @@ def open_file(path: str, size: int | None = None) -> BinaryIO:
 
 def basename(path: str) -> str:
     """The last part of a path; of a URL without a query."""
-    return remote.name(path) if remote.is_url(path) else Path(path).name
+    return remote.name(path) if remote.is_url(path) else os.path.basename(path)
 
 
 def parent(path: str) -> str | None:
