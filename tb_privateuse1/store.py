@@ -35,8 +35,11 @@ __all__ = ["Pending", "Progress", "Store"]
 
 STALL_S = 300.0
 _RETRY_S = 60.0
-_PASSING = ("reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable")
-"""Errors that may be gone a while later (it was killed, the disk was full); other ones stay."""
+_PASSING = (
+    "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
+)  # fmt: skip
+"""Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
+with ``remote_``; other ones stay."""
 _NEVER_KEPT = ("cancelled", "closed")
 _MOST_FAILURES = 1000
 _LOOK_S = 0.25
@@ -281,7 +284,7 @@ def _current(files: Files) -> tuple[Files, str]:
 
 
 def _may_pass(error: TraceError) -> bool:
-    return error.code in (*_PASSING, "no_such_path") or error.code.startswith("remote_")
+    return error.code in _PASSING or error.code.startswith("remote_")
 
 
 def _again(error: TraceError) -> TraceError:
