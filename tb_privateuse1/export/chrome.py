@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import infer
+from tb_privateuse1.discover.base import shown
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import EVIDENCE, I64, MISSING, Trace, TraceError
 
@@ -34,8 +35,14 @@ def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
     TraceError if a file cannot be read or written, or there are no device times at all
     (``no_device_times``).
     """
-    sidecar = kernel_events.read(sidecar_path) if sidecar_path else None
-    trace = infer.build(chrome.read(trace_path), sidecar)
+    try:
+        sidecar = kernel_events.read(sidecar_path) if sidecar_path else None
+        trace = infer.build(chrome.read(trace_path), sidecar)
+    except TraceError as error:
+        message = error.message
+        for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
+            message = message.replace(path, shown(path))
+        raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]
         raise TraceError("no_device_times", finding.message, finding.hint)

@@ -140,6 +140,16 @@ def test_a_single_trace_with_a_token(log: Web, capsys: pytest.CaptureFixture[str
         assert err.count("\n") == 1
 
 
+def test_a_token_is_not_in_what_readers_say(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
+    (log.folder / "log" / "odd.json").write_text("[1, 2")
+    url = f"{log}/log/odd.json?sig=SECRET"
+    for command in (["view", "overview", url], ["merge", url, "-o", str(log.folder / "out.json")]):
+        assert cli.main(command) == 2
+        err = capsys.readouterr().err
+        assert "odd.json" in err
+        assert "SECRET" not in err
+
+
 def test_merge_from_there(log: Web, tmp_path: Path) -> None:
     url = f"{log}/log/mlp/worker0.1700000000002.pt.trace.json.gz"
     assert cli.main(["merge", url, "-o", str(tmp_path / "out.json")]) == 0
