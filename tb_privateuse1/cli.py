@@ -175,11 +175,13 @@ def _write_json(body: bytes) -> None:
 
 def _merge(options: argparse.Namespace) -> int:
     from tb_privateuse1 import runs
+    from tb_privateuse1.discover import roots, tree
+    from tb_privateuse1.discover.base import shown
     from tb_privateuse1.export import chrome
 
     sidecar = options.kernel_events
-    if Path(options.trace).is_dir():
-        raise _UsageError(f"{options.trace} is a directory: merge takes one trace")
+    if not tree.is_file(roots.located(options.trace)):
+        raise _UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
     if sidecar is None:
         beside = runs.scan(options.trace).find().sidecar
         sidecar = beside.path if beside else None
@@ -189,10 +191,12 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    logdir = Path(options.logdir) if options.logdir else SAMPLE
-    if not logdir.is_dir():
+    from tb_privateuse1.remote import is_url
+
+    logdir = options.logdir or str(SAMPLE)
+    if not is_url(logdir) and not Path(logdir).is_dir():
         message = f"there is no directory {logdir}"
-        if logdir == SAMPLE:
+        if logdir == str(SAMPLE):
             message = "the sample runs are in the source repository, not in the installed package"
         raise _UsageError(f"{message}: name a LOGDIR of your own")
     from tensorboard import default, program
@@ -202,7 +206,7 @@ def _demo(options: argparse.Namespace) -> int:
     # No other installed plugin, and ours even if it runs from the sources.
     host = program.TensorBoard(plugins=[*default.get_static_plugins(), Loader])
     port = ["--port", str(options.port)] if options.port else []
-    host.configure(["tensorboard", "--logdir", str(logdir), "--load_fast", "false", *port])
+    host.configure(["tensorboard", "--logdir", logdir, "--load_fast", "false", *port])
     try:
         address = f"{host.launch()}#privateuse1"
     except program.TensorBoardServerException as error:

@@ -205,3 +205,8 @@ def test_heads_that_cannot_be_read_now_are_read_later(log: Web) -> None:
     assert names(runs.scan(f"{log}/log", heads=heads)) == RUNS
     log.statuses.clear()
     assert names(runs.scan(f"{log}/log", heads=heads)) == ["ddp", "host", "mlp", "named", RUNS[3]]
+
+
+def test_merge_takes_no_directory(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["merge", f"{log}/log", "-o", str(log.folder / "out.json")]) == 2
+    assert f"{log}/log is a directory" in capsys.readouterr().err

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 from tests import logdir as made
-from tests.server import Server, serve
+from tests.server import PLUGIN, Server, serve
 from tests.tracefiles import trace
 from tests.web import Web, until
 
@@ -68,3 +74,16 @@ def test_a_logdir_without_its_driver(tmp_path: Path) -> None:
         found = scanned(board)
         assert [run["run"] for run in found["runs"]] == [f"here/{name}" for name in RUNS]
         assert [w["code"] for w in found["warnings"]] == ["remote_driver"]
+
+
+def test_the_demo_takes_a_url(web: Web) -> None:
+    made.write(web.folder / "log")
+    command = [sys.executable, "-m", "tb_privateuse1.cli", "demo", f"{web}/log", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = re.search(r"(http://\S+?)#", process.stdout.readline())
+        assert address
+        with urllib.request.urlopen(f"{address[1]}{PLUGIN}overview?run=mlp") as answer:
+            assert json.load(answer)["provenance"]["timeline"] == "inferred"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
