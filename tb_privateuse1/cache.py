@@ -38,7 +38,16 @@ from tb_privateuse1.version import __version__
 
 _HEAD = b"tb_privateuse1"
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
-_MAKERS = ("cache.py", "trace.py", "intervals.py", "vendors", "read", "infer", "ingest.py")
+_MAKERS = (
+    "cache.py",
+    "table.py",
+    "trace.py",
+    "intervals.py",
+    "vendors",
+    "read",
+    "infer",
+    "ingest.py",
+)
 
 
 class _Head(msgspec.Struct):

@@ -18,6 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version
+table
 trace
 intervals
 chain
@@ -29,9 +30,9 @@ runs
 scanner
 read.base read.events read.quality read.buffer read.metadata
 read.numbers read.repair read.source read.parts
-read.times read.windows read.pairs
-read.document read.columns
-read.chrome
+read.times read.windows read.pairs read.decoder
+read.document read.columns read.trail
+read.chrome read.record
 read.kernel_events
 read
 infer.base

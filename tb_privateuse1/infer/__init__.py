@@ -64,6 +64,7 @@ def build(
         kernels=dataclasses.replace(kernels, step=of_kernels),
         memory=shifted.memory,
         steps=step,
+        checkpoints=raw.checkpoints,
     )
 
 

@@ -99,6 +99,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             parent=_climb(parent, is_frame, frame_row)[is_frame],
             python_id=frames.id("python_id"),
             module_id=frames.id("module_id"),
+            event=frames.event,
         ),
         Launches(
             name=calls.name,
@@ -107,6 +108,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             thread=calls.thread,
             correlation=calls.id("correlation"),
             op=_launcher(parent, kinds, operator_row, calls, ops, is_launch),
+            event=calls.event,
         ),
         _memory(raw, ops),
     )
@@ -147,6 +149,7 @@ def _ops(ranges: Group, kinds: I64, sidecar: Sidecar | None) -> Ops:
         sequence=ranges.id("sequence"),
         forward_thread=ranges.id("forward_thread"),
         single=np.zeros(n, np.bool_),
+        event=ranges.event,
     )
 
 
@@ -177,6 +180,7 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
         bytes=instants.id("memory_bytes", gap),
         allocated_bytes=instants.id("allocated_bytes", gap),
         reserved_bytes=instants.id("reserved_bytes", gap),
+        event=instants.event,
     )
 
 

@@ -74,6 +74,7 @@ def build(
         evidence=_evidence(found, merged, strings),
         start_bound_ns=np.where(merged, found.id("start_bound_ns", int(MISSING)), 0),
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
+        event=found.event,
     )
     return Activities(kernels, lanes, findings=_unlinked(kernels))
 

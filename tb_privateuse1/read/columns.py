@@ -23,7 +23,7 @@ from tb_privateuse1.read.pairs import Pairs
 from tb_privateuse1.read.parts import Parts
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.times import Timed, timed
-from tb_privateuse1.trace import I32, I64, NONE, Threads
+from tb_privateuse1.trace import I32, I64, NONE, Checkpoints, Threads
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
 _ARGUMENTS = {
@@ -114,18 +114,22 @@ class Builder:
         self._memory = Parts()
         self._flows: list[Flows] = []
         self._pairs = Pairs(tally)
+        self._seen = 0
 
-    def add(self, events: Sequence[Event], text: bytes) -> None:
-        """The events of one window; ``text`` is what they were decoded from.
+    def add(self, events: Sequence[Event | None], text: bytes) -> None:
+        """The events of one window, None where one is malformed; ``text`` is what they came from.
 
         Raises Inexact, with nothing added, if their times need decoding as decimals.
         """
         kinds = list(_by_kind(events))
         times = [
-            timed(members, text, ranges=phase == "X") if phase in _TIMED else None
-            for (phase, _), members in kinds
+            timed(members, rows + self._seen, text, ranges=phase == "X")
+            if phase in _TIMED
+            else None
+            for (phase, _), members, rows in kinds
         ]
-        for ((phase, category), members), placed in zip(kinds, times, strict=True):
+        self._seen += len(events)
+        for ((phase, category), members, _), placed in zip(kinds, times, strict=True):
             if phase == "M":
                 self._labels(members)
             elif placed is None:
@@ -150,7 +154,7 @@ class Builder:
         else:
             self._flows.append(self._flow_ends(category, times, finish=phase == "f"))
 
-    def raw(self, metadata: dict[str, Any]) -> Raw:
+    def raw(self, metadata: dict[str, Any], checkpoints: Checkpoints) -> Raw:
         """Everything, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
         groups = {category: parts.group() for category, parts in self._groups.items()}
         last = max((int(g.end_ns.max()) for g in groups.values() if len(g)), default=0)
@@ -173,6 +177,7 @@ class Builder:
             flows=_concatenated(self._flows),
             metadata=metadata,
             findings=self._tally.findings(),
+            checkpoints=checkpoints,
         )
 
     def _labels(self, events: Iterable[Event]) -> None:
@@ -212,6 +217,7 @@ class Builder:
             times.start_ns,
             times.end_ns,
             self._thread_column(events),
+            times.number,
             ids,
             texts,
         )
@@ -253,21 +259,16 @@ def _arguments(category: str) -> tuple[str, ...]:
     return _ARGUMENTS.get(category, _DEVICE_ARGUMENTS)
 
 
-def _by_kind(events: Sequence[Event]) -> Iterable[tuple[tuple[str, str | None], list[Event]]]:
-    """Events by phase and category. Most categories have one phase, so that is asked last."""
-    by_category: dict[str | None, list[Event]] = defaultdict(list)
-    for event in events:
-        by_category[event.cat].append(event)
-    for category, members in by_category.items():
-        phases = [event.ph for event in members]
-        if phases.count(phases[0]) == len(phases):
-            yield (phases[0], category), members
-            continue
-        by_phase: dict[str, list[Event]] = defaultdict(list)
-        for phase, event in zip(phases, members, strict=True):
-            by_phase[phase].append(event)
-        for phase, some in by_phase.items():
-            yield (phase, category), some
+def _by_kind(
+    events: Sequence[Event | None],
+) -> Iterable[tuple[tuple[str, str | None], list[Event], I64]]:
+    """Events and their rows by phase and category, of which most have one phase."""
+    by_kind: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+    for row, event in enumerate(events):
+        if event is not None:
+            by_kind[event.ph, event.cat].append(row)
+    for kind, rows in by_kind.items():
+        yield kind, [events[row] for row in rows], np.array(rows)  # type: ignore[misc]
 
 
 def _concatenated(parts: list[Flows]) -> Flows:

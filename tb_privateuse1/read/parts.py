@@ -17,7 +17,7 @@ class Parts:
 
     def __init__(self) -> None:
         self._fixed: dict[str, list[NDArray[Any]]] = {
-            "name": [], "start_ns": [], "end_ns": [], "thread": []
+            "name": [], "start_ns": [], "end_ns": [], "thread": [], "event": []
         }  # fmt: skip
         self._ids: dict[str, list[NDArray[Any]]] = {}
         self._texts: dict[str, list[NDArray[Any]]] = {}

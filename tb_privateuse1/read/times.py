@@ -13,7 +13,7 @@ import numpy as np
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.events import LOOSE, Event
 from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.trace import I64, Bools
+from tb_privateuse1.trace import I32, I64, Bools
 
 _TS, _DUR = operator.attrgetter("ts"), operator.attrgetter("dur")
 _ZERO = Decimal(0)
@@ -26,9 +26,13 @@ class Inexact(Exception):
 
 @dataclass(frozen=True)
 class Timed:
-    """Events that have a time; ``odd`` counts by finding those that had none, and repairs."""
+    """Events that have a time; ``odd`` counts by finding those that had none, and repairs.
+
+    ``number`` is each event's number in the file.
+    """
 
     events: Sequence[Event]
+    number: I32
     start_ns: I64
     end_ns: I64
     odd: Tally
@@ -42,11 +46,13 @@ class Timed:
             return self
         rows = np.flatnonzero(keep)
         events = [self.events[i] for i in rows.tolist()]
-        return Timed(events, self.start_ns[rows], self.end_ns[rows], self.odd)
+        return Timed(events, self.number[rows], self.start_ns[rows], self.end_ns[rows], self.odd)
 
 
-def timed(events: Sequence[Event], text: bytes, *, ranges: bool) -> Timed:
+def timed(events: Sequence[Event], number: I64, text: bytes, *, ranges: bool) -> Timed:
     """Start and end of the events that have a time; without ``ranges`` they end as they start.
+
+    ``number`` counts the events of the file.
 
     Raises Inexact if they have to be decoded as ``LOOSE``; ``text`` is what they came from.
     """
@@ -67,6 +73,8 @@ def timed(events: Sequence[Event], text: bytes, *, ranges: bool) -> Timed:
             raise Inexact
         start = numbers.nanoseconds(us)
         lengths = np.fromiter(map(_DUR, events), np.float64, len(events)) if ranges else us[:0]
+        if (lengths >= numbers.EXACT_US).any():
+            raise Inexact
         finite = np.abs(lengths) < numbers.LIMIT_US
         duration = numbers.nanoseconds(lengths if finite.all() else np.where(finite, lengths, 0))
     possible = possible & (start >= 0)
@@ -75,7 +83,8 @@ def timed(events: Sequence[Event], text: bytes, *, ranges: bool) -> Timed:
         if (duration < 0).any():
             odd.add("negative_durations", int((duration < 0).sum()))
             duration = np.maximum(duration, 0)
-    result = Timed(events, start, start + duration if ranges else start, odd)
+    end = start + duration if ranges else start
+    result = Timed(events, number.astype(np.int32), start, end, odd)
     if possible.all() and told.all():
         return result
     impossible = np.flatnonzero(told & ~possible)

@@ -61,6 +61,11 @@ def test_absolute_times_with_fractions_are_exact(tmp_path: Path) -> None:
     assert group.end_ns.tolist() == [1663123456789013000]
 
 
+def test_absurd_lengths_with_fractions_are_exact(tmp_path: Path) -> None:
+    text = b'[{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1663123456789012.123}]'
+    assert read(tmp_path, text).groups["cpu_op"].end_ns.tolist() == [1663123456789013123]
+
+
 def test_one_odd_event_does_not_cost_the_trace(tmp_path: Path) -> None:
     odd = {"ph": "X", "cat": "cpu_op", "name": "b", "ts": [], "dur": 1, "args": 5}
     raw = read(tmp_path, make.document(make.op("aten::mm", 0, 1), odd))

@@ -228,6 +228,7 @@ def _kernels(
         evidence=evidence,
         start_bound_ns=start_bound,
         duration_bound_ns=length_bound,
+        event=none.copy(),
     )
 
 
