@@ -62,7 +62,9 @@ def _ingest(files: Files, progress: Progress | None) -> Trace:
     sidecar, doubts = _sidecar(files)
     if progress:
         progress("inferring", files.trace.size, files.trace.size, 0)
-    trace = build(raw, sidecar, worker=files.worker, files=files.names, rank=files.rank)
+    trace = build(
+        raw, sidecar, worker=files.worker, files=files.names, rank=files.rank, use_up=True
+    )
     if not doubts:
         return trace
     meta = dataclasses.replace(trace.meta, findings=(*trace.meta.findings, *doubts))

@@ -108,6 +108,8 @@ def _at(launches: Launches, thread: I32, ts: I64) -> I32:
 
 def _same_instant(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
     """The row with the same thread and time, or ``NONE``."""
+    if not (wanted_thread >= 0).any():
+        return np.full(len(wanted_thread), NONE, np.int32)
     times, code = np.unique(np.concatenate((ts, wanted_ts)), return_inverse=True)
     key = thread.astype(np.int64) * len(times) + code[: len(ts)]
     wanted = wanted_thread.astype(np.int64) * len(times) + code[len(ts) :]

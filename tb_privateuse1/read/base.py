@@ -60,6 +60,8 @@ class Group:
     @classmethod
     def join(cls, groups: Sequence[Group], missing: Mapping[str, int] | None = None) -> Group:
         """All rows of several groups, in order; ``missing`` fills numbers that one lacks."""
+        if len(groups) == 1:
+            return groups[0]
         missing = missing or {}
         ids = {key for g in groups for key in g.ids}
         texts = {key for g in groups for key in g.texts}
@@ -96,7 +98,7 @@ class Raw:
     base_ns: int
     strings: tuple[str, ...]
     threads: Threads
-    groups: Mapping[str, Group]
+    groups: dict[str, Group]
     """Complete events by category, as spelt in the file."""
     memory: Group
     flows: Flows
