@@ -35,8 +35,8 @@ class Group:
     def __len__(self) -> int:
         return len(self.name)
 
-    def take(self, rows: NDArray[Any]) -> Group:
-        """The rows of an index array or a mask."""
+    def take(self, rows: NDArray[Any] | slice) -> Group:
+        """The rows of an index array, a mask, or (without a copy) a slice."""
         return Group(
             self.name[rows],
             self.start_ns[rows],

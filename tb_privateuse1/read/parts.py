@@ -19,7 +19,7 @@ class Column:
     of which the allocator could make nothing larger when they are freed.
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: type[np.generic] | np.dtype[Any]) -> None:
         self._room = np.empty(0, dtype)
         self._rows = 0
 
@@ -53,7 +53,7 @@ class Parts:
 
     def __init__(self) -> None:
         self._fixed = {
-            name: Column(np.dtype(np.int64 if name.endswith("_ns") else np.int32))
+            name: Column(np.int64 if name.endswith("_ns") else np.int32)
             for name in ("name", "start_ns", "end_ns", "thread", "event")
         }
         self._ids: dict[str, Column] = {}

@@ -120,10 +120,10 @@ class Windows(Generic[T]):
         at = buffer.at
         cut = _last_boundary(buffer.text, at, at + size)
         stop, behind = cut or (at + size, at + size)
-        window = buffer.text[at:stop]
         close = b"]" if cut else b""
-        got = self._decoded(b"[" + window + close)
+        got = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
         if got is None and cut:
+            window = buffer.text[at:stop]
             fixed, repairs = repaired(window)
             got = self._decoded(b"[" + fixed + close) if fixed != window else None
             if got is not None:
