@@ -130,11 +130,13 @@ def nest_ordered(group: I32, starts: I64, ends: I64) -> I32:
     n = len(ends)
     # The last instant in each: a range of no length can be open for an instant of its own.
     # One more row, for what has no parent, ends after all.
-    last = np.append(ends - (ends > starts), np.iinfo(np.int64).max)
+    last = np.full(n + 1, np.iinfo(np.int64).max)
+    np.subtract(ends, ends > starts, out=last[:n])
     up = np.arange(-1, n)
-    up[np.flatnonzero(group[1:] != group[:-1]) + 1] = n
+    follows = group[1:] == group[:-1]
+    up[1:n][~follows] = n
     up[0] = up[n] = n
-    rows = np.flatnonzero(last[up] < last)
+    rows = np.flatnonzero((last[:-2] < last[1:-1]) & follows) + 1
     rounds = looks = 0
     while len(rows) and rounds < _MAX_ROUNDS and looks < _MAX_LOOKS * n:
         further = up[up[rows]]

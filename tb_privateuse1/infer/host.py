@@ -143,13 +143,13 @@ def _nested(parts: list[Group]) -> _Nested:
     order = intervals.nesting_order(thread, start, end)
     part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
     row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
-    start, end = start[order], end[order]
-    parent = intervals.nest_ordered(thread[order], start, end)
-    duration = end - start
-    inside = np.zeros(len(order), np.int64)
-    has_parent = parent >= 0
-    np.add.at(inside, parent[has_parent], duration[has_parent])
-    self_ns = np.maximum(duration - inside, 0)
+    thread, start = thread[order], start[order]  # one after the other: they are large
+    end = end[order]
+    parent = intervals.nest_ordered(thread, start, end)
+    duration = np.subtract(end, start, out=end)
+    inside = np.zeros(len(order) + 1, np.int64)  # the last one is for what has no parent
+    np.add.at(inside, parent, duration)
+    self_ns = np.maximum(np.subtract(duration, inside[:-1], out=end), 0, out=end)
     return _Nested(part, row, parent, self_ns, _single(parent, column("name")[order], part == 0))
 
 
