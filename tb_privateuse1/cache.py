@@ -41,6 +41,7 @@ _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
 _MAKERS = (
     "cache.py",
     "table.py",
+    "findings.py",
     "trace.py",
     "intervals.py",
     "vendors",

@@ -28,11 +28,12 @@ from typing import Any
 
 from tb_privateuse1 import cache
 from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.runs import Files
-from tb_privateuse1.trace import Finding, Trace, TraceError
+from tb_privateuse1.trace import Trace, TraceError
 
 _EVERY_S = 0.1
 _log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
     try:
         return _ingest(files, progress)
     except TraceError as error:
-        raise TraceError(error.code, _brief(error.message, files), error.hint) from error
+        raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
         message = f"{shown(files.trace.name)} needs more memory than there is."
         raise TraceError("out_of_memory", message) from error
@@ -54,7 +55,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
         _log.exception("reading %s", files.trace.path)
         message = f"Reading {shown(files.trace.name)} failed: {type(error).__name__}: {error}"
         hint = "This is a mistake of tb_privateuse1: please report it with the server's log."
-        raise TraceError("internal", _brief(message, files), hint) from error
+        raise TraceError("internal", brief(message, files), hint) from error
 
 
 def _ingest(files: Files, progress: Progress | None) -> Trace:
@@ -65,9 +66,11 @@ def _ingest(files: Files, progress: Progress | None) -> Trace:
     trace = build(
         raw, sidecar, worker=files.worker, files=files.names, rank=files.rank, use_up=True
     )
-    if not doubts:
-        return trace
-    meta = dataclasses.replace(trace.meta, findings=(*trace.meta.findings, *doubts))
+    meta = dataclasses.replace(
+        trace.meta,
+        size_bytes=files.trace.size,
+        findings=(*trace.meta.findings, *doubts),
+    )
     return dataclasses.replace(trace, meta=meta)
 
 
@@ -78,10 +81,11 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
         return kernel_events.read(files.sidecar.path), []
     except TraceError as error:
         hint = "Without it, this trace has no inferred device times."
-        return None, [Finding("sidecar_unreadable", _brief(error.message, files), hint)]
+        message = brief(error.message, files)
+        return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
 
-def _brief(message: str, files: Files) -> str:
+def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         message = message.replace(file.path, shown(file.name))

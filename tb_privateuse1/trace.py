@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.findings import Finding as Finding
 from tb_privateuse1.table import I8 as I8
 from tb_privateuse1.table import I32 as I32
 from tb_privateuse1.table import I64 as I64
@@ -200,21 +201,15 @@ class Checkpoints(Table):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Something about the data that its reader must know: a repair, a doubt, a lack."""
-
-    code: str
-    message: str
-    hint: str | None = None
-    count: int | None = None
-
-
-@dataclass(frozen=True)
 class Meta:
     """What is known of the trace as a whole."""
 
     worker: str = ""
     files: tuple[str, ...] = ()
+    size_bytes: int | None = None
+    """Of the trace file, as it is stored."""
+    events: Mapping[str, int] = field(default_factory=dict)
+    """How many events of each category the reader took, most first, as the file spells them."""
     rank: int | None = None
     world_size: int | None = None
     hostname: str | None = None

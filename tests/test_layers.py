@@ -18,7 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version
-table
+table findings
 trace
 intervals
 chain
@@ -36,7 +36,7 @@ read.chrome read.record
 read.kernel_events
 read
 infer.base
-infer.timeline/
+infer.timeline/ infer.quality/
 infer/
 identity locks
 cachedir
@@ -44,6 +44,7 @@ cache
 ingest
 pool jobs kept
 store
+event
 rules/
 views/
 export/

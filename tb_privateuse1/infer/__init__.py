@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.infer import facts, host, measured, steps, timeline
+from tb_privateuse1.infer import facts, host, measured, quality, steps, timeline
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
@@ -34,6 +34,8 @@ def build(
     """
     vendor = vendor or facts.vendor(raw, sidecar)
     strings = Strings(raw.strings)
+    meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
+    clues = quality.clues(raw, sidecar)
     if not use_up:
         raw = dataclasses.replace(raw, groups=dict(raw.groups))
     tables = host.build(raw, sidecar, vendor)
@@ -49,9 +51,7 @@ def build(
     step, of_ops, of_kernels = steps.build(
         tables.ops, kernels, tables.launches, strings, end - start
     )
-    meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
-    findings = facts.findings(raw, sidecar, vendor, activities, tables.ops)
-    return Trace(
+    trace = Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
         end_ns=end - start,
@@ -60,7 +60,6 @@ def build(
             meta,
             timeline=_timeline(kernels),
             calibration=activities.calibration,
-            findings=findings,
         ),
         threads=raw.threads,
         ops=dataclasses.replace(tables.ops, step=of_ops),
@@ -71,6 +70,11 @@ def build(
         memory=tables.memory,
         steps=step,
         checkpoints=raw.checkpoints,
+    )
+    told = facts.findings(raw, sidecar, vendor, activities)
+    found = quality.findings(trace, clues, sidecar)
+    return dataclasses.replace(
+        trace, meta=dataclasses.replace(trace.meta, findings=(*told, *found))
     )
 
 

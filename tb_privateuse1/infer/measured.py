@@ -19,7 +19,6 @@ from tb_privateuse1.trace import (
     MISSING,
     NONE,
     Bools,
-    Finding,
     Kernels,
     Lanes,
     Launches,
@@ -76,7 +75,7 @@ def build(
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
         event=found.event,
     )
-    return Activities(kernels, lanes, findings=_unlinked(kernels))
+    return Activities(kernels, lanes)
 
 
 def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
@@ -157,12 +156,3 @@ def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
         if text.startswith(("memcpy", "memset")):
             kind[merged & (name == n)] = MEMCPY if text.startswith("memcpy") else MEMSET
     return kind
-
-
-def _unlinked(kernels: Kernels) -> tuple[Finding, ...]:
-    lost = int(((kernels.launch < 0) & (kernels.evidence == MEASURED)).sum())
-    if not lost:
-        return ()
-    message = f"{lost} of {len(kernels)} device activities have no launch on the host."
-    hint = "They count in all totals. Graph replays and calls before the recording look like this."
-    return (Finding("unlinked_activities", message, hint, lost),)

@@ -36,7 +36,7 @@ _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
     "user_annotation": ("external_id",),
-    "python_function": ("python_id", "module_id"),
+    "python_function": ("python_id", "python_parent", "module_id"),
     # What our export and the published recipe add to a trace.
     "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
 }

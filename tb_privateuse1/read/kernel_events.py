@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import MISSING, Finding, TraceError
+from tb_privateuse1.trace import MISSING, TraceError
 
 SCHEMA = "tb_privateuse1.kernel_event/"
 
@@ -47,7 +48,9 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
     findings = []
     if version != "1":
         message = f"The sidecar has schema version {version}; this version reads 1."
-        findings.append(Finding("sidecar_version", message, "Update tb-privateuse1."))
+        findings.append(
+            Finding("sidecar_version", message, "Update tb-privateuse1.", affects=DEVICE)
+        )
     return _sidecar(ids, elapsed, content, findings)
 
 
@@ -67,7 +70,7 @@ def _recipe(content: dict[str, Any], path: str) -> Sidecar:
     findings = []
     if unnamed:
         message = f"{unnamed} rows of the sidecar have no id or no kernel_time."
-        findings.append(Finding("sidecar_rows", message, count=unnamed))
+        findings.append(Finding("sidecar_rows", message, count=unnamed, affects=DEVICE))
     return _sidecar(ids, elapsed, {}, findings)
 
 
@@ -83,5 +86,5 @@ def _sidecar(
     if not readable.all():
         missing = int((~readable).sum())
         message = f"The device times of {missing} of {len(ids)} operators could not be read."
-        findings.append(Finding("elapsed_missing", message, count=missing))
+        findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     return Sidecar(column[keep], ns[keep], facts, tuple(findings))
