@@ -55,6 +55,8 @@ _TIMED = frozenset("XsfiIBE")
 _INSTANTS = frozenset("iI")
 _FEW = 1 << 15
 """So many kinds are sorted by counting."""
+_MOST_KINDS, _OTHERS = 1000, "(others)"
+"""A trace has some dozens; each has columns of its own. What a hostile one has beyond is one."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,14 @@ class Builder:
         for event in events:
             categories = self._numbers.setdefault(event.ph, {})
             if event.cat not in categories:
+                kind = event.ph, event.cat or ""
+                if len(self._kinds) >= _MOST_KINDS:
+                    kind = event.ph if event.ph in _TIMED else _OTHERS, _OTHERS
+                    if kind in self._kinds[_MOST_KINDS:]:
+                        categories[event.cat] = self._kinds.index(kind, _MOST_KINDS)
+                        continue
                 categories[event.cat] = len(self._kinds)
-                self._kinds.append((event.ph, event.cat or ""))
+                self._kinds.append(kind)
 
     def _shown(self, window: _Window) -> Bools:
         """Which events have a place in a table: of instants, only those of the memory."""

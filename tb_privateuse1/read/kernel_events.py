@@ -18,19 +18,26 @@ import numpy as np
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.read.metadata import BROKEN
 from tb_privateuse1.trace import MISSING, TraceError
 
 SCHEMA = "tb_privateuse1.kernel_event/"
+
+_MOST_BYTES = 256 << 20
+"""Enough for ten million operators; what is decoded takes ten times as much."""
 
 _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
 
 def read(path: str) -> Sidecar:
-    """A sidecar's rows and facts. Raises TraceError ``bad_sidecar`` or ``unreadable``."""
-    data = source.read_bytes(path)
+    """A sidecar's rows and facts.
+
+    Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
+    """
+    data = source.read_bytes(path, _MOST_BYTES)
     try:
         content = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except BROKEN as error:
         raise TraceError("bad_sidecar", f"{path} is not complete JSON ({error}).") from error
     if not isinstance(content, dict):
         raise TraceError("bad_sidecar", f"{path} is no kernel-event file: it is no JSON object.")
