@@ -19,6 +19,7 @@ test("notes are beside no figure", () => {
   expect(codes(["kernels"])).toEqual(["e", "w"]);
   expect(codes(["steps", "memory"])).toEqual(["o", "w"]);
   expect(codes(["operators"])).toEqual([]);
+  expect(doubts([finding("no_device_times", "error", ["kernels"]), warning], ["kernels"])).toEqual([warning]);
 });
 
 test("the badge tells the worst", () => {

@@ -24,9 +24,12 @@ export function summary(findings: readonly Finding[]): string {
   return notes > 0 ? plural(notes, "note") : "no findings";
 }
 
+/** Why there are no device times: where these are missing, a notice says it at length. */
+const NOTICED = new Set(["no_device_times", "events_route_dead"]);
+
 /** Errors and warnings about some figures. */
 export function doubts(findings: readonly Finding[], figures: readonly Figures[]): Finding[] {
-  return ranked(findings).filter((f) => f.severity !== "info" && f.affects.some((a) => figures.includes(a)));
+  return ranked(findings).filter((f) => f.severity !== "info" && !NOTICED.has(f.code) && f.affects.some((a) => figures.includes(a)));
 }
 
 interface DoubtsProps {

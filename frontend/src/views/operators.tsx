@@ -22,7 +22,7 @@ export function Operators({ selected, base }: PageProps) {
   return (
     <div class="fill">
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
-      {base.provenance.timeline !== "none" && <Doubts findings={base.provenance.warnings} figures={["operators"]} />}
+      <Doubts findings={base.provenance.warnings} figures={["operators"]} />
       <Show resource={resource}>{(result) => <OperatorTable result={result} group={group} />}</Show>
     </div>
   );

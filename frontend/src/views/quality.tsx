@@ -124,18 +124,19 @@ function Instance({ example }: { example: Example }) {
 /** When host and device were recorded, on one axis. */
 function Extents({ result }: { result: Result }) {
   const whole = Math.max(1, result.duration_ns);
-  const row = (label: string, extent: Extent | null, fill: string) => (
+  const inferred = result.provenance.timeline === "inferred" ? "inferred" : "";
+  const row = (label: string, extent: Extent | null, fill: string, look = "") => (
     <tr data-key={label}>
       <th scope="row">{label}</th>
       {extent === null ? <td class="muted" colSpan={2}>nothing recorded</td> : (
         <>
-          <td class="extent"><span style={{ left: `${(100 * extent.start_ns) / whole}%`, width: `${(100 * (extent.end_ns - extent.start_ns)) / whole}%`, "--fill": fill }} /></td>
+          <td class="extent"><span class={look} style={{ left: `${(100 * extent.start_ns) / whole}%`, width: `${(100 * (extent.end_ns - extent.start_ns)) / whole}%`, "--fill": fill }} /></td>
           <td class="number" title={`${exactDuration(extent.start_ns)} to ${exactDuration(extent.end_ns)}`}>{duration(extent.start_ns)} to {duration(extent.end_ns)}</td>
         </>
       )}
     </tr>
   );
-  return <table class="extents" data-testid="extents"><tbody>{row("Host", result.host, "var(--cpu)")}{row("Device", result.device, "var(--kernel)")}</tbody></table>;
+  return <table class="extents" data-testid="extents"><tbody>{row("Host", result.host, "var(--cpu)")}{row("Device", result.device, "var(--kernel)", inferred)}</tbody></table>;
 }
 
 function Categories({ result }: { result: Result }) {
