@@ -42,6 +42,7 @@ _MAKERS = (
     "cache.py",
     "table.py",
     "findings.py",
+    "describe.py",
     "trace.py",
     "intervals.py",
     "vendors",
