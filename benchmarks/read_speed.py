@@ -1,6 +1,6 @@
 """How fast and in how much memory a trace is read: ours, bare msgspec, and the peers.
 
-``python benchmarks/read_speed.py [--sizes 10,125,450] [--events 1e4,1e5,1e6] [--json FILE]``
+``python benchmarks/read_speed.py [--sizes 10,125,450] [--events 1e4,1e5,1e6,1e7] [--json FILE]``
 
 Traces are a real one repeated with shifted times and ids, pretty-printed as Kineto writes them.
 Each measurement is a process of its own; ``cpu s`` is user and system time of the work without
@@ -68,11 +68,13 @@ def measure(python: str, name: str, path: Path, repeat: int) -> dict[str, Any] |
     return min(runs, key=lambda run: run["cpu_s"])
 
 
-def row(path: Path, events: int, python: str | None, repeat: int) -> dict[str, Any]:
-    """One file, all subjects."""
+def row(
+    path: Path, events: int, own: tuple[str, ...], python: str | None, repeat: int
+) -> dict[str, Any]:
+    """One file, some subjects of ours, and the peers if there is an interpreter for them."""
     size = path.stat().st_size
     result: dict[str, Any] = {"bytes": size, "events": events, "subjects": {}}
-    for name in (*OWN, *(PEERS if python else ())):
+    for name in (*own, *(PEERS if python else ())):
         interpreter = sys.executable if name in OWN else str(python)
         measured = measure(interpreter, name, path, repeat if name in OWN else 1)
         if measured:
@@ -100,12 +102,15 @@ def table(rows: list[dict[str, Any]]) -> None:
 
 def growth(rows: list[dict[str, Any]]) -> None:
     """Cost per event against the number of events."""
-    print("\n| events | read us per event | ours us per event | peak bytes per event |")
-    print("|---|---|---|---|")
+    print("\n| events | MB | read us per event | ours us per event | peak MB | peak per byte |")
+    print("|---|---|---|---|---|---|")
     for one in rows:
         per = {n: m["cpu_s"] / one["events"] * 1e6 for n, m in one["subjects"].items()}
-        peak = one["subjects"]["ours"]["peak_bytes"] / one["events"]
-        print(f"| {one['events']:,} | {per['read']:.2f} | {per['ours']:.2f} | {peak:.0f} |")
+        peak = one["subjects"]["ours"]["peak_bytes"]
+        print(
+            f"| {one['events']:,} | {one['bytes'] / 1e6:,.0f} | {per['read']:.2f} "
+            f"| {per['ours']:.2f} | {peak / 1e6:,.0f} | {peak / one['bytes']:.2f} |"
+        )
 
 
 def numbers(text: str) -> list[float]:
@@ -129,11 +134,13 @@ def main() -> None:
         path = Path(folder, "trace.json")
         sizes = []
         for size in options.sizes:
-            sizes.append(row(path, write(path, size=int(size * 1e6)), python, options.repeat))
+            events = write(path, size=int(size * 1e6))
+            sizes.append(row(path, events, OWN, python, options.repeat))
         table(sizes)
         counts = []
         for count in options.events:
-            counts.append(row(path, write(path, events=int(count)), None, 1))
+            events = write(path, events=int(count))
+            counts.append(row(path, events, ("read", "ours"), None, 1))
         growth(counts)
     if options.json:
         options.json.write_text(json.dumps({"sizes": sizes, "growth": counts}, indent=2) + "\n")

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "traces" / "rocm" / "mi300_resnet_ddp"
 _IDS = ("correlation", "External id")
 _SHIFT = 10_000_000
+_HOLE = "@"
 
 
 def original() -> dict[str, Any]:
@@ -24,20 +25,24 @@ def original() -> dict[str, Any]:
     return own
 
 
-def shifted(event: dict[str, Any], times: int, span: float) -> dict[str, Any]:
-    """The same event, so many spans later and with ids of its own."""
-    event = dict(event)
-    if isinstance(event.get("ts"), int | float):
-        event["ts"] = round(event["ts"] + times * span, 3)
-    if isinstance(event.get("id"), int):
-        event["id"] += times * _SHIFT
-    args = event.get("args")
-    if isinstance(args, dict):
-        event["args"] = {
-            k: v + times * _SHIFT if k in _IDS and isinstance(v, int) else v
-            for k, v in args.items()
-        }
-    return event
+def template(event: dict[str, Any]) -> tuple[str, list[int | float]]:
+    """An event as Kineto lays it out, with ``%s`` for each time (a float) and id (an int)."""
+    told: list[int | float] = []
+
+    def hole(value: float) -> str:
+        told.append(value)
+        return _HOLE
+
+    def holed(key: str, value: Any) -> Any:
+        if key == "args":
+            return {k: holed("id", v) if k in _IDS else v for k, v in value.items()}
+        if key == "ts":
+            return hole(float(value))
+        return hole(value) if key == "id" and isinstance(value, int) else value
+
+    filled = {key: holed(key, value) for key, value in event.items()}
+    text = json.dumps(filled, indent=2).replace("\n", "\n  ").replace("%", "%%")
+    return text.replace(json.dumps(_HOLE), "%s"), told
 
 
 def write(path: Path, *, events: int | None = None, size: int | None = None) -> int:
@@ -46,13 +51,15 @@ def write(path: Path, *, events: int | None = None, size: int | None = None) -> 
     recorded = content.pop("traceEvents")
     starts = [e["ts"] for e in recorded if isinstance(e.get("ts"), int | float) and e["ts"] > 0]
     span = max(starts) - min(starts) + 1000
+    templates = [template(event) for event in recorded]
     written = times = 0
     with path.open("w") as file:
         file.write(json.dumps(content, indent=2)[:-2] + ',\n  "traceEvents": [\n')
         while written < (events or 0) or file.tell() < (size or 0):
-            for event in recorded[: events - written if events else None]:
-                text = json.dumps(shifted(event, times, span), indent=2).replace("\n", "\n  ")
-                file.write((",\n  " if written else "  ") + text)
+            shift, later = times * _SHIFT, times * span
+            for text, told in templates[: events - written if events else None]:
+                values = (v + shift if isinstance(v, int) else round(v + later, 3) for v in told)
+                file.write((",\n  " if written else "  ") + text % tuple(values))
                 written += 1
             times += 1
         file.write("\n  ]\n}\n")

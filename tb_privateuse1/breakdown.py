@@ -41,6 +41,13 @@ def kinds(kernels: Kernels) -> I8:
     return np.where(kernels.communication, 3, names).astype(np.int8)
 
 
+def linked(trace: Trace, kernels: Kernels) -> Bools:
+    """Measured activities with a launch on the host; in an inferred timeline, with an operator."""
+    measured = trace.meta.timeline == "measured"
+    known: Bools = (kernels.launch if measured else kernels.op) >= 0
+    return known
+
+
 def busy(kernels: Kernels) -> intervals.Set:
     """When any of these device activities runs."""
     return intervals.union(kernels.start_ns, kernels.end_ns)

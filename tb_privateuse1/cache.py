@@ -38,7 +38,18 @@ from tb_privateuse1.version import __version__
 
 _HEAD = b"tb_privateuse1"
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
-_MAKERS = ("cache.py", "trace.py", "intervals.py", "vendors", "read", "infer", "ingest.py")
+_MAKERS = (
+    "cache.py",
+    "table.py",
+    "findings.py",
+    "describe.py",
+    "trace.py",
+    "intervals.py",
+    "vendors",
+    "read",
+    "infer",
+    "ingest.py",
+)
 
 
 class _Head(msgspec.Struct):
@@ -134,28 +145,42 @@ def _read(path: Path) -> Trace:
 def _nested(table: Table) -> pa.Array:
     # Arrow packs booleans into bits, which could not be used in place: they are bytes here.
     arrays = {
-        name: pa.array(column.view(np.uint8) if column.dtype == np.bool_ else column)
+        name: _array(column.view(np.uint8) if column.dtype == np.bool_ else column)
         for name, column in table.columns()
     }
     rows = pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays))
-    return pa.LargeListArray.from_arrays(pa.array([0, len(rows)], pa.int64()), rows)
+    return _one_row(rows)
+
+
+def _array(column: NDArray[Any]) -> pa.Array:
+    # From its buffer: ``pa.array`` imports pandas, where that is installed, which takes 0.2 s.
+    kind = pa.from_numpy_dtype(column.dtype)
+    buffer = pa.py_buffer(np.ascontiguousarray(column))
+    return pa.Array.from_buffers(kind, len(column), [None, buffer])
+
+
+def _one_row(values: pa.Array) -> pa.Array:
+    return pa.LargeListArray.from_arrays(_array(np.array([0, len(values)])), values)
 
 
 def _strings(strings: tuple[str, ...]) -> pa.Array:
-    try:
-        values = pa.array(strings, pa.large_string())
-    except UnicodeEncodeError:  # half a surrogate pair: no text, but some exporters write it
-        valid = [s.encode("utf-8", "replace").decode() for s in strings]
-        values = pa.array(valid, pa.large_string())
-    return pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values)
+    # Half a surrogate pair is no text, but some exporters write it.
+    texts = [text.encode("utf-8", "replace") for text in strings]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+    return _one_row(pa.Array.from_buffers(pa.large_string(), len(texts), buffers))
 
 
 def _table(kind: type[Table], column: pa.Array) -> Table:
     rows = column.values
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype in kind.column_types().items():
-        array = rows.field(name).to_numpy(zero_copy_only=True)
-        arrays[name] = array.view(np.bool_) if dtype is np.bool_ else array
+        field = rows.field(name)
+        stored = np.dtype(np.uint8 if dtype is np.bool_ else dtype)
+        if field.type != pa.from_numpy_dtype(stored) or field.null_count or field.offset:
+            raise ValueError("damaged")
+        # From its buffer: ``to_numpy`` imports pandas, too.
+        arrays[name] = np.frombuffer(field.buffers()[1], stored, len(field)).view(dtype)
     return kind(**arrays)
 
 

@@ -15,12 +15,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tb_privateuse1.version import __version__
 
 if TYPE_CHECKING:
-    from tb_privateuse1.store import Progress
+    from tb_privateuse1.runs import Files
+    from tb_privateuse1.store import Progress, Store
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "runs"
 """The runs that ``demo`` shows: they are in the repository, not in the installed package."""
@@ -78,14 +79,20 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("name", metavar="NAME", nargs="?", help="overview, kernels, … (see --list)")
     view.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
     view.add_argument("--list", action="store_true", help="list the views")
-    view.add_argument("--run", help="its name; the first one by default")
-    view.add_argument("--rank", type=int, metavar="N", help="the lowest one by default")
-    view.add_argument("--span", type=int, metavar="S", help="the latest one by default")
+    _selection(view)
     view.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
     view.add_argument("--option", action="append", default=[], metavar="K=V", help="of the view")
     form = view.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
     form.add_argument("--csv", action="store_true", help="the view's table")
+
+    event = commands.add_parser("event", help="print one event with all that the file has of it")
+    event.set_defaults(command=_event)
+    event.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
+    event.add_argument("--table", required=True, help="ops, frames, launches, kernels or memory")
+    event.add_argument("--row", required=True, metavar="N", help="as in the findings' examples")
+    _selection(event)
+    event.add_argument("--json", action="store_true", help="exactly as over HTTP")
 
     merge = commands.add_parser(
         "merge", help="write a Chrome trace with the inferred device timeline"
@@ -103,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--run", help="its name; the first one by default")
+    parser.add_argument("--rank", type=int, metavar="N", help="the lowest one by default")
+    parser.add_argument("--span", type=int, metavar="S", help="the latest one by default")
+
+
 def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1 import query
     from tb_privateuse1.export import csv, text
@@ -116,8 +129,8 @@ def _view(options: argparse.Namespace) -> int:
     if options.step is not None:
         asked["step"] = options.step
     chosen = query.options(view, asked)
-    with _trace(options) as trace:
-        result = query.run(view, trace, chosen)
+    with _opened(options) as (store, files):
+        result = query.run(view, store.trace(files), chosen)
     if options.json:
         _write_json(query.encode(result))
     elif options.csv:
@@ -125,6 +138,19 @@ def _view(options: argparse.Namespace) -> int:
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(text.render(result, width), end="")
+    return 0
+
+
+def _event(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query
+    from tb_privateuse1.export import text
+
+    with _opened(options) as (store, files):
+        result = query.event(store, files, {"table": options.table, "row": options.row})
+    if options.json:
+        _write_json(query.encode(result))
+    else:
+        print(text.render(result), end="")
     return 0
 
 
@@ -148,14 +174,14 @@ def _pair(option: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _trace(options: argparse.Namespace) -> Iterator[Any]:
+def _opened(options: argparse.Namespace) -> Iterator[tuple[Store, Files]]:
     from tb_privateuse1 import runs
     from tb_privateuse1.store import Store
 
     files = runs.scan(options.path).find(options.run, options.rank, options.span)
     terminal = sys.stderr.isatty()
     try:
-        yield Store(jobs=0, on_progress=_report if terminal else None).trace(files)
+        yield Store(jobs=0, on_progress=_report if terminal else None), files
     finally:
         if terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.trace import OPERATOR, Trace
+from tb_privateuse1.trace import OPERATOR, Kernels, Trace
 from tb_privateuse1.vendors import VENDORS
 
 
@@ -28,6 +29,17 @@ def device(trace: Trace) -> tuple[Fact, ...]:
 def run(trace: Trace) -> tuple[Fact, ...]:
     """How and where it was recorded."""
     return tuple(_run(trace))
+
+
+def place(trace: Trace, table: Any, row: int) -> str:
+    """Where an event ran: its host thread, or the stream of a device activity."""
+    if isinstance(table, Kernels):
+        return trace.text(trace.lanes.name[table.lane[row]])
+    thread = table.thread[row]
+    pid, tid = trace.threads.pid[thread], trace.threads.tid[thread]
+    told = f"pid {trace.text(pid)} tid {trace.text(tid)}"
+    label = trace.text(trace.threads.name[thread])
+    return f"{told} {label}" if label else told
 
 
 def _device(trace: Trace) -> Iterable[Fact]:

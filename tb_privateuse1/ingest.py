@@ -28,12 +28,13 @@ from typing import Any
 
 from tb_privateuse1 import cache
 from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.runs import Files
-from tb_privateuse1.trace import Finding, Trace, TraceError
+from tb_privateuse1.trace import Trace, TraceError
 
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
@@ -49,7 +50,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
     try:
         return _ingest(files, progress)
     except TraceError as error:
-        raise TraceError(error.code, _brief(error.message, files), error.hint) from error
+        raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
         message = f"{shown(files.trace.name)} needs more memory than there is."
         raise TraceError("out_of_memory", message) from error
@@ -57,7 +58,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
         _log.exception("reading %s", shown(files.trace.path))
         message = f"Reading {shown(files.trace.name)} failed: {type(error).__name__}: {error}"
         hint = "This is a mistake of tb_privateuse1: please report it with the server's log."
-        raise TraceError("internal", _brief(message, files), hint) from error
+        raise TraceError("internal", brief(message, files), hint) from error
 
 
 def _ingest(files: Files, progress: Progress | None) -> Trace:
@@ -66,10 +67,14 @@ def _ingest(files: Files, progress: Progress | None) -> Trace:
     _check_unchanged(files)
     if progress:
         progress("inferring", files.trace.size, files.trace.size, 0)
-    trace = build(raw, sidecar, worker=files.worker, files=files.names, rank=files.rank)
-    if not doubts:
-        return trace
-    meta = dataclasses.replace(trace.meta, findings=(*trace.meta.findings, *doubts))
+    trace = build(
+        raw, sidecar, worker=files.worker, files=files.names, rank=files.rank, use_up=True
+    )
+    meta = dataclasses.replace(
+        trace.meta,
+        size_bytes=files.trace.size,
+        findings=(*trace.meta.findings, *doubts),
+    )
     return dataclasses.replace(trace, meta=meta)
 
 
@@ -82,7 +87,8 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
         if isinstance(error, RemoteError):  # that may be otherwise in a moment
             raise
         hint = "Without it, this trace has no inferred device times."
-        return None, [Finding("sidecar_unreadable", _brief(error.message, files), hint)]
+        message = brief(error.message, files)
+        return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
 
 def _check_unchanged(files: Files) -> None:
@@ -96,7 +102,7 @@ def _check_unchanged(files: Files) -> None:
             raise TraceError("remote_changed", message, "Reload the list of runs.")
 
 
-def _brief(message: str, files: Files) -> str:
+def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):

@@ -14,6 +14,10 @@ Set = tuple[I64, I64]
 
 EMPTY: Set = (np.empty(0, np.int64), np.empty(0, np.int64))
 
+_LIMIT = 1 << 62
+_MAX_ROUNDS = 2000
+_MAX_LOOKS = 16
+
 
 def union(starts: I64, ends: I64) -> Set:
     """The set covered by any of the intervals, which may overlap and be in any order."""
@@ -82,83 +86,91 @@ def covered(a: Set, starts: I64, ends: I64) -> I64:
     return np.where(ends > starts, below(ends) - below(starts), 0)
 
 
+def nesting_order(group: I32, starts: I64, ends: I64) -> I64:
+    """Rows by group, start, and longer ones first; equal ones in the order given."""
+    if not len(starts):
+        return np.empty(0, np.int64)
+    first = starts.min()
+    span = int(starts.max()) - int(first) + 1
+    if (int(group.max()) + 1) * span >= _LIMIT or int(group.min()) < 0:
+        return np.lexsort((-ends, starts, group))
+    # Events are written almost in order: one stable sort of runs is quick, three are not.
+    key = (starts - first) + group * np.int64(span)
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    same = key[1:] == key[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if len(tied):
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((-ends[rows], key[tied]))]
+    return order
+
+
 def nest(group: I32, starts: I64, ends: I64) -> I32:
     """The innermost enclosing range of each range within its group (a thread), or ``NONE``.
 
     Two ranges that start together nest by length, longer outside; equal ones in the order given.
     Ranges that cross are no parent and child: as in torch's ``EventList``, a range that ends
-    later than the innermost open one closes that one. Near-linear; only groups that hold a
-    crossing take the slower way of an explicit stack.
+    later than the innermost open one closes that one.
     """
-    n = len(starts)
-    parent = np.full(n, NONE, np.int32)
-    if not n:
-        return parent
-    # Doubled, so that a range of no length can be open for an instant of its own.
-    s, e = starts * 2, ends * 2 + (ends <= starts)
-    order = np.lexsort((-e, s, group))
-    g, s, e = group[order], s[order], e[order]
-    depth = _depth(g, s, e)
-    # The parent is the last range before that is one level higher: sort by level, look back.
-    by_depth = np.lexsort((np.arange(n), depth))
-    key = depth[by_depth].astype(np.int64) * n + by_depth
-    wanted = (depth.astype(np.int64) - 1) * n + np.arange(n)
-    at = np.searchsorted(key, wanted) - 1
-    found = np.where(depth > 0, by_depth[np.maximum(at, 0)], NONE)
-    inner = found >= 0
-    up = np.maximum(found, 0)
-    wrong = inner & ((g[up] != g) | (e > e[up]) | (depth[up] != depth - 1))
-    for crossed in np.unique(g[wrong]):
-        rows = np.flatnonzero(g == crossed)
-        found[rows] = _nest_by_stack(rows, s, e)
-    parent[order] = np.where(found >= 0, order[np.maximum(found, 0)], NONE)
+    order = nesting_order(group, starts, ends)
+    parent = np.full(len(order), NONE, np.int32)
+    found = nest_ordered(group[order], starts[order], ends[order])
+    parent[order] = np.where(found >= 0, order[found], NONE)
     return parent
 
 
-def _depth(group: I32, starts: I64, ends: I64) -> I32:
-    """How many earlier ranges of the group are still open at each start; sorted input."""
-    n = len(starts)
-    # Ends up to a start have closed: count them within the group by one merged sort.
-    closing = np.lexsort((ends, group))
-    points = np.lexsort(
-        (
-            np.concatenate((np.zeros(n, np.int8), np.ones(n, np.int8))),
-            np.concatenate((ends[closing], starts)),
-            np.concatenate((group[closing], group)),
-        )
-    )
-    is_start = points >= n
-    closed_before = np.cumsum(~is_start)[is_start]
-    row = points[is_start] - n
-    closed = np.empty(n, np.int64)
-    closed[row] = closed_before
-    # Both counts run over all groups before: those cancel, as all that opened there has closed.
-    return (np.arange(n) - closed).astype(np.int32)
+def nest_ordered(group: I32, starts: I64, ends: I64) -> I32:
+    """As ``nest``, of ranges in ``nesting_order``.
+
+    What is open when a range starts and closed by none before it, ends no earlier than the range:
+    so its parent is the nearest range before it that does. Everybody looks at once, and what the
+    one looked at has passed over, the next need not see again.
+    """
+    n = len(ends)
+    # The last instant in each: a range of no length can be open for an instant of its own.
+    # One more row, for what has no parent, ends after all.
+    last = np.full(n + 1, np.iinfo(np.int64).max)
+    np.subtract(ends, ends > starts, out=last[:n])
+    up = np.arange(-1, n)
+    follows = group[1:] == group[:-1]
+    up[1:n][~follows] = n
+    up[0] = up[n] = n
+    rows = np.flatnonzero((last[:-2] < last[1:-1]) & follows) + 1
+    rounds = looks = 0
+    while len(rows) and rounds < _MAX_ROUNDS and looks < _MAX_LOOKS * n:
+        further = up[up[rows]]
+        up[rows] = further
+        rows = rows[last[further] < last[rows]]
+        rounds += 1
+        looks += len(rows)
+    if len(rows):
+        _nest_in_turn(rows, up, last)
+    return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
 
 
-def _nest_by_stack(rows: I64, starts: I64, ends: I64) -> I64:
-    parents = np.full(len(rows), NONE, np.int64)
-    stack: list[int] = []
-    for k, row in enumerate(rows.tolist()):
-        while stack and (starts[row] >= ends[stack[-1]] or ends[row] > ends[stack[-1]]):
-            stack.pop()
-        if stack:
-            parents[k] = stack[-1]
-        stack.append(row)
-    return parents
+def _nest_in_turn(rows: I64, up: I64, last: I64) -> None:
+    """The same, one row after the other: linear also where very many close very many others."""
+    up[rows] = rows - 1
+    ups, ends = up.tolist(), last.tolist()
+    for row in rows.tolist():
+        while ends[ups[row]] < ends[row]:
+            ups[row] = ups[ups[row]]
+    up[:] = ups
 
 
 def nearest(parent: I32, wanted: Bools) -> I32:
     """The nearest ancestor of each row that is wanted, or ``NONE``; O(n log depth)."""
     n = len(parent)
-    # One more row, its own target, stands for ``NONE``: index -1 reads it.
-    jump = np.append(np.where(wanted, np.arange(n), parent), NONE).astype(np.int64)
-    jump[-1] = n
-    jump[jump == NONE] = n
-    while not np.array_equal(further := jump[jump], jump):
-        jump = further
-    found = jump[parent]
-    return np.where(found == n, NONE, found).astype(np.int32)
+    # One more row, its own ancestor and wanted, stands for ``NONE``.
+    up = np.append(np.where(parent == NONE, n, parent), n)
+    wanted = np.append(wanted, True)
+    rows = np.flatnonzero(~wanted[up])
+    while len(rows):
+        further = up[up[rows]]
+        up[rows] = further
+        rows = rows[~wanted[further]]
+    return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
 
 
 def depths(parent: I32) -> I32:

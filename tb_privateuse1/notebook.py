@@ -7,6 +7,7 @@ log.runs                                # runs, workers, ranks, spans
 log.overview().totals.busy_ns           # a view: the first run, lowest rank, latest span
 log.kernels(run="exp1", rank=3, step=5).rows
 log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
+log.event("kernels", 5).record          # all that the file has of one event, as JSON
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import runs
+from tb_privateuse1 import query, runs
+from tb_privateuse1.event import EventRecord
+from tb_privateuse1.findings import TableName
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
@@ -51,6 +54,21 @@ class Log:
     ) -> Trace:
         """One trace's tables."""
         return self._store.trace(self._catalog.find(run, rank, span))
+
+    def event(
+        self,
+        table: TableName,
+        row: int,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+    ) -> EventRecord:
+        """One event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
+
+        Its ``record`` is JSON: all that the file has of it.
+        """
+        files = self._catalog.find(run, rank, span)
+        return query.event(self._store, files, {"table": table, "row": str(row)})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VIEWS:

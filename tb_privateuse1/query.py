@@ -12,7 +12,10 @@ from typing import Any
 
 import msgspec
 
+from tb_privateuse1 import event as events
 from tb_privateuse1 import schema
+from tb_privateuse1.runs import Files
+from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
@@ -50,6 +53,20 @@ def whole(name: str, text: str | None) -> int | None:
 def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any:
     """The view's result on one trace."""
     return view(trace, **asked)
+
+
+def event(
+    store: Store, files: Files, texts: Mapping[str, str], wait_s: float | None = None
+) -> events.EventRecord:
+    """The event that a query's texts name by ``table`` and ``row``.
+
+    Raises TraceError ``unknown_option`` or ``bad_option``, and what ``event.event`` does.
+    """
+    asked = options(events.event, texts)
+    for name, _, _ in schema.query_of(events.event):
+        if name not in asked:
+            raise TraceError("bad_option", f"An event has a table and a row: {name} is missing.")
+    return events.event(store, files, wait_s, **asked)
 
 
 def encode(result: Any) -> bytes:

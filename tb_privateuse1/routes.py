@@ -16,6 +16,7 @@ from isal import igzip
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import query, static_files
+from tb_privateuse1.event import event
 from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Problem, query_of
@@ -31,6 +32,7 @@ _STATUS = {
     "unknown_rank": 404,
     "unknown_span": 404,
     "unknown_step": 404,
+    "unknown_row": 404,
     "unknown_option": 400,
     "bad_option": 400,
     "other_site": 403,
@@ -89,13 +91,15 @@ class Routes:
         if name == "runs":
             query.only(name, asked, ())
             return self._scanner.catalog().runs
-        view = query.view_named(name)
-        query.only(name, asked, [*_SELECTION, *(key for key, _, _ in query_of(view))])
+        about = event if name == "event" else query.view_named(name)
+        query.only(name, asked, [*_SELECTION, *(key for key, _, _ in query_of(about))])
         chosen = {key: asked.pop(key) for key in _SELECTION if key in asked}
-        options = query.options(view, asked)
         wait_s = _wait_s(chosen.get("wait_ms"))
+        if about is event:
+            return query.event(self._store, self._find(chosen, wait_s), asked, wait_s)
+        options = query.options(about, asked)
         files = self._find(chosen, wait_s)
-        return query.run(view, self._store.trace(files, wait_s), options)
+        return query.run(about, self._store.trace(files, wait_s), options)
 
     def _cancel(self, request: Request) -> Cancelled:
         # A page of another site could send this, though it could not see the answer.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import runs, store, views
+from tb_privateuse1 import event, runs, store, views
 
 API = Path(__file__).parents[1] / "frontend" / "src" / "api.ts"
 
@@ -24,7 +24,7 @@ _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", type(N
 def typescript() -> str:
     """The text of ``api.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
-    for root in (runs.Runs, store.Progress, Cancelled, ApiError):
+    for root in (runs.Runs, store.Progress, event.EventRecord, Cancelled, ApiError):
         _interface(root, found)
     results, options = [], []
     for name, view in views.VIEWS.items():

@@ -2,23 +2,24 @@
 
 Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` holds the absolute
 start). A row of another table is an int32 index, ``NONE`` (-1) where there is none. Names are
-indices into ``Trace.strings``. Nothing here computes: tables are filled by ``infer.build``.
+indices into ``Trace.strings``. ``event`` is an event's number in its file, see ``Checkpoints``.
+Nothing here computes: tables are filled by ``infer.build``.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-I8 = NDArray[np.int8]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from tb_privateuse1.findings import Finding as Finding
+from tb_privateuse1.table import I8 as I8
+from tb_privateuse1.table import I32 as I32
+from tb_privateuse1.table import I64 as I64
+from tb_privateuse1.table import Bools as Bools
+from tb_privateuse1.table import Table as Table
 
 NONE = -1
 """No such row, no such string, no such id."""
@@ -44,43 +45,6 @@ of a blocking call; ``bound``: only limits are known.
 MEASURED, EVENTS, END_PINNED, CATALOGUE, SYNC, BOUND = range(len(EVIDENCE))
 
 Timeline = Literal["measured", "inferred", "none"]
-
-
-class Table:
-    """A frozen dataclass of equally long read-only columns."""
-
-    def __post_init__(self) -> None:
-        lengths = set()
-        for name, column in self.columns():
-            lengths.add(len(column))
-            column.flags.writeable = False
-            if column.ndim != 1:
-                raise ValueError(f"{type(self).__name__}.{name} is not one-dimensional")
-        if len(lengths) != 1:
-            raise ValueError(f"{type(self).__name__} has columns of lengths {sorted(lengths)}")
-
-    def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Name and array of each column, in the order of definition."""
-        for f in dataclasses.fields(cast(Any, self)):
-            yield f.name, getattr(self, f.name)
-
-    def __len__(self) -> int:
-        return len(next(self.columns())[1])
-
-    def take(self, rows: NDArray[Any]) -> Self:
-        """The rows of an index array or a mask, as a table of the same kind."""
-        return type(self)(**{name: column[rows] for name, column in self.columns()})
-
-    @classmethod
-    def empty(cls) -> Self:
-        """A table without rows. Every column's dtype is its annotation's."""
-        return cls(**{name: np.empty(0, dtype) for name, dtype in cls.column_types().items()})
-
-    @classmethod
-    def column_types(cls) -> dict[str, type[np.generic]]:
-        """The columns' dtypes by name."""
-        of = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "Bools": np.bool_}
-        return {f.name: of[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}
 
 
 @dataclass(frozen=True)
@@ -120,6 +84,7 @@ class Ops(Table):
     forward_thread: I64
     single: Bools
     """The only range directly inside a parent of the same name: torch counts both as one call."""
+    event: I32
 
 
 @dataclass(frozen=True)
@@ -134,6 +99,7 @@ class Frames(Table):
     parent: I32
     python_id: I64
     module_id: I64
+    event: I32
 
 
 @dataclass(frozen=True)
@@ -146,6 +112,7 @@ class Launches(Table):
     thread: I32
     correlation: I64
     op: I32
+    event: I32
 
 
 @dataclass(frozen=True)
@@ -162,7 +129,8 @@ class Kernels(Table):
     """Device activities (kernels, copies, fills), by start.
 
     ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
-    largest errors of start and duration, in ns; 0 for measured ones.
+    largest errors of start and duration, in ns; 0 for measured ones. ``event`` is ``NONE`` for what
+    no file tells.
     """
 
     name: I32
@@ -179,6 +147,7 @@ class Kernels(Table):
     evidence: I8
     start_bound_ns: I64
     duration_bound_ns: I64
+    event: I32
 
 
 @dataclass(frozen=True)
@@ -194,6 +163,7 @@ class Memory(Table):
     bytes: I64
     allocated_bytes: I64
     reserved_bytes: I64
+    event: I32
 
 
 @dataclass(frozen=True)
@@ -213,13 +183,21 @@ class Steps(Table):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Something about the data that its reader must know: a repair, a doubt, a lack."""
+class Checkpoints(Table):
+    """Places in the trace file, some megabytes apart, from which single events can be read again.
 
-    code: str
-    message: str
-    hint: str | None = None
-    count: int | None = None
+    ``offset_bytes`` counts in the unpacked text; ``event`` is the number of the first event there,
+    counted from 0 over all that stand in the file's lists of events. The rest is what the reader
+    knew there: the size of its window, damaged places and long events so far, and whether the file
+    is a bare list.
+    """
+
+    offset_bytes: I64
+    event: I64
+    window_bytes: I64
+    damages: I64
+    long: I64
+    bare: Bools
 
 
 @dataclass(frozen=True)
@@ -228,6 +206,10 @@ class Meta:
 
     worker: str = ""
     files: tuple[str, ...] = ()
+    size_bytes: int | None = None
+    """Of the trace file, as it is stored."""
+    events: Mapping[str, int] = field(default_factory=dict)
+    """How many events of each category the reader took, most first, as the file spells them."""
     rank: int | None = None
     world_size: int | None = None
     hostname: str | None = None
@@ -255,6 +237,7 @@ TABLES: dict[str, type[Table]] = {
     "kernels": Kernels,
     "memory": Memory,
     "steps": Steps,
+    "checkpoints": Checkpoints,
 }
 
 
@@ -278,6 +261,7 @@ class Trace:
     kernels: Kernels = field(default_factory=Kernels.empty)
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """The string of an index; empty for ``NONE``."""

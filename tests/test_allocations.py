@@ -31,6 +31,7 @@ def events(rows: list[Row], totals: list[int | None] | None = None) -> Memory:
         bytes=column([size for _, size in rows]),
         allocated_bytes=column(totals or [None] * n),
         reserved_bytes=column([None] * n),
+        event=none.copy(),
     )
 
 

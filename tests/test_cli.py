@@ -92,6 +92,20 @@ def test_the_readable_form_escapes_what_a_terminal_would_obey(
     assert out.splitlines()[-1] == "  warnings:" or "provenance" in out
 
 
+def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
+    assert cli.main([*arguments, "--json"]) == 0
+    files = runs.scan(str(log)).find("r2", None, 2)
+    expected = query.encode(query.event(Store(jobs=0), files, {"table": "ops", "row": "1"}))
+    assert capfdbinary.readouterr().out == expected
+    assert cli.main(arguments) == 0
+    out = capfdbinary.readouterr().out.decode()
+    assert "\x1b" not in out
+    assert r'    "name": "\u001b[31maten::<b>",' in out
+    assert r"name: \x1b[31maten::<b>" in out
+    assert "step: ProfilerStep#1" in out
+
+
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["view", "--list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == list(VIEWS)
@@ -107,6 +121,10 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["view"], "NAME and PATH"),
         (["view", "overview"], "NAME and PATH"),
         (["view", "overview", "{log}", "--rank", "x"], "invalid int value"),
+        (["event", "{log}", "--table", "ops"], "required: --row"),
+        (["event", "{log}", "--table", "strings", "--row", "1"], "table must be one of ops"),
+        (["event", "{log}", "--table", "ops", "--row", "1.5"], "row must be a whole number"),
+        (["event", "{log}", "--table", "ops", "--row", "99"], "no row 99 in ops"),
         (["view", "overview", "{log}", "--json", "--csv"], "not allowed with"),
         (["view", "nothing", "{log}"], "no view 'nothing'. There are: overview"),
         (["view", "overview", "{log}/nowhere"], "no file or directory"),

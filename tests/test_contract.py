@@ -33,7 +33,8 @@ LONGEST = 300
 CODE = {".py", ".ts", ".tsx", ".css", ".cpp", ".h"}
 
 _PARTS_OF_READERS = {
-    "buffer", "columns", "events", "metadata", "numbers", "parts", "quality", "times", "windows",
+    "buffer", "columns", "decoder", "events", "interned", "metadata", "numbers", "parts", "quality",
+    "times", "trail", "windows",
 }  # fmt: skip
 """Of the Chrome reader: tested with it."""
 

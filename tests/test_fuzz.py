@@ -16,15 +16,12 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome
-from tb_privateuse1.trace import Trace, TraceError
-from tb_privateuse1.views import VIEWS
-from tb_privateuse1.views.overview import overview
-from tests import make
+from tb_privateuse1.trace import TraceError
+from tests import make, sums
 
 COUNT = int(os.environ.get("FUZZ_TRACES", "300"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
@@ -129,24 +126,6 @@ def pack(rng: random.Random, text: bytes) -> bytes:
 MUTATIONS: tuple[Mutation, ...] = (flip, cut, splice, retype, retype, pack)
 
 
-def check(trace: Trace) -> None:
-    """Every view answers and the sums of the overview close."""
-    for view in VIEWS.values():
-        assert msgspec.json.encode(view(trace))
-    result = overview(trace)
-    for s in result.steps:
-        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.runtime_ns,
-                 s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
-        assert min(parts) >= 0
-        assert sum(parts) == s.duration_ns
-    totals = result.totals
-    if totals.span_ns is not None:
-        assert totals.busy_ns is not None
-        assert totals.idle_ns is not None
-        assert totals.span_ns == totals.busy_ns + totals.idle_ns
-        assert min(totals.busy_ns, totals.idle_ns) >= 0
-
-
 def test_mutated_traces(tmp_path: Path) -> None:
     texts = corpus()
     path = tmp_path / "t.json"
@@ -170,7 +149,7 @@ def test_mutated_traces(tmp_path: Path) -> None:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    check(infer.build(raw, None))
+                    sums.check(infer.build(raw, None))
             except Exception as error:
                 pytest.fail(f"trace {number} of seed {SEED}: {error!r}")
         assert code in {None, "not_json", "not_a_trace"}, number

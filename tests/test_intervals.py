@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +80,34 @@ def test_nest_is_torchs_nesting_even_where_ranges_cross(
     starts, ends = columns([(s, d) for _, s, d in rows])
     parents = intervals.nest(group, starts, ends)
     assert parents.tolist() == nest_by_stack(group, starts, ends)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2000])
+@pytest.mark.parametrize("far", [0, 1 << 61])
+@given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(0, 6))))
+def test_nest_with_ranges_of_no_length_far_away_and_one_after_the_other(
+    rounds: int, far: int, rows: list[tuple[int, int, int]]
+) -> None:
+    group = np.array([g for g, _, _ in rows], np.int32)
+    starts, ends = columns([(s, d) for _, s, d in rows])
+    # In halves a range of no length is open for an instant, inside what ends later.
+    expected = nest_by_stack(group, starts * 2, ends * 2 + (ends == starts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_MAX_ROUNDS", rounds)
+        starts[::2] += far
+        ends[::2] += far
+        moved = nest_by_stack(group, starts * 2, ends * 2 + (ends == starts)) if far else expected
+        assert intervals.nest(group, starts, ends).tolist() == moved
+
+
+def test_many_ranges_that_close_many_others_are_quick() -> None:
+    deep, n = np.arange(100_000), 100_000
+    starts = np.concatenate((deep, 10**9 + deep, deep + 10**6))
+    ends = np.concatenate((2 * 10**6 - deep, 10**9 + deep + 1, 10**8 + deep))
+    began = time.process_time()
+    parent = intervals.nest(np.zeros(3 * n, np.int32), starts, ends)
+    assert time.process_time() - began < 5
+    assert parent.tolist() == [-1, *range(n - 1), *[-1] * 2 * n]
 
 
 def test_innermost_range_of_an_instant() -> None:

@@ -18,6 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version
+table findings
 trace
 intervals
 chain
@@ -35,14 +36,14 @@ discover/
 runs
 scanner
 read.base read.events read.quality read.buffer read.metadata
-read.numbers read.repair read.source read.parts
-read.times read.windows read.pairs
-read.document read.columns
-read.chrome
+read.numbers read.repair read.source read.parts read.interned
+read.times read.windows read.pairs read.decoder
+read.document read.columns read.trail
+read.chrome read.record
 read.kernel_events
 read
 infer.base
-infer.timeline/
+infer.timeline/ infer.quality/
 infer/
 identity locks
 cachedir
@@ -50,6 +51,7 @@ cache
 ingest
 jobs kept
 store
+event
 rules/
 views/
 export/

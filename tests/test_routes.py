@@ -72,6 +72,15 @@ def test_the_selection_and_the_options_arrive(client: Client) -> None:
     assert {row["operator"] for row in whole["rows"]} == {None}
 
 
+def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
+    answer = client.get(BASE + "event?run=ddp&rank=1&table=kernels&row=3")
+    assert answer.status_code == 200
+    files = runs.scan(str(logdir)).find("ddp", 1)
+    asked = {"table": "kernels", "row": "3"}
+    assert answer.data == query.encode(query.event(Store(jobs=0), files, asked))
+    assert json.loads(answer.json["record"])["name"] == answer.json["name"]
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "code", "says"),
     [
@@ -92,6 +101,14 @@ def test_the_selection_and_the_options_arrive(client: Client) -> None:
         ("operators?run=ddp&group=x", 400, "bad_option", "name, shapes"),
         ("operators?run=ddp&run=mlp", 400, "bad_option", "2 times"),
         ("operators?run=ddp&colour=red", 400, "unknown_option", "run, rank, span, wait_ms, group"),
+        ("event?run=ddp&table=kernels", 400, "bad_option", "row is missing"),
+        ("event?run=ddp&row=0", 400, "bad_option", "table is missing"),
+        ("event?run=ddp&table=meta&row=0", 400, "bad_option", "ops, frames, launches, kernels"),
+        ("event?run=ddp&table=../ops&row=0", 400, "bad_option", "ops, frames, launches, kernels"),
+        ("event?run=ddp&table=ops&row=0x1", 400, "bad_option", "whole number"),
+        ("event?run=ddp&table=ops&row=9999", 404, "unknown_row", "0 to"),
+        ("event?run=ddp&table=ops&row=0&path=/etc", 400, "unknown_option", "table, row"),
+        ("event?run=unreadable&table=ops&row=0", 422, "not_json", "pt.trace.json"),
         ("runs?run=ddp", 400, "unknown_option", "none"),
         ("overview?run=unreadable", 422, "not_json", "cut.1700000000000.pt.trace.json"),
     ],

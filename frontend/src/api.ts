@@ -33,12 +33,56 @@ export interface Cancelled {
   cancelled: boolean;
 }
 
+/** The events of one category, as the file spells it. */
+export interface Category {
+  name: string;
+  events: number;
+}
+
+/** A row of a table and its record. Null: not known, or of no meaning for such an event. */
+export interface EventRecord {
+  file: string;
+  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  row: number;
+  record: string | null;
+  cut: boolean;
+  name: string;
+  thread: string;
+  start_ns: number;
+  duration_ns: number | null;
+  self_ns: number | null;
+  elapsed_ns: number | null;
+  step: string | null;
+  operator: Link | null;
+  launch: Link | null;
+  parent: Link | null;
+  evidence: string | null;
+  start_bound_ns: number | null;
+  duration_bound_ns: number | null;
+}
+
 /** How many device activities are known in which way (see docs/inference.md). */
 export interface Evidence {
   evidence: string;
   kernels: number;
   total_ns: number;
   median_bound_ns: number | null;
+}
+
+/** One of the events that a finding is about: a row of a table. */
+export interface Example {
+  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  row: number;
+  name: string;
+  thread: string;
+  start_ns: number;
+  note: string | null;
+}
+
+/** From the first start to the last end of what the host did, or the device. */
+export interface Extent {
+  start_ns: number;
+  end_ns: number;
 }
 
 /** One line of the device's or the run's description. */
@@ -53,6 +97,9 @@ export interface Finding {
   message: string;
   hint: string | null;
   count: number | null;
+  severity: "error" | "warning" | "info";
+  affects: ("totals" | "steps" | "operators" | "kernels" | "memory" | "stacks")[];
+  examples: Example[];
 }
 
 /** The device activities of one name that one operator launched. */
@@ -68,6 +115,7 @@ export interface KernelRow {
   max_ns: number;
   bound_ns: number | null;
   share: number;
+  longest_row: number;
 }
 
 /** The result of the view. */
@@ -76,6 +124,13 @@ export interface KernelTable {
   rows: KernelRow[];
   calls: number;
   total_ns: number;
+}
+
+/** Another event that this one belongs to. */
+export interface Link {
+  table: "ops" | "frames" | "launches" | "kernels" | "memory";
+  row: number;
+  name: string;
 }
 
 /** The memory events of one device over the whole recording. */
@@ -173,6 +228,7 @@ export interface OperatorRow {
   device_total_ns: number | null;
   device_bound_ns: number | null;
   kernels: number | null;
+  longest_row: number;
 }
 
 /** The result of the view. */
@@ -223,6 +279,29 @@ export interface Provenance {
   files: string[];
   version: string;
   warnings: Finding[];
+}
+
+/** The result of the view. Null: no device times. */
+export interface Quality {
+  provenance: Provenance;
+  rows: Finding[];
+  errors: number;
+  warnings: number;
+  notes: number;
+  events: number;
+  categories: Category[];
+  size_bytes: number | null;
+  duration_ns: number;
+  host: Extent | null;
+  device: Extent | null;
+  activities: number | null;
+  linked: number | null;
+  linked_share: number | null;
+  device_ns: number | null;
+  unlinked_ns: number | null;
+  unlinked_share: number | null;
+  unlinked_device_ns: number | null;
+  facts: Fact[];
 }
 
 /** A directory below the logdir that holds traces; its name is its path from there. */
@@ -316,6 +395,7 @@ export interface Results {
   operators: Operators;
   kernels: KernelTable;
   memory: MemoryUse;
+  quality: Quality;
 }
 
 /** The query of each view. */
@@ -324,4 +404,5 @@ export interface Options {
   operators: { group?: "name" | "shapes"; step?: number | null };
   kernels: { group?: "operator" | "name"; step?: number | null };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
+  quality: { step?: number | null };
 }

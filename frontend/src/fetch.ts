@@ -1,6 +1,6 @@
 // The one place of fetch. Every request ends: with a result, or with a Failure that has words
 // for the user.
-import type { ApiError, Cancelled, Options, Progress, Results, Runs } from "./api";
+import type { ApiError, Cancelled, EventRecord, Options, Progress, Results, Runs } from "./api";
 import { whenShown } from "./host";
 
 /** How long the server may hold a request before it answers with the progress. */
@@ -50,6 +50,12 @@ export function fetchView<V extends keyof Results>(
   view: V, place: Place, options: Omit<Options[V], "step">, asking: Asking,
 ): Promise<Results[V]> {
   return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
+}
+
+/** One event of the trace: a row of one of its tables. */
+export function fetchEvent(place: Place, table: string, row: string, asking: Asking): Promise<EventRecord> {
+  const { run, rank, span } = place;
+  return ask<EventRecord>("event", { run, rank, span, table, row, wait_ms: WAIT_MS }, asking);
 }
 
 /** Gives up reading a trace, for everybody who waits for it; whether it was being read. */

@@ -10,12 +10,13 @@ import { TopBar } from "./topbar";
 import { EmptyLogdir, Scanning } from "./views/empty";
 import { pageOf, PAGES, type Page } from "./views/index";
 import { linkProps } from "./views/link";
+import { RecordDialog } from "./views/record";
 import { Guard, Show } from "./views/status";
 
 export function Frame() {
   const runs = useRuns();
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp((open) => !open), () => setHelp(false));
+  useKeys(() => setHelp((open) => !open));
   const page = pageOf(state.value.view);
   const known = runs.loaded.status === "ready" ? runs.loaded.value : null;
   const selected = known && select(known, state.value);
@@ -45,6 +46,7 @@ function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; pag
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
         <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} /></Guard>}</Show>
       </main>
+      <RecordDialog selected={selected} />
     </>
   );
 }
@@ -91,7 +93,7 @@ function store(value: string): void {
 /** How long after `g` the letter may come. */
 const JUMP_MS = 1500;
 
-function useKeys(toggleHelp: () => void, closeHelp: () => void): void {
+function useKeys(toggleHelp: () => void): void {
   useEffect(() => {
     let jump = 0;
     const onKeyDown = (event: KeyboardEvent): void => {
@@ -101,8 +103,7 @@ function useKeys(toggleHelp: () => void, closeHelp: () => void): void {
       if (page) go({ view: page.name });
       else if (event.key === "/") document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
       else if (event.key === "?") toggleHelp();
-      else if (event.key === "Escape") closeHelp();
-      else return;
+      else return; // Escape is the dialogs' own
       event.preventDefault();
     };
     document.addEventListener("keydown", onKeyDown);

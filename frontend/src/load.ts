@@ -1,8 +1,8 @@
 // Results for components: loading with progress, ready, failed or cancelled, and the way on.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { Options, Progress, Results, Runs } from "./api";
-import { asFailure, cancelReading, fetchRuns, fetchView, type Asking, type Failure, type Place } from "./fetch";
+import type { EventRecord, Options, Progress, Results, Runs } from "./api";
+import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
 import type { Selected } from "./place";
 
@@ -31,6 +31,14 @@ export function useView<V extends keyof Results>(
   const place = { ...selected.place, step };
   const key = JSON.stringify([view, place, options, selected.stamp]);
   return useLoad(key, place, (asking) => fetchView(view, place, options, asking));
+}
+
+/** The record of an event, named as in the URL: `table/row`. */
+export function useEvent(selected: Selected, name: string): Resource<EventRecord> {
+  const { run, rank, span } = selected.place;
+  const [table = "", row = ""] = name.split("/");
+  const key = JSON.stringify(["event", run, rank, span, name, selected.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchEvent(selected.place, table, row, asking));
 }
 
 /** Traces that somebody cancelled: nothing is asked of them, which would have them read again. */

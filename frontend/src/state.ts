@@ -22,10 +22,12 @@ export interface State {
   device: string | null;
   range: string | null;
   scale: string | null;
+  /** The event whose record is open: `table/row`. */
+  event: string | null;
 }
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
-const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null };
+const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
 export const state = signal<State>(EMPTY);
@@ -88,6 +90,7 @@ export function serialize(hash: string, next: State): string {
 /** What is chosen below something goes with it: another page has its own sort and filter. */
 function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
+  if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
   if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale");
   if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range");

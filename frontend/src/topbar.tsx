@@ -3,6 +3,8 @@ import type { Finding, Overview, Runs } from "./api";
 import { bytes, count, dateTime, duration, plural } from "./base/format";
 import { stepNumber, type Selected } from "./place";
 import { go, state } from "./state";
+import { Mark, ranked, summary } from "./views/doubts";
+import { linkProps } from "./views/link";
 import { Source, sourceLabel } from "./views/source";
 import { Findings } from "./views/status";
 import { Picker, type Choice } from "./widgets/picker";
@@ -44,11 +46,12 @@ function SourceBadge({ overview }: { overview: Overview }) {
 }
 
 function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
-  const { length } = findings;
+  const worst = ranked(findings)[0]?.severity;
+  const grave = worst !== undefined && worst !== "info";
   return (
-    <Popover class={length > 0 ? "badge findings-badge some" : "badge findings-badge"} testid="findings-badge" title="What is doubtful about the data" attributes={{ "data-value": String(length) }}
-      label={length === 0 ? "no findings" : plural(length, "finding")}>
-      {() => <><h2>Findings</h2><Findings findings={findings} /></>}
+    <Popover class={grave ? `badge findings-badge some ${worst}` : "badge findings-badge"} testid="findings-badge" title="What is doubtful about the data" attributes={{ "data-value": String(findings.length), "data-severity": worst ?? "" }}
+      label={<>{grave && <Mark severity={worst} />}{summary(findings)}</>}>
+      {(close) => <><h2>Findings <small><a {...linkProps({ view: "quality" })} onClickCapture={close}>with examples</a></small></h2><Findings findings={findings} /></>}
     </Popover>
   );
 }

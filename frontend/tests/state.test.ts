@@ -77,8 +77,11 @@ describe("what depends on what", () => {
     [{ span: 9 }, { step: null, rank: 1 }],
     [{ step: 9 }, { span: 2, filter: "f", device: "6/0", range: null }],
     [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
+    [{ step: 9 }, { event: null }],
+    [{ sort: "-a" }, { event: null, filter: "f" }],
+    [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
-    module.state.value = { view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit" };
+    module.state.value = { view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5" };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });
   });

@@ -1,7 +1,8 @@
 """Comma-separated values of a view's result: its table, one line per row, for spreadsheets.
 
 The table is the field ``rows``; of a result without it (overview), the first one that holds
-times: the steps. Figures are those of the JSON, in its units; null is an empty cell.
+times: the steps. Figures are those of the JSON, in its units; null is an empty cell, and a list
+within a row is JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import dataclasses
 import io
 import typing
 from typing import Any
+
+import msgspec
 
 from tb_privateuse1.trace import TraceError
 
@@ -22,8 +25,12 @@ def table(result: Any) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([getattr(row, c) for c in columns] for row in getattr(result, name))
+    writer.writerows([_cell(getattr(row, c)) for c in columns] for row in getattr(result, name))
     return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
 
 
 def _table(result: type[Any]) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tb_privateuse1.trace import Finding
+from tb_privateuse1.findings import Finding
 
 _MOST_ROWS = 40
 _SHARES = ("share", "utilisation")
@@ -40,10 +40,17 @@ def _field(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
         yield f"{title}:"
         for finding in value:
-            yield _plain(f"  {finding.message} {finding.hint or ''}").rstrip()
+            grave = "" if finding.severity == "warning" else f"{finding.severity}: "
+            yield _plain(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
+            for e in finding.examples:
+                place = f"{e.table} {e.row}: {e.name}, {e.thread}, at {e.start_ns:,} ns"
+                yield _plain(f"    {place}{f', {e.note}' if e.note else ''}")
     elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
         yield from ("", title)
         yield from _table(value)
+    elif name == "record" and isinstance(value, str):
+        yield f"{title}:"
+        yield from (f"  {_plain(line)}" for line in value.split("\n"))
     elif isinstance(value, tuple):
         yield f"{title}: {', '.join(_plain(str(v)) for v in value) or 'none'}"
     else:
@@ -75,7 +82,7 @@ def _cell(name: str, value: Any) -> str:
         return _scaled(value, _TIMES, "ns")
     if name.endswith("bytes") and isinstance(value, int):
         return _scaled(value, _SIZES, "B")
-    if name in _SHARES:
+    if name in _SHARES or name.endswith("_share"):
         return f"{100 * value:.1f} %"
     return f"{value:.4g}" if isinstance(value, float) else _plain(str(value))
 

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.infer import facts, host, measured, steps, timeline
+from tb_privateuse1.infer import facts, host, measured, quality, steps, timeline
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
@@ -25,27 +25,33 @@ def build(
     worker: str = "",
     files: tuple[str, ...] = (),
     rank: int | None = None,
+    use_up: bool = False,
 ) -> Trace:
     """The trace of one file and its sidecar.
 
     ``vendor`` is found out where it is not given; ``rank`` is what discovery made of it.
+    ``use_up``: ``raw`` is not needed any more; its columns are let go as their rows are placed.
     """
     vendor = vendor or facts.vendor(raw, sidecar)
     strings = Strings(raw.strings)
+    meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
+    clues = quality.clues(raw, sidecar)
+    if not use_up:
+        raw = dataclasses.replace(raw, groups=dict(raw.groups))
     tables = host.build(raw, sidecar, vendor)
     recorded = measured.build(raw, vendor, strings, tables.ops, tables.launches)
     activities = recorded or timeline.build(tables.ops, strings, sidecar, tables.frames)
     if activities is None:
         activities = Activities(Kernels.empty(), Lanes.empty())
     start, end = _extent(tables, activities.kernels)
-    shifted = host.shift(tables, start)
-    kernels = _shift_kernels(activities.kernels, start)
+    kernels = activities.kernels
+    host.shift(tables, start)
+    for column in (kernels.start_ns, kernels.end_ns):
+        host.earlier(column, start)
     step, of_ops, of_kernels = steps.build(
-        shifted.ops, kernels, shifted.launches, strings, end - start
+        tables.ops, kernels, tables.launches, strings, end - start
     )
-    meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
-    findings = facts.findings(raw, sidecar, vendor, activities, tables.ops)
-    return Trace(
+    trace = Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
         end_ns=end - start,
@@ -54,16 +60,21 @@ def build(
             meta,
             timeline=_timeline(kernels),
             calibration=activities.calibration,
-            findings=findings,
         ),
         threads=raw.threads,
-        ops=dataclasses.replace(shifted.ops, step=of_ops),
-        frames=shifted.frames,
-        launches=shifted.launches,
+        ops=dataclasses.replace(tables.ops, step=of_ops),
+        frames=tables.frames,
+        launches=tables.launches,
         lanes=activities.lanes,
         kernels=dataclasses.replace(kernels, step=of_kernels),
-        memory=shifted.memory,
+        memory=tables.memory,
         steps=step,
+        checkpoints=raw.checkpoints,
+    )
+    told = facts.findings(raw, sidecar, vendor, activities)
+    found = quality.findings(trace, clues, sidecar)
+    return dataclasses.replace(
+        trace, meta=dataclasses.replace(trace.meta, findings=(*told, *found))
     )
 
 
@@ -83,9 +94,3 @@ def _extent(tables: host.Host, kernels: Kernels) -> tuple[int, int]:
     starts = [int(np.min(t.start_ns)) for t in ranges if len(t)]
     ends = [int(np.max(t.end_ns)) for t in ranges if len(t)]
     return (min(starts), max(ends)) if starts else (0, 0)
-
-
-def _shift_kernels(kernels: Kernels, start: int) -> Kernels:
-    return dataclasses.replace(
-        kernels, start_ns=kernels.start_ns - start, end_ns=kernels.end_ns - start
-    )

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import vendors
+from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
 from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.trace import MISSING, Finding, Meta, Ops
+from tb_privateuse1.trace import Meta
 from tb_privateuse1.vendors.base import Vendor
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
 _PRIVATEUSE1 = 20
 """c10::DeviceType::PrivateUse1."""
+
+_MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
+"""A hostile file has a million categories, and long ones."""
 
 _KNOWN = re.compile(
     r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
@@ -72,6 +76,7 @@ def build(
     return Meta(
         worker=worker,
         files=files,
+        events=_events(raw),
         rank=rank if rank is not None else _int(group.get("rank", told.get("rank"))),
         world_size=_int(group.get("world_size", told.get("world_size"))),
         hostname=_str(raw.metadata.get("host_name")),
@@ -85,53 +90,73 @@ def build(
 
 
 def findings(
-    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities, ops: Ops
+    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
 ) -> tuple[Finding, ...]:
     """What the reader of any figure of this trace must know, in the order of the pipeline."""
     found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
     found += _unknown_categories(raw, vendor)
     found += _capture_warnings(_told(raw, sidecar))
-    if sidecar is not None:
-        joined = int((ops.elapsed_ns != MISSING).sum())
-        if joined < len(sidecar.elapsed_ns) // 2:
-            message = f"{joined} of {len(sidecar.elapsed_ns)} sidecar rows belong to operators."
-            hint = "Is this sidecar from another recording?"
-            found.append(Finding("sidecar_mismatch", message, hint, joined))
     if not len(activities.kernels):
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)
 
 
 def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
+    def lack(code: str, message: str, hint: str) -> Finding:
+        return Finding(code, message, hint, severity="error", affects=DEVICE)
+
     memory = raw.memory.ids.get("device_type")
     on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
     if sidecar is not None:
         message = "The sidecar has no device time from which a timeline could be inferred."
-        return Finding("no_device_times", message, "See docs/capture.md: its warnings say why.")
+        return lack("no_device_times", message, "See docs/capture.md: its warnings say why.")
     if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
         message = f"The capture could record no device time: {'; '.join(warned)}."
-        return Finding("no_device_times", message, "docs/capture.md explains these warnings.")
+        return lack("no_device_times", message, "docs/capture.md explains these warnings.")
     if on_device:
         message = (
             "This run used a PrivateUse1 device, but no device time was recorded: torch's default "
             "profiler state never calls a backend's ProfilerStubs."
         )
-        return Finding("events_route_dead", message, "Record with tb_privateuse1.capture.")
+        return lack("events_route_dead", message, "Record with tb_privateuse1.capture.")
     message = "This trace holds host activity only."
-    return Finding("host_only", message, "On a PrivateUse1 device record with our capture.")
+    hint = "On a PrivateUse1 device record with our capture."
+    return Finding("host_only", message, hint, severity="info", affects=DEVICE)
 
 
 def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
     known = vendor.kernel_categories | vendor.memcpy_categories | vendor.memset_categories
-    found = []
+    unknown = []
     for category, group in raw.groups.items():
         lower = category.lower()
         if lower in known or _KNOWN.match(lower) or vendor.launch_categories.search(lower):
             continue
         if lower != "device_kernel":
-            message = f"{len(group)} events of the unknown category {category!r} are not shown."
-            found.append(Finding("unknown_category", message, count=len(group)))
-    return found
+            unknown.append((len(group), category))
+    unknown.sort(reverse=True)
+    told = [(n, f"the unknown category {_short(name)!r}") for n, name in unknown[:_MOST_TOLD]]
+    if rest := unknown[_MOST_TOLD:]:
+        told.append((sum(n for n, _ in rest), f"{len(rest):,} more unknown categories"))
+    return [
+        Finding("unknown_category", f"{n:,} events of {what} are not shown.", count=n, affects=ALL)
+        for n, what in told
+    ]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+def _events(raw: Raw) -> dict[str, int]:
+    """Events by category; what a file has beyond the most frequent ones is summed."""
+    told = [(len(group), _short(name)) for name, group in raw.groups.items()]
+    told += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
+    told.sort(key=lambda one: -one[0])
+    counts: dict[str, int] = {}
+    for at, (n, name) in enumerate(told):
+        key = name if at < _MOST_CATEGORIES else "others"
+        counts[key] = counts.get(key, 0) + n
+    return {name: n for name, n in counts.items() if n}
 
 
 def _capture_warnings(told: dict[str, Any]) -> list[Finding]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.infer.base import rows_of
 from tb_privateuse1.read.base import Group, Raw, Sidecar
 from tb_privateuse1.trace import (
     ANNOTATION,
+    I8,
     I32,
     I64,
     MISSING,
@@ -54,51 +55,71 @@ class Host:
     memory: Memory
 
 
+@dataclass(frozen=True)
+class _Nested:
+    """All host ranges as ``intervals.nesting_order`` has them; ``row`` counts in their own part."""
+
+    part: I8
+    row: I32
+    parent: I32
+    self_ns: I64
+    single: Bools
+    """Of the first part only."""
+
+    def enclosing(self, wanted: Bools) -> I32:
+        """The innermost wanted range around each, counted among the wanted ones."""
+        at = intervals.nearest(self.parent, wanted)
+        number = (np.cumsum(wanted) - 1).astype(np.int32)
+        return np.where(at >= 0, number[at], NONE).astype(np.int32)
+
+
 def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
-    """Operators, annotations, frames, launches and memory events with their nesting."""
-    uncounted = [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]
-    operators = _of(raw, _OPERATORS)
-    operators = operators.take(~np.isin(operators.name, uncounted))
-    annotations = _of(raw, _ANNOTATIONS)
-    launched = {c.lower() for c in raw.groups if vendor.launch_categories.search(c.lower())}
-    parts = [operators, annotations, _of(raw, _FRAMES), _of(raw, frozenset(launched))]
-    sizes = [len(p) for p in parts]
-    kinds = np.repeat(np.arange(4), sizes)
-    ranges = Group.join(parts)
-    order = np.lexsort((-ranges.end_ns, ranges.start_ns, ranges.thread))
-    ranges, kinds = ranges.take(order), kinds[order]
+    """Operators, annotations, frames, launches and memory events with their nesting.
 
-    parent = intervals.nest(ranges.thread, ranges.start_ns, ranges.end_ns)
-    duration = ranges.end_ns - ranges.start_ns
-    inside = np.zeros(len(ranges), np.int64)
-    np.add.at(inside, parent[parent >= 0], duration[parent >= 0])
-    self_ns = np.maximum(duration - inside, 0)
-
-    is_op, is_frame, is_launch = kinds <= 1, kinds == 2, kinds == 3
-    op_row, frame_row = _numbered(is_op), _numbered(is_frame)
-    ops = _ops(ranges.take(is_op), kinds[is_op], sidecar)
-    ops = _with(
-        ops,
-        self_ns=self_ns[is_op],
-        parent=_climb(parent, is_op, op_row)[is_op],
-        frame=_climb(parent, is_frame, frame_row)[is_op],
-        single=_single(parent, ranges.name)[is_op],
+    Takes the groups of ranges out of ``raw``.
+    """
+    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
+        operators = operators.take(~np.isin(operators.name, uncounted))
+    launched = frozenset(
+        c.lower() for c in raw.groups if vendor.launch_categories.search(c.lower())
     )
-    frames = ranges.take(is_frame)
-    calls = ranges.take(is_launch)
+    first_annotation = len(operators)
+    parts = [Group.join([operators, annotations]), _of(raw, _FRAMES), _of(raw, launched)]
+    del operators, annotations
+    nested = _nested(parts)
+
+    is_op, is_frame, is_call = of_part = [nested.part == number for number in range(len(parts))]
+    kinds = np.where(nested.row[is_op] < first_annotation, OPERATOR, ANNOTATION).astype(np.int8)
+    # Each part is let go when its rows are in their order: the largest thing is never held twice.
+    ranges, frames, calls = (parts.pop(0).take(nested.row[mask]) for mask in of_part)
+    ops = _ops(
+        ranges,
+        sidecar,
+        kind=kinds,
+        self_ns=nested.self_ns[is_op],
+        parent=nested.enclosing(is_op)[is_op],
+        frame=nested.enclosing(is_frame)[is_op],
+        single=nested.single,
+    )
     # Only operators launch: an annotation around the call says nothing about who made it.
-    operator_row = np.where(kinds == OPERATOR, op_row, NONE)
+    is_operator = is_op.copy()
+    is_operator[is_op] = kinds == OPERATOR
+    operator = np.append(np.flatnonzero(kinds == OPERATOR), NONE).astype(np.int32)
+    caller = operator[nested.enclosing(is_operator)[is_call]]
+    by_id = rows_of(ops.external_id, calls.id("external_id"))
     return Host(
         ops,
         Frames(
             name=frames.name,
             start_ns=frames.start_ns,
             end_ns=frames.end_ns,
-            self_ns=self_ns[is_frame],
+            self_ns=nested.self_ns[is_frame],
             thread=frames.thread,
-            parent=_climb(parent, is_frame, frame_row)[is_frame],
+            parent=nested.enclosing(is_frame)[is_frame],
             python_id=frames.id("python_id"),
             module_id=frames.id("module_id"),
+            event=frames.event,
         ),
         Launches(
             name=calls.name,
@@ -106,52 +127,55 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             end_ns=calls.end_ns,
             thread=calls.thread,
             correlation=calls.id("correlation"),
-            op=_launcher(parent, kinds, operator_row, calls, ops, is_launch),
+            op=np.where(caller >= 0, caller, by_id),
+            event=calls.event,
         ),
         _memory(raw, ops),
     )
 
 
-def _launcher(
-    parent: I32, kinds: I64, operator_row: I32, calls: Group, ops: Ops, is_launch: Bools
-) -> I32:
-    """The innermost operator around each launch; by External id where none encloses it."""
-    enclosing = _climb(parent, kinds == OPERATOR, operator_row)[is_launch]
-    by_id = rows_of(ops.external_id, calls.id("external_id"))
-    return np.where(enclosing >= 0, enclosing, by_id).astype(np.int32)
+def _nested(parts: list[Group]) -> _Nested:
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    sizes = np.array([len(part) for part in parts], np.int64)
+    thread, start, end = column("thread"), column("start_ns"), column("end_ns")
+    order = intervals.nesting_order(thread, start, end)
+    part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
+    row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
+    thread, start = thread[order], start[order]  # one after the other: they are large
+    end = end[order]
+    parent = intervals.nest_ordered(thread, start, end)
+    duration = np.subtract(end, start, out=end)
+    inside = np.zeros(len(order) + 1, np.int64)  # the last one is for what has no parent
+    np.add.at(inside, parent, duration)
+    self_ns = np.maximum(np.subtract(duration, inside[:-1], out=end), 0, out=end)
+    return _Nested(part, row, parent, self_ns, _single(parent, column("name")[order], part == 0))
 
 
-def _ops(ranges: Group, kinds: I64, sidecar: Sidecar | None) -> Ops:
+def _ops(ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops:
     n = len(ranges)
     external_id = ranges.id("external_id")
     elapsed = np.full(n, MISSING, np.int64)
     if sidecar is not None:
         row = rows_of(sidecar.external_id, external_id)
         elapsed[row >= 0] = sidecar.elapsed_ns[row[row >= 0]]
-    none = np.full(n, NONE, np.int32)
     return Ops(
         name=ranges.name,
-        kind=np.where(kinds == OPERATOR, OPERATOR, ANNOTATION).astype(np.int8),
         start_ns=ranges.start_ns,
         end_ns=ranges.end_ns,
-        self_ns=np.zeros(n, np.int64),
         elapsed_ns=elapsed,
         thread=ranges.thread,
         external_id=external_id,
-        parent=none,
-        frame=none.copy(),
-        step=none.copy(),
+        step=np.full(n, NONE, np.int32),
         shapes=ranges.text("shapes"),
         dtypes=ranges.text("dtypes"),
         stack=ranges.text("stack"),
         sequence=ranges.id("sequence"),
         forward_thread=ranges.id("forward_thread"),
-        single=np.zeros(n, np.bool_),
+        event=ranges.event,
+        **nesting,
     )
-
-
-def _with(ops: Ops, **columns: I32 | I64 | Bools) -> Ops:
-    return Ops(**(dict(ops.columns()) | columns))
 
 
 def _memory(raw: Raw, ops: Ops) -> Memory:
@@ -177,38 +201,34 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
         bytes=instants.id("memory_bytes", gap),
         allocated_bytes=instants.id("allocated_bytes", gap),
         reserved_bytes=instants.id("reserved_bytes", gap),
+        event=instants.event,
     )
 
 
-def _climb(parent: I32, wanted: Bools, number: I32) -> I32:
-    """The number of the nearest ancestor that is wanted, for every range."""
-    at = intervals.nearest(parent, wanted)
-    return np.where(at >= 0, number[at], NONE).astype(np.int32)
-
-
-def _numbered(mask: Bools) -> I32:
-    return (np.cumsum(mask) - 1).astype(np.int32)
-
-
-def _single(parent: I32, name: I32) -> Bools:
-    """Ranges that are the only one inside a parent of their own name."""
-    children = np.bincount(parent[parent >= 0], minlength=len(parent))
-    up = np.maximum(parent, 0)
-    alone: Bools = (parent >= 0) & (children[up] == 1) & (name[up] == name)
+def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
+    """Which of the wanted ranges are the only one inside a parent of their own name."""
+    rows = np.flatnonzero(wanted)
+    up = parent[rows]
+    children = np.bincount(parent[parent >= 0], minlength=len(parent) + 1)
+    alone: Bools = (up >= 0) & (children[up] == 1) & (name[up] == name[rows])
     return alone
 
 
 def _of(raw: Raw, categories: frozenset[str]) -> Group:
-    return Group.join([g for c, g in raw.groups.items() if c.lower() in categories])
+    """The events of some categories; ``raw`` has them no more."""
+    return Group.join([raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories])
 
 
-def shift(host: Host, start: int) -> Host:
-    """The same tables with times counted from ``start``."""
+def shift(host: Host, start: int) -> None:
+    """Count the times of all tables from ``start``, in place."""
+    for table in (host.ops, host.frames, host.launches):
+        for column in (table.start_ns, table.end_ns):
+            earlier(column, start)
+    earlier(host.memory.ts_ns, start)
 
-    def ranges(table: Any) -> Any:
-        return dataclasses.replace(
-            table, start_ns=table.start_ns - start, end_ns=table.end_ns - start
-        )
 
-    memory = dataclasses.replace(host.memory, ts_ns=host.memory.ts_ns - start)
-    return Host(ranges(host.ops), ranges(host.frames), ranges(host.launches), memory)
+def earlier(column: I64, by: int) -> None:
+    """Shift the times of a table that nobody else has yet."""
+    column.flags.writeable = True
+    column -= by
+    column.flags.writeable = False

@@ -19,7 +19,6 @@ from tb_privateuse1.trace import (
     MISSING,
     NONE,
     Bools,
-    Finding,
     Kernels,
     Lanes,
     Launches,
@@ -74,8 +73,9 @@ def build(
         evidence=_evidence(found, merged, strings),
         start_bound_ns=np.where(merged, found.id("start_bound_ns", int(MISSING)), 0),
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
+        event=found.event,
     )
-    return Activities(kernels, lanes, findings=_unlinked(kernels))
+    return Activities(kernels, lanes)
 
 
 def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
@@ -107,6 +107,8 @@ def _at(launches: Launches, thread: I32, ts: I64) -> I32:
 
 def _same_instant(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
     """The row with the same thread and time, or ``NONE``."""
+    if not (wanted_thread >= 0).any():
+        return np.full(len(wanted_thread), NONE, np.int32)
     times, code = np.unique(np.concatenate((ts, wanted_ts)), return_inverse=True)
     key = thread.astype(np.int64) * len(times) + code[: len(ts)]
     wanted = wanted_thread.astype(np.int64) * len(times) + code[len(ts) :]
@@ -154,12 +156,3 @@ def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
         if text.startswith(("memcpy", "memset")):
             kind[merged & (name == n)] = MEMCPY if text.startswith("memcpy") else MEMSET
     return kind
-
-
-def _unlinked(kernels: Kernels) -> tuple[Finding, ...]:
-    lost = int(((kernels.launch < 0) & (kernels.evidence == MEASURED)).sum())
-    if not lost:
-        return ()
-    message = f"{lost} of {len(kernels)} device activities have no launch on the host."
-    hint = "They count in all totals. Graph replays and calls before the recording look like this."
-    return (Finding("unlinked_activities", message, hint, lost),)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace import I32, I64, NONE, Finding, Table, Threads
+from tb_privateuse1.trace import I32, I64, NONE, Checkpoints, Finding, Table, Threads
 
 Progress = Callable[[str, int, int, int], None]
 """Told now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""
@@ -19,6 +19,7 @@ Progress = Callable[[str, int, int, int], None]
 class Group:
     """The complete events of one category: ranges with a start and an end.
 
+    ``event`` is the event's number in the file (of a pair of events, that of its first).
     ``ids`` holds the arguments that are numbers, ``texts`` those that are strings (indices into
     ``Raw.strings``); a column is absent if no event of the category has that argument.
     """
@@ -27,19 +28,21 @@ class Group:
     start_ns: I64
     end_ns: I64
     thread: I32
+    event: I32
     ids: Mapping[str, I64] = field(default_factory=dict)
     texts: Mapping[str, I32] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.name)
 
-    def take(self, rows: NDArray[Any]) -> Group:
-        """The rows of an index array or a mask."""
+    def take(self, rows: NDArray[Any] | slice) -> Group:
+        """The rows of an index array, a mask, or (without a copy) a slice."""
         return Group(
             self.name[rows],
             self.start_ns[rows],
             self.end_ns[rows],
             self.thread[rows],
+            self.event[rows],
             {key: column[rows] for key, column in self.ids.items()},
             {key: column[rows] for key, column in self.texts.items()},
         )
@@ -57,6 +60,8 @@ class Group:
     @classmethod
     def join(cls, groups: Sequence[Group], missing: Mapping[str, int] | None = None) -> Group:
         """All rows of several groups, in order; ``missing`` fills numbers that one lacks."""
+        if len(groups) == 1:
+            return groups[0]
         missing = missing or {}
         ids = {key for g in groups for key in g.ids}
         texts = {key for g in groups for key in g.texts}
@@ -69,6 +74,7 @@ class Group:
             joined([g.start_ns for g in groups], np.int64),
             joined([g.end_ns for g in groups], np.int64),
             joined([g.thread for g in groups], np.int32),
+            joined([g.event for g in groups], np.int32),
             {k: joined([g.id(k, missing.get(k, NONE)) for g in groups], np.int64) for k in ids},
             {k: joined([g.text(k) for g in groups], np.int32) for k in texts},
         )
@@ -92,13 +98,14 @@ class Raw:
     base_ns: int
     strings: tuple[str, ...]
     threads: Threads
-    groups: Mapping[str, Group]
+    groups: dict[str, Group]
     """Complete events by category, as spelt in the file."""
     memory: Group
     flows: Flows
     metadata: Mapping[str, Any]
     """The file's top-level keys but for the events."""
     findings: tuple[Finding, ...] = ()
+    checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
 
 
 @dataclass(frozen=True)

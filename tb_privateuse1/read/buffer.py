@@ -7,13 +7,23 @@ from collections.abc import Iterator
 
 
 class Buffer:
-    """``text`` from ``at`` on is what was not consumed yet; ``eof`` if no more will come."""
+    """``text`` from ``at`` on is what was not consumed yet; ``eof`` if no more will come.
 
-    def __init__(self, blocks: Iterator[bytes]) -> None:
+    ``offset`` is where in the whole text the first block begins.
+    """
+
+    def __init__(self, blocks: Iterator[bytes], offset: int = 0) -> None:
         self.text = b""
         self.at = 0
         self.eof = False
         self._blocks = blocks
+        self._behind = offset  # what the blocks so far go up to
+        self._unchanged = offset  # from here on ``text`` is what the blocks had
+
+    def offset(self) -> int | None:
+        """Where ``at`` is in the whole text; None if the text here was replaced."""
+        offset = self._behind - (len(self.text) - self.at)
+        return offset if offset >= self._unchanged else None
 
     def need(self, size: int) -> None:
         """Have ``size`` bytes from ``at`` on, or all that there are."""
@@ -26,6 +36,7 @@ class Buffer:
             else:
                 parts.append(block)
                 missing -= len(block)
+                self._behind += len(block)
         if parts:
             self.text = b"".join((memoryview(self.text)[self.at :], *parts))
             self.at = 0
@@ -46,5 +57,6 @@ class Buffer:
 
     def replace(self, stop: int, text: bytes) -> None:
         """Put ``text`` in the place of what is between ``at`` and ``stop``."""
+        self._unchanged = self._behind - (len(self.text) - stop)
         self.text = b"".join((text, memoryview(self.text)[stop:]))
         self.at = 0

@@ -16,15 +16,13 @@ import msgspec
 
 from tb_privateuse1.read.base import Progress, Raw
 from tb_privateuse1.read.columns import Builder
+from tb_privateuse1.read.decoder import Decoder, list_of_raw
 from tb_privateuse1.read.document import Document
-from tb_privateuse1.read.events import FAST, LOOSE, Event
 from tb_privateuse1.read.metadata import BROKEN, no_event
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.source import Source
 from tb_privateuse1.read.times import Inexact
-
-_MAX_MISSES = 3
-"""Windows that are not of the fast shape before the loose one is tried at once."""
+from tb_privateuse1.read.trail import Trail
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -36,9 +34,11 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     tally = Tally()
     source = Source(path, progress)
     document = Document(source.blocks(), path, tally)
-    decoder = _Decoder(tally)
+    decoder = Decoder(tally)
     builder = Builder(tally)
+    trail = Trail()
     for text, events in document.windows(decoder.decode):
+        trail.add(document.place, source.events)
         try:
             builder.add(events, text)
         except Inexact:
@@ -46,14 +46,14 @@ def read(path: str, progress: Progress | None = None) -> Raw:
         source.events += len(events)
     if source.fault == "damaged":
         tally.add("gzip_damaged")
-    if not source.events:
+    if source.events == decoder.malformed:
         broken = "damaged" in tally or "truncated" in tally
         if error := no_event(path, broken, "malformed_events" in tally):
             raise error
     metadata = {k: value for k, raw in document.keys.items() if (value := _value(raw)) is not None}
     if progress:
         progress("reading", 1, 1, source.events)
-    return builder.raw(metadata)
+    return builder.raw(metadata, trail.checkpoints())
 
 
 class Verbatim:
@@ -73,12 +73,8 @@ class Verbatim:
 
     def events(self) -> Iterator[bytes]:
         """Events as JSON text, several at once with commas between. Raises as ``read`` does."""
-        for text, _ in self._document.windows(_list_of_raw):
+        for text, _ in self._document.windows(list_of_raw):
             yield text[1:-1].strip()
-
-
-def _list_of_raw(text: bytes) -> list[msgspec.Raw]:
-    return msgspec.json.decode(text, type=list[msgspec.Raw])
 
 
 def _value(raw: msgspec.Raw) -> Any:
@@ -86,45 +82,3 @@ def _value(raw: msgspec.Raw) -> Any:
         return msgspec.json.decode(raw)
     except BROKEN:
         return None
-
-
-class _Decoder:
-    """``[…]`` -> events, of the fast shape where that fits."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
-        self._fast = msgspec.json.Decoder(list[FAST])  # type: ignore[valid-type]
-        self._loose = msgspec.json.Decoder(list[LOOSE])  # type: ignore[valid-type]
-        self._misses = 0
-
-    def decode(self, text: bytes) -> list[Event]:
-        if self._misses < _MAX_MISSES:
-            try:
-                return self._fast.decode(text)
-            except msgspec.ValidationError:
-                self._misses += 1
-        return self._exactly(text)
-
-    def exact(self, text: bytes) -> list[Event]:
-        """The same events again, with exact times; so are all that follow."""
-        self._misses = _MAX_MISSES
-        return self._exactly(text)
-
-    def _exactly(self, text: bytes) -> list[Event]:
-        try:
-            return self._loose.decode(text)
-        except msgspec.ValidationError:
-            return self._each(text)
-
-    def _each(self, text: bytes) -> list[Event]:
-        """One odd event must not cost the rest: decode them singly and count what is dropped."""
-        decoder = msgspec.json.Decoder(LOOSE)
-        events: list[Event] = []
-        odd: list[str] = []
-        for one in _list_of_raw(text):
-            try:
-                events.append(decoder.decode(one))
-            except msgspec.ValidationError as error:
-                odd.append(str(error))
-        self._tally.add("malformed_events", len(odd), odd[0] if odd else "")
-        return events

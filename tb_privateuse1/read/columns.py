@@ -1,7 +1,8 @@
 """Decoded events -> columns: interned strings, int64 ns, one argument a column.
 
-Events come window by window. A column of a window is made in one pass in C (``np.fromiter`` over
-``map``); only the arguments that mean something for the category are looked at.
+Events come window by window and are sorted by kind, which is phase and category. What all of them
+have becomes columns at once; of their arguments only those are looked at that mean something for
+the category. All loops over events are list comprehensions of a single expression, or in C.
 """
 
 from __future__ import annotations
@@ -9,42 +10,36 @@ from __future__ import annotations
 import operator
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Flows, Group, Raw
 from tb_privateuse1.read.events import LOOSE, MISSING_OF, NO_ARGS, Event
+from tb_privateuse1.read.interned import JsonTexts, Strings, ThreadRows
 from tb_privateuse1.read.pairs import Pairs
-from tb_privateuse1.read.parts import Parts
+from tb_privateuse1.read.parts import Column, Parts
 from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.times import Timed, timed
-from tb_privateuse1.trace import I32, I64, NONE, Threads
+from tb_privateuse1.read.times import times
+from tb_privateuse1.trace import I32, I64, NONE, Bools, Checkpoints, Threads
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
+_LAUNCH = re.compile(r"(runtime|driver)$")
+_LAUNCH_ARGUMENTS = ("external_id", "correlation")
+_DEVICE_ARGUMENTS = ("external_id", "correlation", "device", "stream", "bytes", "collective")
 _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
     "user_annotation": ("external_id",),
-    "python_function": ("python_id", "module_id"),
+    "python_function": ("python_id", "python_parent", "module_id"),
+    # What our export and the published recipe add to a trace.
+    "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
 }
-_LAUNCH = re.compile(r"(runtime|driver)$")
-_LAUNCH_ARGUMENTS = ("external_id", "correlation")
-_DEVICE_ARGUMENTS = (
-    "external_id",
-    "correlation",
-    "device",
-    "stream",
-    "bytes",
-    "start_bound_ns",
-    "duration_bound_ns",
-    "evidence",
-    "collective",
-)
 _MEMORY = (
     "address",
     "device_type",
@@ -57,48 +52,35 @@ _JSON = ("shapes", "dtypes")
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
 _TIMED = frozenset("XsfiIBE")
-
-_NAME, _PID, _TID, _ID, _ARGS = map(operator.attrgetter, ("name", "pid", "tid", "id", "args"))
-
-
-class _Strings(dict[Any, int]):
-    """Texts to their numbers, in order of first sight; what is no text is told as one."""
-
-    def __missing__(self, text: Any) -> int:
-        if not isinstance(text, str):
-            return self[str(text)]
-        number = self[text] = len(self)
-        return number
+_INSTANTS = frozenset("iI")
+_FEW = 1 << 15
+"""So many kinds are sorted by counting."""
+_MOST_KINDS, _OTHERS = 1000, "(others)"
+"""A trace has some dozens; each has columns of its own. What a hostile one has beyond is one."""
 
 
-class _Json(dict[bytes, int]):
-    """Equal lists are one string, however the exporter spaced them."""
+@dataclass(frozen=True)
+class _Window:
+    """Events by kind, with their numbers in the file."""
 
-    def __init__(self, strings: _Strings) -> None:
-        super().__init__()
-        self._strings = strings
+    events: Sequence[Event]
+    kind: NDArray[Any]
+    number: I32
 
-    def __missing__(self, text: bytes) -> int:
-        try:
-            value = msgspec.json.decode(text) if text else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            value = None
-        plain = value if value is None else msgspec.json.encode(value).decode()
-        number = self[text] = NONE if plain is None else self._strings[plain]
-        return number
+    def where(self, keep: Bools) -> _Window:
+        """Those events for which ``keep`` is true."""
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        return _Window([self.events[i] for i in rows.tolist()], self.kind[rows], self.number[rows])
 
-
-class _ThreadRows(dict[tuple[Any, Any], int]):
-    """(pid, tid) to a row: torch of 2021 wrote the same tid as "25738" and as 25738."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told: dict[tuple[str, str], int] = {}
-
-    def __missing__(self, key: tuple[Any, Any]) -> int:
-        told = (str(key[0]), str(key[1]))
-        row = self[key] = self.told.setdefault(told, len(self.told))
-        return row
+    def kinds(self) -> Iterator[tuple[int, slice]]:
+        """Each kind and the rows that it has."""
+        if not self.events:
+            return
+        edges = [0, *(np.flatnonzero(np.diff(self.kind)) + 1).tolist(), len(self.events)]
+        for start, stop in pairwise(edges):
+            yield int(self.kind[start]), slice(start, stop)
 
 
 class Builder:
@@ -106,51 +88,112 @@ class Builder:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self._strings = _Strings()
-        self._json = _Json(self._strings)
-        self._threads = _ThreadRows()
+        self._strings = Strings()
+        self._json = JsonTexts(self._strings)
+        self._threads = ThreadRows()
         self._thread_names: dict[int, int] = {}
+        self._numbers: dict[str, dict[str | None, int]] = {}
+        self._kinds: list[tuple[str, str]] = []
         self._groups: dict[str, Parts] = defaultdict(Parts)
         self._memory = Parts()
-        self._flows: list[Flows] = []
+        self._flows = {name: Column(dtype) for name, dtype in Flows.column_types().items()}
         self._pairs = Pairs(tally)
+        self._seen = 0
 
-    def add(self, events: Sequence[Event], text: bytes) -> None:
-        """The events of one window; ``text`` is what they were decoded from.
+    def add(self, events: Sequence[Event | None], text: bytes) -> None:
+        """The events of one window, None where one is malformed; ``text`` is what they came from.
 
         Raises Inexact, with nothing added, if their times need decoding as decimals.
         """
-        kinds = list(_by_kind(events))
-        times = [
-            timed(members, text, ranges=phase == "X") if phase in _TIMED else None
-            for (phase, _), members in kinds
-        ]
-        for ((phase, category), members), placed in zip(kinds, times, strict=True):
+        window = self._sorted(events)
+        is_timed, is_range = (
+            np.array([phase in phases for phase, _ in self._kinds], np.bool_)
+            for phases in (_TIMED, "X")
+        )
+        timed = window.where(is_timed[window.kind])
+        when = times(timed.events, is_range[timed.kind], text)
+        self._seen += len(events)
+        self._tally.merge(when.odd)
+        self._untimed(window.where(~is_timed[window.kind]))
+        keep = when.known & self._shown(timed)
+        placed = timed.where(keep)
+        if not placed.events:
+            return
+        whole = Group(
+            self._names(placed.events),
+            when.start_ns[keep],
+            when.end_ns[keep],
+            self._thread_column(placed.events),
+            placed.number,
+        )
+        for kind, rows in placed.kinds():
+            self._add(*self._kinds[kind], placed.events[rows], whole.take(rows))
+
+    def _sorted(self, events: Sequence[Event | None]) -> _Window:
+        rows = np.arange(self._seen, self._seen + len(events), dtype=np.int32)
+        whole: Sequence[Any] = events
+        numbers = self._numbers
+        try:
+            kinds = [numbers[event.ph][event.cat] for event in whole]
+        except (AttributeError, KeyError):
+            rows = rows[[event is not None for event in whole]]
+            whole = [event for event in whole if event is not None]
+            self._register(whole)
+            kinds = [numbers[event.ph][event.cat] for event in whole]
+        dtype = np.int16 if len(self._kinds) <= _FEW else np.int32
+        kind = np.fromiter(kinds, dtype, len(kinds))
+        order = np.argsort(kind, kind="stable")
+        return _Window([whole[i] for i in order.tolist()], kind[order], rows[order])
+
+    def _register(self, events: Sequence[Event]) -> None:
+        for event in events:
+            categories = self._numbers.setdefault(event.ph, {})
+            if event.cat not in categories:
+                kind = event.ph, event.cat or ""
+                if len(self._kinds) >= _MOST_KINDS:
+                    kind = event.ph if event.ph in _TIMED else _OTHERS, _OTHERS
+                    if kind in self._kinds[_MOST_KINDS:]:
+                        categories[event.cat] = self._kinds.index(kind, _MOST_KINDS)
+                        continue
+                categories[event.cat] = len(self._kinds)
+                self._kinds.append(kind)
+
+    def _shown(self, window: _Window) -> Bools:
+        """Which events have a place in a table: of instants, only those of the memory."""
+        shown = np.ones(len(window.events), np.bool_)
+        for kind, rows in window.kinds():
+            if self._is_instant(*self._kinds[kind]):
+                shown[rows] = [event.name == "[memory]" for event in window.events[rows]]
+        return shown
+
+    @staticmethod
+    def _is_instant(phase: str, category: str) -> bool:
+        # With torch's Python exporter memory instants are complete events of that category.
+        return phase in _INSTANTS or category == "cpu_instant_event"
+
+    def _untimed(self, window: _Window) -> None:
+        for kind, rows in window.kinds():
+            phase, _ = self._kinds[kind]
             if phase == "M":
-                self._labels(members)
-            elif placed is None:
-                self._tally.add("phase_not_shown", len(members), phase)
+                self._labels(window.events[rows])
             else:
-                self._tally.merge(placed.odd)
-                if len(placed):
-                    self._add(phase, category or "", placed)
+                self._tally.add("phase_not_shown", rows.stop - rows.start, phase)
 
-    def _add(self, phase: str, category: str, times: Timed) -> None:
-        if phase in "iI" or category == "cpu_instant_event":
-            # With torch's Python exporter memory instants are complete events of that category.
-            times = times.where([e.name == "[memory]" for e in times.events])
-            if len(times):
-                self._memory.add(self._group(times, _MEMORY))
+    def _add(self, phase: str, category: str, events: Sequence[Event], rows: Group) -> None:
+        """Events of one kind, and what was made of them."""
+        if self._is_instant(phase, category):
+            self._memory.add(self._with_arguments(rows, events, _MEMORY))
         elif phase == "X":
-            self._groups[category].add(self._group(times, _arguments(category)))
+            self._groups[category].add(self._with_arguments(rows, events, _arguments(category)))
         elif phase == "B":
-            self._pairs.begin(category, self._group(times, _arguments(category)))
+            rows = self._with_arguments(rows, events, _arguments(category))
+            self._pairs.begin(category, rows)
         elif phase == "E":
-            self._pairs.end(self._thread_column(times.events), times.start_ns)
+            self._pairs.end(rows.thread, rows.start_ns)
         else:
-            self._flows.append(self._flow_ends(category, times, finish=phase == "f"))
+            self._add_flows(category, events, rows, finish=phase == "f")
 
-    def raw(self, metadata: dict[str, Any]) -> Raw:
+    def raw(self, metadata: dict[str, Any], checkpoints: Checkpoints) -> Raw:
         """Everything, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
         groups = {category: parts.group() for category, parts in self._groups.items()}
         last = max((int(g.end_ns.max()) for g in groups.values() if len(g)), default=0)
@@ -170,31 +213,34 @@ class Builder:
             threads=threads,
             groups=groups,
             memory=self._memory.group(),
-            flows=_concatenated(self._flows),
+            flows=Flows(**{name: column.values() for name, column in self._flows.items()}),
             metadata=metadata,
             findings=self._tally.findings(),
+            checkpoints=checkpoints,
         )
 
     def _labels(self, events: Iterable[Event]) -> None:
         """Metadata events (``M``): the names of threads."""
         for event in events:
             if event.name == "thread_name" and event.args is not None:
-                thread = self._threads[event.pid, event.tid]
+                thread = self._threads[event.pid][event.tid]
                 self._thread_names[thread] = self._strings[str(event.args.name)]
 
-    def _flow_ends(self, category: str, times: Timed, *, finish: bool) -> Flows:
-        n = len(times)
-        return Flows(
-            category=np.full(n, self._strings[category], np.int32),
-            id=numbers.ids(list(map(_ID, times.events))),
-            ts_ns=times.start_ns,
-            thread=self._thread_column(times.events),
-            finish=np.full(n, finish, np.int32),
-        )
+    def _add_flows(
+        self, category: str, events: Sequence[Event], rows: Group, *, finish: bool
+    ) -> None:
+        columns = {
+            "category": np.full(len(rows), self._strings[category]),
+            "id": numbers.ids([event.id for event in events]),
+            "ts_ns": rows.start_ns,
+            "thread": rows.thread,
+            "finish": np.full(len(rows), finish),
+        }
+        for name, column in columns.items():
+            self._flows[name].add(column)
 
-    def _group(self, times: Timed, keys: Iterable[str]) -> Group:
-        events = times.events
-        args: list[Any] = list(map(_ARGS, events))
+    def _with_arguments(self, rows: Group, events: Sequence[Event], keys: Iterable[str]) -> Group:
+        args: list[Any] = [event.args for event in events]
         if isinstance(events[0], LOOSE):
             args = [NO_ARGS if a is None else a for a in args]
         ids: dict[str, I64] = {}
@@ -207,14 +253,7 @@ class Builder:
                 column = np.where(column == absent, older, column)
             if (column != absent).any():
                 (ids if key in MISSING_OF else texts)[key] = column
-        return Group(
-            self._names(events),
-            times.start_ns,
-            times.end_ns,
-            self._thread_column(events),
-            ids,
-            texts,
-        )
+        return Group(rows.name, rows.start_ns, rows.end_ns, rows.thread, rows.event, ids, texts)
 
     def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:
         get: Callable[[Any], Any] = operator.attrgetter(key)
@@ -232,9 +271,9 @@ class Builder:
         return np.array([NONE if v is None else self._strings[str(v)] for v in values], np.int32)
 
     def _names(self, events: Sequence[Event]) -> I32:
-        number = self._strings.__getitem__
+        strings = self._strings
         try:
-            return np.fromiter(map(number, map(_NAME, events)), np.int32, len(events))
+            return np.fromiter([strings[event.name] for event in events], np.int32, len(events))
         except TypeError:  # a list or an object where a name should be
             return self._string_column([str(event.name) for event in events])
 
@@ -242,8 +281,9 @@ class Builder:
         return np.array([self._strings[text] for text in texts], np.int32)
 
     def _thread_column(self, events: Sequence[Event]) -> I32:
-        keys = zip(map(_PID, events), map(_TID, events), strict=True)
-        return np.fromiter(map(self._threads.__getitem__, keys), np.int32, len(events))
+        threads = self._threads
+        rows = [threads[event.pid][event.tid] for event in events]
+        return np.fromiter(rows, np.int32, len(rows))
 
 
 def _arguments(category: str) -> tuple[str, ...]:
@@ -251,28 +291,3 @@ def _arguments(category: str) -> tuple[str, ...]:
     if _LAUNCH.search(category):
         return _LAUNCH_ARGUMENTS
     return _ARGUMENTS.get(category, _DEVICE_ARGUMENTS)
-
-
-def _by_kind(events: Sequence[Event]) -> Iterable[tuple[tuple[str, str | None], list[Event]]]:
-    """Events by phase and category. Most categories have one phase, so that is asked last."""
-    by_category: dict[str | None, list[Event]] = defaultdict(list)
-    for event in events:
-        by_category[event.cat].append(event)
-    for category, members in by_category.items():
-        phases = [event.ph for event in members]
-        if phases.count(phases[0]) == len(phases):
-            yield (phases[0], category), members
-            continue
-        by_phase: dict[str, list[Event]] = defaultdict(list)
-        for phase, event in zip(phases, members, strict=True):
-            by_phase[phase].append(event)
-        for phase, some in by_phase.items():
-            yield (phase, category), some
-
-
-def _concatenated(parts: list[Flows]) -> Flows:
-    if not parts:
-        return Flows.empty()
-    return Flows(
-        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in Flows.column_types()}
-    )

@@ -16,7 +16,7 @@ import msgspec
 from tb_privateuse1.read import metadata
 from tb_privateuse1.read.buffer import Buffer
 from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.windows import Windows
+from tb_privateuse1.read.windows import Place, Windows
 from tb_privateuse1.trace import TraceError
 
 T = TypeVar("T")
@@ -29,11 +29,18 @@ _REACH = 64
 
 
 class Document:
-    """One file's text. ``keys`` holds the top-level keys met so far, undecoded."""
+    """One file's text. ``keys`` holds the top-level keys met so far, undecoded.
 
-    def __init__(self, blocks: Iterator[bytes], name: str, tally: Tally) -> None:
+    ``place`` is where the latest window begins, see ``Windows``. With one to begin with, ``blocks``
+    start there, and what is before it in the file is not seen.
+    """
+
+    def __init__(
+        self, blocks: Iterator[bytes], name: str, tally: Tally, place: Place | None = None
+    ) -> None:
         self.keys: dict[str, msgspec.Raw] = {}
-        self._buffer = Buffer(blocks)
+        self.place = place
+        self._buffer = Buffer(blocks, place.offset_bytes if place else 0)
         self._name = name
         self._tally = tally
 
@@ -42,10 +49,14 @@ class Document:
 
         Raises TraceError ``not_json`` or ``not_a_trace`` if there is no list of events.
         """
-        bare = self._open()
+        place = self.place
+        bare = place.bare if place else self._open()
         while True:
-            events = Windows(self._buffer, decode, self._tally, bare=bare)
-            yield from events
+            events = Windows(self._buffer, decode, self._tally, bare=bare, place=place)
+            for window in events:
+                self.place = events.place
+                yield window
+            place = None
             if bare or not events.ended or not self._next_list():
                 return
             self._tally.add("several_event_lists")

@@ -26,6 +26,7 @@ _IDS = {
     "sequence": "Sequence number",
     "forward_thread": "Fwd thread id",
     "python_id": "Python id",
+    "python_parent": "Python parent id",
     "module_id": "Python module id",
 }
 _QUANTITIES = {

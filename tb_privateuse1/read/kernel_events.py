@@ -15,21 +15,29 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import MISSING, Finding, TraceError
+from tb_privateuse1.read.metadata import BROKEN
+from tb_privateuse1.trace import MISSING, TraceError
 
 SCHEMA = "tb_privateuse1.kernel_event/"
+
+_MOST_BYTES = 256 << 20
+"""Enough for ten million operators; what is decoded takes ten times as much."""
 
 _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
 
 def read(path: str) -> Sidecar:
-    """A sidecar's rows and facts. Raises TraceError ``bad_sidecar`` or ``unreadable``."""
-    data = source.read_bytes(path)
+    """A sidecar's rows and facts.
+
+    Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
+    """
+    data = source.read_bytes(path, _MOST_BYTES)
     try:
         content = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except BROKEN as error:
         raise TraceError("bad_sidecar", f"{path} is not complete JSON ({error}).") from error
     if not isinstance(content, dict):
         raise TraceError("bad_sidecar", f"{path} is no kernel-event file: it is no JSON object.")
@@ -47,7 +55,9 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
     findings = []
     if version != "1":
         message = f"The sidecar has schema version {version}; this version reads 1."
-        findings.append(Finding("sidecar_version", message, "Update tb-privateuse1."))
+        findings.append(
+            Finding("sidecar_version", message, "Update tb-privateuse1.", affects=DEVICE)
+        )
     return _sidecar(ids, elapsed, content, findings)
 
 
@@ -67,7 +77,7 @@ def _recipe(content: dict[str, Any], path: str) -> Sidecar:
     findings = []
     if unnamed:
         message = f"{unnamed} rows of the sidecar have no id or no kernel_time."
-        findings.append(Finding("sidecar_rows", message, count=unnamed))
+        findings.append(Finding("sidecar_rows", message, count=unnamed, affects=DEVICE))
     return _sidecar(ids, elapsed, {}, findings)
 
 
@@ -83,5 +93,5 @@ def _sidecar(
     if not readable.all():
         missing = int((~readable).sum())
         message = f"The device times of {missing} of {len(ids)} operators could not be read."
-        findings.append(Finding("elapsed_missing", message, count=missing))
+        findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     return Sidecar(column[keep], ns[keep], facts, tuple(findings))

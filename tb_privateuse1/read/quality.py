@@ -2,53 +2,73 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace import Finding
+from dataclasses import dataclass
+
+from tb_privateuse1.findings import ALL, Figures, Finding, Severity
 
 _KILLED = (
     "Was the job killed while it wrote? A file that is still being written is read again once it "
     "has grown."
 )
 
-_WORDS: dict[str, tuple[str, str | None]] = {
-    "truncated": ("The file ends early: what came after its last complete event is lost.", _KILLED),
-    "gzip_damaged": (
-        "The gzip stream is damaged: what was packed behind the damage is lost.",
-        "Was the file copied whole? Copy it again, or record the run again.",
+
+@dataclass(frozen=True)
+class _Words:
+    message: str
+    hint: str | None = None
+    severity: Severity = "warning"
+    affects: tuple[Figures, ...] = ALL
+
+
+_COPY = "Was the file copied whole? Copy it again, or record the run again."
+
+_WORDS: dict[str, _Words] = {
+    "truncated": _Words(
+        "The file ends early: what came after its last complete event is lost.", _KILLED, "error"
     ),
-    "damaged": (
+    "gzip_damaged": _Words(
+        "The gzip stream is damaged: what was packed behind the damage is lost.", _COPY, "error"
+    ),
+    "damaged": _Words(
         "The file is damaged at {n} places, which are left out. The first: {example}",
         "Was the file copied whole? Events beside the damage are shown.",
     ),
-    "too_damaged": ("The file is damaged at too many places: the rest of it is left out.", None),
-    "metadata_damaged": ("The trace's metadata are damaged; some of them are missing.", None),
-    "several_event_lists": ("The file has {n} more lists of events; all are shown.", None),
-    "invalid_numbers": (
-        "{n} values that JSON does not have (NaN, Infinity, N/A) count as missing.",
-        None,
+    "too_damaged": _Words(
+        "The file is damaged at too many places: the rest of it is left out.", _COPY, "error"
     ),
-    "invalid_strings": (
+    "metadata_damaged": _Words(
+        "The trace's metadata are damaged; some of them are missing.", affects=()
+    ),
+    "several_event_lists": _Words(
+        "The file has {n} more lists of events; all are shown.", severity="info"
+    ),
+    "invalid_numbers": _Words(
+        "{n} values that JSON does not have (NaN, Infinity, N/A) count as missing.", severity="info"
+    ),
+    "invalid_strings": _Words(
         "{n} strings have control characters, bad escapes or no UTF-8; they are shown as far as "
         "they can be read. The first: {example}",
-        None,
+        severity="info",
     ),
-    "trailing_commas": ("{n} commas too many are ignored.", None),
-    "malformed_events": (
-        "{n} events have fields of an impossible kind, for example: {example}",
-        None,
+    "trailing_commas": _Words("{n} commas too many are ignored.", severity="info"),
+    "malformed_events": _Words(
+        "{n} events have fields of an impossible kind, for example: {example}"
     ),
-    "events_without_time": ("{n} events have no time and are not shown.", None),
-    "impossible_times": (
+    "events_without_time": _Words("{n} events have no time and are not shown."),
+    "impossible_times": _Words(
         "{n} events have a time or a length that no clock gives and are not shown, for example "
-        "{example}.",
-        None,
+        "{example}."
     ),
-    "negative_durations": ("{n} events end before they start; their length counts as 0.", None),
-    "unclosed_ranges": (
-        "{n} ranges were begun and not ended; they are shown up to the end of the trace.",
-        None,
+    "negative_durations": _Words("{n} events end before they start; their length counts as 0."),
+    "unclosed_ranges": _Words(
+        "{n} ranges were begun and not ended; they are shown up to the end of the trace."
     ),
-    "unopened_ends": ("{n} ends of ranges that were not begun are not shown.", None),
+    "unopened_ends": _Words("{n} ends of ranges that were not begun are not shown."),
+    "phase_not_shown": _Words("{n} events of phase {example!r} are not shown.", severity="info"),
 }
+
+_MOST_PHASES = 10
+"""Told one by one; a hostile file has a million."""
 
 
 class Tally:
@@ -61,7 +81,12 @@ class Tally:
     def add(self, code: str, count: int = 1, example: object = "") -> None:
         """Something happened ``count`` times; nothing is noted for 0."""
         if count:
-            key = (code, str(example) if code == "phase_not_shown" else "")
+            kind = ""
+            if code == "phase_not_shown":
+                kind = _short(example)
+                if (code, kind) not in self._counts and len(self._counts) > _MOST_PHASES:
+                    kind = "others"
+            key = (code, kind)
             self._counts[key] = self._counts.get(key, 0) + count
             self._examples.setdefault(code, _short(example))
 
@@ -78,12 +103,9 @@ class Tally:
         return tuple(self._finding(code, kind, n) for (code, kind), n in self._counts.items())
 
     def _finding(self, code: str, kind: str, count: int) -> Finding:
-        if code == "phase_not_shown":
-            message = f"{count} events of phase {kind!r} are not shown."
-            return Finding(code, message, count=count)
-        words, hint = _WORDS[code]
-        message = words.format(n=f"{count:,}", example=self._examples[code])
-        return Finding(code, message, hint, count)
+        words = _WORDS[code]
+        message = words.message.format(n=f"{count:,}", example=kind or self._examples[code])
+        return Finding(code, message, words.hint, count, words.severity, words.affects)
 
 
 def _short(example: object) -> str:

@@ -50,8 +50,8 @@ class Source:
         self._progress = progress
         self._unpacked = 0
 
-    def blocks(self) -> Iterator[bytes]:
-        """The content in blocks of about a megabyte.
+    def blocks(self, start: int = 0) -> Iterator[bytes]:
+        """The unpacked content from ``start`` on in blocks of about a megabyte.
 
         Raises TraceError ``unreadable`` (the file cannot be opened or read) or ``too_large``,
         and ``remote.RemoteError`` for a URL.
@@ -61,13 +61,16 @@ class Source:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 gzipped = file.read(2) == _GZIP
-                file.seek(0)
+                self._unpacked = 0 if gzipped else start
+                file.seek(self._unpacked)
                 for block in self._unpack(file) if gzipped else _read(file):
+                    skip = max(0, start - self._unpacked)
                     self._unpacked += len(block)
                     self._check(size)
                     if self._progress:
                         self._progress("reading", file.tell(), size, self.events)
-                    yield block
+                    if skip < len(block):
+                        yield block[skip:] if skip else block
         except TraceError:  # an OSError too, of a remote file
             raise
         except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from tb_privateuse1.read.events import LOOSE, Event
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.trace import I64, Bools
 
-_TS, _DUR = operator.attrgetter("ts"), operator.attrgetter("dur")
 _ZERO = Decimal(0)
-_FRACTION = re.compile(rb'"ts"\s*:\s*\d+(?:\.\d*[1-9]|[^\s,}]*[eE])')
+_FRACTION = re.compile(rb'"ts"\s*:\s*-?\d+(?:\.\d*[1-9]|[^\s,}]*[eE])')
 
 
 class Inexact(Exception):
@@ -25,62 +23,46 @@ class Inexact(Exception):
 
 
 @dataclass(frozen=True)
-class Timed:
-    """Events that have a time; ``odd`` counts by finding those that had none, and repairs."""
+class Times:
+    """Start and end of some events, and of which they are known; what was odd about the others."""
 
-    events: Sequence[Event]
     start_ns: I64
     end_ns: I64
+    known: Bools
     odd: Tally
 
-    def __len__(self) -> int:
-        return len(self.events)
 
-    def where(self, keep: Sequence[bool] | Bools) -> Timed:
-        """Those events for which ``keep`` is true."""
-        if all(keep):
-            return self
-        rows = np.flatnonzero(keep)
-        events = [self.events[i] for i in rows.tolist()]
-        return Timed(events, self.start_ns[rows], self.end_ns[rows], self.odd)
-
-
-def timed(events: Sequence[Event], text: bytes, *, ranges: bool) -> Timed:
-    """Start and end of the events that have a time; without ``ranges`` they end as they start.
+def times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
+    """When events are; what is no range ends as it starts.
 
     Raises Inexact if they have to be decoded as ``LOOSE``; ``text`` is what they came from.
     """
     odd = Tally()
-    if isinstance(events[0], LOOSE):
-        told = np.array([e.ts is not None for e in events], np.bool_)
-        start, possible = numbers.exact([e.ts or _ZERO for e in events])
-        duration, finite = numbers.exact([e.dur or _ZERO for e in events] if ranges else [])
+    if events and isinstance(events[0], LOOSE):
+        told = np.array([event.ts is not None for event in events], np.bool_)
+        start, possible = numbers.exact([event.ts or _ZERO for event in events])
+        duration, finite = numbers.exact([event.dur or _ZERO for event in events])
     else:
-        us = np.fromiter(map(_TS, events), np.float64, len(events))
-        possible = np.abs(us) < numbers.LIMIT_US
-        if not possible.all():
-            told = ~np.isnan(us)
-            us[~possible] = 0
-        else:
-            told = possible
-        if (us >= numbers.EXACT_US).any() and _FRACTION.search(text):
+        us = np.fromiter([event.ts for event in events], np.float64, len(events))
+        length = np.fromiter([event.dur for event in events], np.float64, len(events))
+        far, long = np.abs(us), np.abs(length)
+        possible, finite, told = far < numbers.LIMIT_US, long < numbers.LIMIT_US, ~np.isnan(us)
+        if not possible.all() or not finite.all():
+            us, length = np.where(possible, us, 0), np.where(finite, length, 0)
+        if (far >= numbers.EXACT_US).any() and _FRACTION.search(text):
             raise Inexact
-        start = numbers.nanoseconds(us)
-        lengths = np.fromiter(map(_DUR, events), np.float64, len(events)) if ranges else us[:0]
-        finite = np.abs(lengths) < numbers.LIMIT_US
-        duration = numbers.nanoseconds(lengths if finite.all() else np.where(finite, lengths, 0))
-    possible = possible & (start >= 0)
-    if ranges:
-        possible = possible & finite
-        if (duration < 0).any():
-            odd.add("negative_durations", int((duration < 0).sum()))
-            duration = np.maximum(duration, 0)
-    result = Timed(events, start, start + duration if ranges else start, odd)
-    if possible.all() and told.all():
-        return result
-    impossible = np.flatnonzero(told & ~possible)
-    odd.add("events_without_time", int((~told).sum()))
-    if len(impossible):
-        first = events[impossible[0]]
-        odd.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
-    return result.where(told & possible)
+        if (long >= numbers.EXACT_US).any():
+            raise Inexact
+        start, duration = numbers.nanoseconds(us), numbers.nanoseconds(length)
+    if not is_range.all():
+        duration, finite = np.where(is_range, duration, 0), finite | ~is_range
+    if (duration < 0).any():
+        odd.add("negative_durations", int((duration < 0).sum()))
+        duration = np.maximum(duration, 0)
+    known = told & possible & finite
+    if not known.all():
+        odd.add("events_without_time", int((~told).sum()))
+        if len(impossible := np.flatnonzero(told & ~known)):
+            first = events[impossible[0]]
+            odd.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
+    return Times(start, start + duration, known, odd)

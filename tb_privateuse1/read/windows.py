@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from tb_privateuse1.read.buffer import Buffer
 from tb_privateuse1.read.metadata import BROKEN, pairs, trailing, value_length
@@ -43,18 +43,37 @@ _BRACKET = re.compile(rb"\]")
 _SPACE = re.compile(rb"\s*")
 
 
+class Place(NamedTuple):
+    """Where a window begins, and all that how the text is cut from there on depends on."""
+
+    offset_bytes: int
+    window_bytes: int
+    damages: int
+    long: int
+    bare: bool
+
+
 class Windows(Generic[T]):
-    """The windows of one list. The buffer stands behind the list's opening bracket.
+    """The windows of one list. The buffer stands behind its opening bracket, or at ``place``.
 
     ``decode`` gets ``[…]`` and raises one of ``BROKEN`` for what is no JSON. ``bare`` says that
     nothing may follow the list. ``ended`` is true once the closing bracket was met, false if the
-    list was cut off or given up.
+    list was cut off or given up. ``place`` is where the window that was yielded last begins, None
+    if it cannot be resumed there.
     """
 
     def __init__(
-        self, buffer: Buffer, decode: Callable[[bytes], list[T]], tally: Tally, *, bare: bool
+        self,
+        buffer: Buffer,
+        decode: Callable[[bytes], list[T]],
+        tally: Tally,
+        *,
+        bare: bool,
+        place: Place | None = None,
     ) -> None:
         self.ended = False
+        self.place = place
+        self._size = place.window_bytes if place else WINDOW
         self._buffer = buffer
         self._decode = decode
         self._tally = tally
@@ -62,23 +81,23 @@ class Windows(Generic[T]):
         self._at_bracket = False  # just behind what looks like the closing bracket
         self._lost = False  # behind a damage, not yet in an event again
         self._failures = 0
-        self._places = 0
-        self._long = 0
+        self._places = place.damages if place else 0
+        self._long = place.long if place else 0
         self._over = False
 
     def __iter__(self) -> Iterator[tuple[bytes, list[T]]]:
         """Lists of events as JSON text and as decoded."""
-        size = WINDOW
         while not self._over:
-            got = None if self._lost else self._window(size)
-            if got is None and not self._lost and size > _SMALL:
-                size = _SMALL
+            self.place = self._here()
+            got = None if self._lost else self._window(self._size)
+            if got is None and not self._lost and self._size > _SMALL:
+                self._size = _SMALL
                 continue
             if got is None:
-                size = _SMALL
+                self._size = _SMALL
                 got = self._one()
             else:
-                size = min(2 * size, WINDOW)
+                self._size = min(2 * self._size, WINDOW)
             if got is not None and got[1]:
                 yield got
             if self._at_bracket:
@@ -88,6 +107,12 @@ class Windows(Generic[T]):
                     return
                 self._damage()
 
+    def _here(self) -> Place | None:
+        offset = self._buffer.offset()
+        if self._lost or offset is None:
+            return None
+        return Place(offset, self._size, self._places, self._long, self._bare)
+
     def _window(self, size: int) -> tuple[bytes, list[T]] | None:
         """All whole events in the next ``size`` bytes, or None if they cannot be decoded."""
         buffer = self._buffer
@@ -95,10 +120,10 @@ class Windows(Generic[T]):
         at = buffer.at
         cut = _last_boundary(buffer.text, at, at + size)
         stop, behind = cut or (at + size, at + size)
-        window = buffer.text[at:stop]
         close = b"]" if cut else b""
-        got = self._decoded(b"[" + window + close)
+        got = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
         if got is None and cut:
+            window = buffer.text[at:stop]
             fixed, repairs = repaired(window)
             got = self._decoded(b"[" + fixed + close) if fixed != window else None
             if got is not None:

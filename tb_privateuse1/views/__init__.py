@@ -9,10 +9,12 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.quality import quality
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "operators": operators,
     "kernels": kernels,
     "memory": memory,
+    "quality": quality,
 }

@@ -105,10 +105,8 @@ def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
 
 def calls(ops: Ops) -> I32:
     """The row that counts for each operator: of a chain of lone calls the outermost."""
-    row = np.arange(len(ops), dtype=np.int32)
-    while (inner := ops.single[row]).any():
-        row[inner] = ops.parent[row[inner]]
-    return row
+    outer = intervals.nearest(ops.parent, ~ops.single)
+    return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
 
 
 def with_descendants(parent: I32, values: I64) -> I64:

@@ -31,6 +31,8 @@ class KernelRow:
     """How far off ``total_ns`` may be; 0 for measured times."""
     share: float
     """Of the total of all rows, 0 to 1."""
+    longest_row: int
+    """The row of the activity with ``max_ns`` in the trace's table of kernels."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def kernels(
 
     Raises TraceError ``unknown_step``.
     """
-    table = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
+    table = trace.kernels.take(chosen)
     ops = np.where(table.op >= 0, trace.ops.name[table.op], NONE) if len(trace.ops) else table.op
     if group == "name":
         ops = np.full(len(table), NONE, np.int32)
@@ -79,6 +82,7 @@ def kernels(
                 max_ns=int(times[-1]),
                 bound_ns=bound_sum(table.duration_bound_ns[of_row]),
                 share=total / whole if whole else 0.0,
+                longest_row=int(chosen[of_row[-1]]),
             )
         )
     rows.sort(key=lambda r: -r.total_ns)

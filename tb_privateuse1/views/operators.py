@@ -37,6 +37,8 @@ class OperatorRow:
     """How far off ``device_self_ns`` may be; 0 for measured times."""
     kernels: int | None
     """Device activities launched by the operator itself."""
+    longest_row: int
+    """The row of the call that took longest on the host in the trace's table of ranges."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def operators(
     activities = summed(launched)
     count = np.bincount(member, minlength=len(first))
     bound = _bounds(trace, launcher, rows, member, len(first))
+    longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
     names, shapes = ops.name[rows[first]], ops.shapes[rows[first]]
     order = np.lexsort((-host_self, -own))
     any_device = len(kernels) > 0
@@ -98,6 +101,7 @@ def operators(
                 device_total_ns=int(total[i]) if any_device else None,
                 device_bound_ns=bound[i] if any_device else None,
                 kernels=int(activities[i]) if any_device else None,
+                longest_row=int(rows[longest[i]]),
             )
             for i in order
         ),
@@ -106,6 +110,14 @@ def operators(
         unlinked_device_ns=_unlinked(trace, row) if any_device else None,
         has_shapes=bool((ops.shapes >= 0).any()),
     )
+
+
+def _longest(duration: I64, member: I64) -> I64:
+    """The member of each group that took longest, the first of equals; by group."""
+    order = np.lexsort((np.arange(len(member), 0, -1), duration, member))
+    last = np.append(member[order][1:] != member[order][:-1], True)[: len(order)]
+    longest: I64 = order[last]
+    return longest
 
 
 def _bounds(trace: Trace, launcher: I32, rows: I64, member: I64, groups: int) -> list[int | None]:

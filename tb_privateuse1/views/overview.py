@@ -193,8 +193,7 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     compute = breakdown.compute(kernels)
     computing = breakdown.busy(compute)
     communicating = breakdown.busy(kernels.take(kernels.communication))
-    source = kernels.launch if trace.meta.timeline == "measured" else kernels.op
-    linked = int((source >= 0).sum())
+    linked = int(breakdown.linked(trace, kernels).sum())
     return Totals(
         span_ns=span,
         busy_ns=busy,

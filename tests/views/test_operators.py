@@ -82,3 +82,12 @@ def test_a_step_selects_the_operators_that_start_in_it() -> None:
 
 def test_empty() -> None:
     assert operators(Trace()).rows == ()
+
+
+def test_the_longest_call_is_a_row_of_the_trace() -> None:
+    t = trace(
+        annotation("mine", 0, 100), op("a", 1, 4), op("b", 5, 9), op("a", 10, 20), op("a", 30, 40),
+        op("b", 41, 42),
+    )  # fmt: skip
+    rows = {name: r.longest_row for name, r in by_name(t).items()}
+    assert {name: t.ops.start_ns[row] for name, row in rows.items()} == {"a": 10_000, "b": 5_000}

@@ -8,6 +8,7 @@ import { Memory } from "./memory";
 import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { PageProps } from "./page";
+import { Quality } from "./quality";
 
 export interface Page {
   /** As in the URL. */
@@ -27,6 +28,7 @@ const OF_VIEWS: Record<keyof Results, Entry> = {
   operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
   kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },
   memory: { title: "Memory", letter: "m", component: Memory, icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z" },
+  quality: { title: "Quality", letter: "q", component: Quality, icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8" },
 };
 
 const OTHERS: Record<string, Entry> = {

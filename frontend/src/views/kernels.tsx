@@ -8,6 +8,7 @@ import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { Doubts } from "./doubts";
 import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
@@ -19,7 +20,12 @@ export function Kernels({ selected, base }: PageProps) {
   const group: Group = state.value.group === "name" ? "name" : "operator";
   const resource = useView("kernels", selected, { group });
   if (base.provenance.timeline === "none") return <div class="fill"><NoDeviceTimes overview={base} /></div>;
-  return <div class="fill"><Show resource={resource}>{(result) => <KernelTable result={result} group={group} />}</Show></div>;
+  return (
+    <div class="fill">
+      <Doubts findings={base.provenance.warnings} figures={["kernels"]} />
+      <Show resource={resource}>{(result) => <KernelTable result={result} group={group} />}</Show>
+    </div>
+  );
 }
 
 function KernelTable({ result, group }: { result: Result; group: Group }) {
@@ -30,7 +36,7 @@ function KernelTable({ result, group }: { result: Result; group: Group }) {
   return (
     <Table name="kernels" noun="kernel" columns={columns} rows={result.rows} rowKey={(r) => `${r.kind} ${r.name} ${r.operator ?? ""}`}
       sort={sort} defaultSort="-total_ns" filter={filter} inferred={inferred}
-      onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
+      onOpen={(r) => go({ event: `kernels/${r.longest_row}` })} onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
       <Segmented label="Group by" value={group} onPick={(g) => go({ group: g === "operator" ? null : g })} choices={[
         { value: "operator", label: "Name and operator" },
         { value: "name", label: "Name" },
@@ -40,7 +46,7 @@ function KernelTable({ result, group }: { result: Result; group: Group }) {
 }
 
 const columnsOf = (inferred: boolean): readonly Column<KernelRow>[] => [
-  { key: "name", title: "Kernel", kind: "text", width: 280, value: (r) => r.name },
+  { key: "name", title: "Kernel", kind: "text", width: 280, help: "A row opens the record of its longest activity.", value: (r) => r.name },
   { key: "kind", title: "Kind", kind: "text", width: 140, value: (r) => r.kind,
     cell: (r) => <span class="value"><i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": color(categoryOf(r.kind)) }} />{r.kind}</span> },
   { key: "operator", title: "Operator", kind: "text", width: 180, help: "The innermost operator that launched it.",

@@ -11,6 +11,7 @@ import { AreaChart, extent, type Point } from "../widgets/areachart";
 import { Code } from "../widgets/code";
 import { Figure } from "../widgets/figure";
 import { Segmented } from "../widgets/segmented";
+import { Doubts } from "./doubts";
 import { MemoryTables, type Life } from "./memorytables";
 import type { PageProps } from "./page";
 import { Show } from "./status";
@@ -19,7 +20,7 @@ import { Show } from "./status";
 const MOST = 1000;
 const ALL = 100_000;
 
-export function Memory({ selected }: PageProps) {
+export function Memory({ selected, base }: PageProps) {
   const { device, range } = state.value;
   const part = parseRange(range);
   const [limit, setLimit] = useState(MOST);
@@ -30,6 +31,7 @@ export function Memory({ selected }: PageProps) {
   const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
   return (
     <div class="memory fill" aria-busy={loaded !== resource.loaded}>
+      <Doubts findings={base.provenance.warnings} figures={["memory"]} />
       <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} onAll={() => setLimit(ALL)} />}</Show>
       {loaded.status === "failed" && (device !== null || range !== null) && (
         <p class="state"><button type="button" data-testid="default-memory" onClick={() => go({ device: null, range: null })}>Show the whole recording of the first device</button></p>

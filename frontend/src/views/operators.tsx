@@ -8,6 +8,7 @@ import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { Doubts } from "./doubts";
 import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
@@ -21,6 +22,7 @@ export function Operators({ selected, base }: PageProps) {
   return (
     <div class="fill">
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
+      <Doubts findings={base.provenance.warnings} figures={["operators"]} />
       <Show resource={resource}>{(result) => <OperatorTable result={result} group={group} />}</Show>
     </div>
   );
@@ -35,7 +37,7 @@ function OperatorTable({ result, group }: { result: Result; group: Group }) {
       rowKey={(r) => (group === "shapes" ? `${r.name} ${r.input_shapes ?? ""}` : r.name)}
       sort={sort} defaultSort={device ? "-device_self_ns" : "-host_self_ns"} filter={filter}
       inferred={result.provenance.timeline === "inferred"}
-      onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
+      onOpen={(r) => go({ event: `ops/${r.longest_row}` })} onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
       <Segmented label="Group by" value={group} onPick={(g) => go({ group: g === "name" ? null : g })} choices={[
         { value: "name", label: "Name" },
         { value: "shapes", label: "Name and shapes", disabled: !result.has_shapes,
@@ -59,7 +61,7 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
   const device = result.device_self_ns !== null;
   const all = whole(result);
   const columns: (Column<OperatorRow> | false)[] = [
-    { key: "name", title: "Operator", kind: "text", width: 216, value: (r) => r.name, cell: (r) => <Name row={r} /> },
+    { key: "name", title: "Operator", kind: "text", width: 216, help: "A row opens the record of its longest call.", value: (r) => r.name, cell: (r) => <Name row={r} /> },
     group === "shapes" && { key: "input_shapes", title: "Input shapes", kind: "text", width: 240, value: (r) => r.input_shapes },
     { key: "share", title: "Share", kind: "share", width: 132, additive: true, help: `Of all ${device ? "device" : "host"} self time.`,
       value: (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null), bar: () => (device ? "kernel" : "cpu"),

@@ -9,6 +9,7 @@ import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
+import { Doubts } from "./doubts";
 import { KeyFigures } from "./figures";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
@@ -45,6 +46,7 @@ function Page({ all, now }: { all: Result; now: Result }) {
       <div class="columns">
         <section class="wide">
           <h2>Steps <small class="muted">{step === null ? all.steps.some((s) => stepNumber(s.name) !== null) && "click one to select it" : <>step {step} selected <button type="button" class="link" data-testid="clear-step" onClick={() => go({ step: null })}>show all</button></>}</small></h2>
+          <Doubts findings={all.provenance.warnings} figures={["steps"]} />
           {all.steps.length === 0 ? <p class="muted">The trace has no steps.</p> : (
             <>
               <StackedBars bars={all.steps.map(barOf)} inferred={inferred} selected={selectedStep} average={all.average_step_ns} onSelect={choose} />

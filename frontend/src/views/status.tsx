@@ -6,6 +6,7 @@ import { bytes, count } from "../base/format";
 import { asFailure, type Failure } from "../fetch";
 import { useSeconds, type Resource } from "../load";
 import { go } from "../state";
+import { Mark, ranked } from "./doubts";
 
 interface ShowProps<T> {
   resource: Resource<T>;
@@ -80,9 +81,9 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
   if (findings.length === 0) return <p class="muted">None: nothing had to be repaired or left out.</p>;
   return (
     <ul class="findings" data-testid="findings">
-      {findings.map((f, i) => (
-        <li key={i} data-code={f.code}>
-          <div>{f.message}{f.count !== null && f.count > 1 && <span class="muted"> ({count(f.count)} times)</span>}</div>
+      {ranked(findings).map((f, i) => (
+        <li key={i} data-code={f.code} data-severity={f.severity}>
+          <div><Mark severity={f.severity} /> {f.message}</div>
           {f.hint && <div class="hint">{f.hint}</div>}
           <div class="muted small">{f.code}</div>
         </li>

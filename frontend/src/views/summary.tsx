@@ -4,6 +4,7 @@ import { type Category, categoryOf } from "../base/color";
 import { quote } from "../base/filter";
 import { count, percent } from "../base/format";
 import { Bars, type BarRow } from "../widgets/bars";
+import { Doubts } from "./doubts";
 import { linkProps } from "./link";
 
 /** Where the device's time goes; the lines of a group sum as their notes say. */
@@ -18,6 +19,7 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
       <h2>Device totals <small class="muted">{step === null ? "of the recording" : `of step ${step}`}, as shares of the span</small></h2>
       {t.span_ns === null ? <p class="muted">No device times.</p> : (
         <>
+          <Doubts findings={provenance.warnings} figures={["totals"]} />
           <Bars testid="totals" rows={[
             row("span_ns", "Span", "other", "From the first device activity's start to the last one's end."),
             row("busy_ns", "Busy", "kernel", "At least one activity ran.", t.busy_bound_ns),

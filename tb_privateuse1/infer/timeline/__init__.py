@@ -12,6 +12,7 @@ import dataclasses
 
 import numpy as np
 
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.infer.timeline import (
     bounds,
@@ -34,7 +35,6 @@ from tb_privateuse1.trace import (
     MISSING,
     NONE,
     Bools,
-    Finding,
     Frames,
     Kernels,
     Lanes,
@@ -169,7 +169,10 @@ def _queued(ops: Ops, strings: Strings, evidence: str, c: Calibration) -> Activi
     message = f"{evidence} So they are taken as kernel durations."
     hint = "Starts are inferred from the host's launches and the order of the queue."
     return Activities(
-        kernels, _lane(strings), c.shown, (Finding("elapsed_kernel_sum", message, hint),)
+        kernels,
+        _lane(strings),
+        c.shown,
+        (Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE),),
     )
 
 
@@ -186,7 +189,7 @@ def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:
         "trace tells how far the device was behind the host."
     )
     hint = "Wrap a synchronize of the device in record_function inside a recorded step."
-    return (Finding("backlog_unknown", message, hint, count),)
+    return (Finding("backlog_unknown", message, hint, count, affects=("totals", "steps")),)
 
 
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
@@ -228,6 +231,7 @@ def _kernels(
         evidence=evidence,
         start_bound_ns=start_bound,
         duration_bound_ns=length_bound,
+        event=none.copy(),
     )
 
 

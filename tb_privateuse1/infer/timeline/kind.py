@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1 import intervals
+from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import I64, MISSING, NONE, Finding, Ops
+from tb_privateuse1.trace import I64, MISSING, NONE, Ops
 
 Name = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
 
@@ -70,11 +71,11 @@ def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
     if resolution >= _COARSE_NS and len(values) > 1:
         message = f"All elapsed times are multiples of {resolution / 1e6:g} ms: too coarse."
         hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
-        return Kind("coarse", resolution, message, Finding("elapsed_coarse", message, hint))
+        return Kind("coarse", resolution, message, _unusable("elapsed_coarse", message, hint))
     if told == "host":
         message = "The capture found that this backend runs its operators on the host's thread."
         hint = "Its operator times on the host are its device times."
-        return Kind("host", resolution, message, Finding("elapsed_of_the_host", message, hint))
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
     equal, steps = _equal_sums(ops, strings)
     if steps >= 2 and equal == steps:
         evidence = f"In {steps} steps the elapsed time equals the sum of its operators'."
@@ -90,7 +91,7 @@ def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
                 "the elapsed times are probably not in microseconds."
             )
             hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
-            return Kind("unit", resolution, message, Finding("elapsed_unit", message, hint))
+            return Kind("unit", resolution, message, _unusable("elapsed_unit", message, hint))
     return Kind("event", resolution, "Steps take longer than the sum of their operators.")
 
 
@@ -106,7 +107,11 @@ def contradiction(crossing: int, marks: int) -> Finding | None:
         "The backend probably runs its operators on the host's thread, so that there is no device "
         "timeline apart from the host's; or the events of several streams are mixed."
     )
-    return Finding("elapsed_not_of_a_stream", message, hint, crossing)
+    return _unusable("elapsed_not_of_a_stream", message, hint, crossing)
+
+
+def _unusable(code: str, message: str, hint: str, count: int | None = None) -> Finding:
+    return Finding(code, message, hint, count, "error", DEVICE)
 
 
 def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:

@@ -1,0 +1,47 @@
+"""Steps that overlap, have one number, or were cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.findings import Finding
+from tb_privateuse1.infer.quality.base import Subject, microseconds
+
+_MOST_NAMES = 3
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Of the host's ranges; windows do not overlap by their definition."""
+    trace = subject.trace
+    steps = trace.steps
+
+    def named(rows: list[int]) -> str:
+        more = ", …" if len(rows) > _MOST_NAMES else ""
+        return ", ".join(trace.text(steps.name[r])[:80] for r in rows[:_MOST_NAMES]) + more
+
+    if len(steps) > 1:
+        reach = np.maximum.accumulate(steps.host_end_ns)[:-1]
+        common = reach - steps.host_start_ns[1:]
+        rows = np.flatnonzero(common > subject.tolerance_ns) + 1
+        if len(rows):
+            message = (
+                f"{len(rows):,} of {len(steps):,} steps start before the one before has ended, by "
+                f"up to {microseconds(int(common.max()))}: {named(rows.tolist())}."
+            )
+            hint = "What both cover counts in the earlier one. Do two threads call prof.step()?"
+            yield Finding("overlapping_steps", message, hint, len(rows), affects=("steps",))
+        _, first = np.unique(steps.name, return_index=True)
+        again = np.setdiff1d(np.arange(len(steps)), first)
+        if len(again):
+            message = (
+                f"{len(again):,} steps have the number of an earlier one: {named(again.tolist())}."
+            )
+            hint = "Chosen by number, the first is shown."
+            yield Finding("repeated_steps", message, hint, len(again), affects=("steps",))
+    cut = np.flatnonzero(steps.incomplete)
+    if len(cut):
+        message = f"{len(cut):,} of {len(steps):,} steps are incomplete: {named(cut.tolist())}."
+        hint = "They are shown, but left out of averages. Ask the profiler for one more step."
+        yield Finding("incomplete_steps", message, hint, len(cut), "info", ("steps",))

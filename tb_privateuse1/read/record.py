@@ -1,0 +1,56 @@
+"""One event of a trace file with all that the file has of it, read again when it is asked for."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1.read.decoder import Decoder, list_of_raw
+from tb_privateuse1.read.document import Document
+from tb_privateuse1.read.metadata import BROKEN
+from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.read.repair import repaired
+from tb_privateuse1.read.source import Source
+from tb_privateuse1.read.trail import before
+from tb_privateuse1.trace import Checkpoints, TraceError
+
+
+def record(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:
+    """The event of a number (a row's ``event``): its fields and arguments as the file has them.
+
+    Whole numbers are ``int``, others ``Decimal``: both exact. What was repaired for the row is
+    repaired here. Costs the decoding of some megabytes, and where the file is gzipped, the
+    unpacking of all that is before them. Raises TraceError ``unreadable`` or ``too_large`` as
+    ``chrome.read`` does, and ``no_event`` if the file has no whole event of that number: then it
+    is not the file any more that the checkpoints are of.
+    """
+    if event < 0:
+        raise _none(path)
+    place, number = before(checkpoints, event)
+    start = place.offset_bytes if place else 0
+    tally = Tally()
+    document = Document(Source(path).blocks(start), path, tally, place)
+    # Decoded as at first, as the damage that is found depends on what is decoded.
+    for text, events in document.windows(Decoder(tally).decode):
+        if event < number + len(events):
+            return _decoded(bytes(list_of_raw(text)[event - number]), path)
+        number += len(events)
+    raise _none(path)
+
+
+def _decoded(text: bytes, path: str) -> dict[str, Any]:
+    decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+    try:
+        return decoder.decode(text)
+    except BROKEN:  # in a field that no table has
+        try:
+            return decoder.decode(repaired(text)[0])
+        except BROKEN as error:
+            raise TraceError("no_event", f"{path}: the event is damaged ({error}).") from error
+
+
+def _none(path: str) -> TraceError:
+    hint = "Was it written again since it was read? Reload the list of runs."
+    return TraceError("no_event", f"{path} has no such event.", hint)

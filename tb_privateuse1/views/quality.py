@@ -1,0 +1,105 @@
+"""How far the trace can be trusted: its findings, worst first, and what is in the file."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, describe
+from tb_privateuse1.findings import SEVERITIES, Finding
+from tb_privateuse1.trace import Kernels, Table, Trace
+from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+
+
+@dataclass(frozen=True)
+class Category:
+    """The events of one category, as the file spells it."""
+
+    name: str
+    events: int
+
+
+@dataclass(frozen=True)
+class Extent:
+    """From the first start to the last end of what the host did, or the device."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The result of the view. Null: no device times."""
+
+    provenance: Provenance
+    """Its warnings are the rows."""
+    rows: tuple[Finding, ...]
+    errors: int
+    warnings: int
+    notes: int
+    """Findings of severity ``info``."""
+    events: int
+    categories: tuple[Category, ...]
+    """Most events first."""
+    size_bytes: int | None
+    """Of the trace file, packed if it is; null where it was not read from a file."""
+    duration_ns: int
+    host: Extent | None
+    device: Extent | None
+    activities: int | None
+    linked: int | None
+    linked_share: float | None
+    device_ns: int | None
+    unlinked_ns: int | None
+    unlinked_share: float | None
+    unlinked_device_ns: int | None
+    facts: tuple[describe.Fact, ...]
+
+
+def quality(trace: Trace, *, step: int | None = None) -> Quality:
+    """Findings by severity, then in the order of the pipeline; the file's contents and links.
+
+    ``step`` limits the links to the activities of one step. Raises TraceError ``unknown_step``.
+    """
+    meta = trace.meta
+    kernels = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    rows = sorted(meta.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    count = {s: sum(f.severity == s for f in rows) for s in SEVERITIES}
+    any_device = len(trace.kernels) > 0
+    linked = breakdown.linked(trace, kernels)
+    whole, lost = _time(kernels), _time(kernels.take(~linked))
+    return Quality(
+        provenance=dataclasses.replace(provenance(trace), warnings=()),
+        rows=tuple(rows),
+        errors=count["error"],
+        warnings=count["warning"],
+        notes=count["info"],
+        events=sum(meta.events.values()),
+        categories=tuple(Category(name, n) for name, n in meta.events.items()),
+        size_bytes=meta.size_bytes,
+        duration_ns=trace.end_ns,
+        host=_extent(trace.ops, trace.frames, trace.launches),
+        device=_extent(trace.kernels),
+        activities=len(kernels) if any_device else None,
+        linked=int(linked.sum()) if any_device else None,
+        linked_share=float(linked.mean()) if len(linked) else None,
+        device_ns=whole if any_device else None,
+        unlinked_ns=lost if any_device else None,
+        unlinked_share=lost / whole if whole else None,
+        unlinked_device_ns=_time(kernels.take(kernels.op < 0)) if any_device else None,
+        facts=describe.run(trace),
+    )
+
+
+def _time(kernels: Kernels) -> int:
+    return int((kernels.end_ns - kernels.start_ns).sum())
+
+
+def _extent(*tables: Table) -> Extent | None:
+    columns = [dict(table.columns()) for table in tables if len(table)]
+    if not columns:
+        return None
+    start = min(int(np.min(c["start_ns"])) for c in columns)
+    return Extent(start, max(int(np.max(c["end_ns"])) for c in columns))

@@ -1,0 +1,130 @@
+"""Findings on their page and beside the figures they affect; an event's record as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import make
+from tests.browser.dashboard import Dashboard, number
+from tests.infer.quality.found import sound
+from tests.server import Server, serve
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def doubtful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A sound trace, and one with an activity of no launch and a name that is markup."""
+    folder = tmp_path_factory.mktemp("doubtful")
+    odd = [make.kernel(MARKUP, 50, 90, note=MARKUP), make.step(2, 95, 200)]
+    for name, events in (("odd", [*sound(), *odd]), ("sound", sound())):
+        path = folder / name / f"{name}.1700000000000.pt.trace.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(make.document(*events, token="s3cret")))
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+def test_findings_are_ranked_with_examples(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful).open(run="odd", view="quality")
+    now = doubtful.plugin("quality?run=odd").json
+    for name in ("errors", "warnings", "notes", "linked_share", "unlinked_ns", "events"):
+        assert dashboard.figure(name) == now[name], name
+    rows = dashboard.shows("table-findings", rows=len(now["rows"])).locator("tbody tr")
+    codes = rows.evaluate_all("rows => rows.map(r => [r.dataset.code, r.dataset.severity])")
+    assert codes == [[row["code"], row["severity"]] for row in now["rows"]]
+    assert codes[0] == ["unlinked_activities", "warning"]
+    assert number(rows.first.get_attribute("data-value") or "") == 1
+    categories = dashboard.get("categories").locator("tr[data-key]")
+    found = categories.evaluate_all("rows => rows.map(r => [r.dataset.key, +r.dataset.value])")
+    assert found == [[c["name"], c["events"]] for c in now["categories"]]
+    expect(dashboard.get("findings-badge")).to_contain_text("warnings")
+    expect(dashboard.get("findings-badge")).to_have_attribute("data-severity", "warning")
+
+
+def test_doubts_stand_beside_the_figures_and_lead_to_their_finding(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful).open(run="odd")
+    dashboard.shows("doubts-steps", code="unlinked_activities", severity="warning")
+    assert dashboard.get("doubts-totals").count() == 0
+    for view in ("operators", "kernels"):
+        dashboard.get(f"rail-{view}").click()
+        doubts = dashboard.shows(f"doubts-{view}", code="unlinked_activities")
+        expect(doubts).to_contain_text("1 of 3 device activities")
+    doubts.get_by_role("link").press("Enter")
+    chosen = dashboard.shows("page-quality").locator("tr.selected")
+    expect(chosen).to_have_attribute("data-code", "unlinked_activities")
+    assert dashboard.state()["filter"] == "unlinked_activities"
+    dashboard.pick("run", "sound")
+    dashboard.shows("nothing-found")
+    for view in ("overview", "operators", "kernels", "memory"):
+        dashboard.get(f"rail-{view}").click()
+        dashboard.shows(f"page-{view}")
+        assert dashboard.inside.locator(".doubts").count() == 0
+
+
+def test_an_example_opens_its_record(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful).open(run="odd", view="quality")
+    example = dashboard.get("example").first
+    expect(example).to_have_text(MARKUP)
+    example.press("Enter")
+    record = dashboard.shows("record", event="kernels/2")
+    expect(dashboard.get("record-name")).to_contain_text(MARKUP)
+    expect(record.locator("pre")).to_contain_text(f'"note": "{MARKUP}"')
+    expect(record).not_to_contain_text("s3cret")
+    assert dashboard.inside.locator("img").count() == 0
+    assert dashboard.state()["event"] == "kernels/2"
+    dashboard.page.keyboard.press("Escape")
+    expect(record).to_have_count(0)
+    assert "event" not in dashboard.state()
+    dashboard.page.go_back()
+    expect(record).to_have_count(1)
+
+
+def test_a_row_opens_its_longest_and_links_go_on(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful).open(run="odd", view="kernels")
+    table = dashboard.get("table-kernels")
+    table.locator('tr[data-key="kernel gemm aten::mm"] td[data-column="total_ns"]').click()
+    record = dashboard.shows("record", event="kernels/0")
+    shown = json.loads(record.locator("pre").inner_text())
+    assert shown == make.kernel("gemm", 5, 30, 7)
+    record.locator('[data-key="Operator"] a').click()
+    expect(dashboard.get("record-name")).to_contain_text("aten::mm")
+    dashboard.shows("record", event="ops/1")
+    dashboard.get("record-close").click()
+    expect(record).to_have_count(0)
+    scroller = table.locator(".scroller")
+    scroller.focus()
+    scroller.press("ArrowDown")
+    scroller.press("Enter")
+    dashboard.shows("record", event="kernels/2")
+
+
+def test_a_record_that_is_not_there_says_so(
+    visit: Callable[[Server], Dashboard], doubtful: Server
+) -> None:
+    dashboard = visit(doubtful)
+    dashboard.watch.expected.append("status of 40[04]")
+    dashboard.open(run="odd", event="kernels/99")
+    expect(dashboard.shows("record").get_by_test_id("error")).to_contain_text("no row 99")
+    dashboard.open(run="odd", event="meta")
+    expect(dashboard.shows("record").get_by_test_id("error")).to_contain_text("table must be")
+
+
+def test_an_inferred_activity_names_its_operator(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", event="kernels/0")
+    told = dashboard.shows("no-record")
+    expect(told).to_contain_text("inferred: no file tells of it")
+    told.get_by_role("link").click()
+    expect(dashboard.get("record").locator("pre")).to_contain_text('"cat": "cpu_op"')

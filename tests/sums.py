@@ -1,0 +1,68 @@
+"""What must hold of every trace, sound or not: every view answers, and every sum closes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.quality import quality
+
+
+def check(trace: Trace) -> None:
+    """Raises AssertionError, or whatever a view raises."""
+    for view in VIEWS.values():
+        assert msgspec.json.encode(view(trace))
+    of_time(trace)
+    of_memory(trace)
+    of_findings(trace)
+
+
+def of_time(trace: Trace) -> None:
+    """Steps, the device's totals, operators and kernels."""
+    result = overview(trace)
+    for s in result.steps:
+        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.runtime_ns,
+                 s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
+        assert min(parts) >= 0
+        assert sum(parts) == s.duration_ns
+    totals, links = result.totals, quality(trace)
+    if totals.span_ns is None:
+        assert links.linked is None
+        return
+    assert totals.busy_ns is not None
+    assert totals.idle_ns is not None
+    assert totals.span_ns == totals.busy_ns + totals.idle_ns
+    assert min(totals.busy_ns, totals.idle_ns) >= 0
+    own, rows = operators(trace), kernels(trace)
+    assert own.device_self_ns is not None
+    assert own.unlinked_device_ns is not None
+    assert own.device_self_ns + own.unlinked_device_ns == rows.total_ns
+    assert sum(r.total_ns for r in rows.rows) == rows.total_ns
+    assert (links.linked, links.device_ns) == (totals.linked, rows.total_ns)
+    assert links.unlinked_device_ns == own.unlinked_device_ns
+
+
+def of_memory(trace: Trace) -> None:
+    """Allocations, and what was alive at the peak."""
+    use = memory(trace)
+    if use.window is None:
+        return
+    assert sum(o.self_allocated_bytes for o in use.operators) == use.window.allocated_bytes
+    assert sum(r.bytes for r in use.alive) == (use.window.peak_bytes if use.alive else 0)
+    if use.allocations == len(use.rows):
+        made = [r.bytes for r in use.rows if r.allocated_ns is not None]
+        assert sum(made) == use.window.allocated_bytes
+
+
+def of_findings(trace: Trace) -> None:
+    """Each names rows that are there, and no more than its count."""
+    for finding in trace.meta.findings:
+        assert finding.count is None or finding.count >= len(finding.examples)
+        for example in finding.examples:
+            assert 0 <= example.row < len(getattr(trace, example.table))
+            assert len(example.name) <= 200
