@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli, query, runs
+from tb_privateuse1.cli import demo
 from tb_privateuse1.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS
@@ -202,9 +203,9 @@ def test_progress_is_for_terminals(log: Path) -> None:
     assert json.loads(done.stdout)["steps"]
 
 
-@pytest.mark.skipif(not cli.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
+@pytest.mark.skipif(not demo.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
 def test_the_sample_runs_are_readable() -> None:
-    assert runs.scan(str(cli.SAMPLE)).runs.runs
+    assert runs.scan(str(demo.SAMPLE)).runs.runs
 
 
 def test_demo_serves_until_interrupted(log: Path) -> None:

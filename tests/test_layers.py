@@ -52,7 +52,9 @@ static_files
 routes
 plugin notebook
 loader
-cli
+cli.base
+cli/
+cli.__main__
 """
 
 ALONE = ("capture", "_capture")

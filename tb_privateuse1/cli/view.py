@@ -1,0 +1,96 @@
+"""``view``: print a view's result."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tb_privateuse1.cli.base import UsageError, write_json
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.store import Progress
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    view = commands.add_parser("view", help="print a view of a trace")
+    view.set_defaults(command=_view)
+    view.add_argument("name", metavar="NAME", nargs="?", help="overview, kernels, … (see --list)")
+    view.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
+    view.add_argument("--list", action="store_true", help="list the views")
+    view.add_argument("--run", help="its name; the first one by default")
+    view.add_argument("--rank", type=int, metavar="N", help="the lowest one by default")
+    view.add_argument("--span", type=int, metavar="S", help="the latest one by default")
+    view.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
+    view.add_argument("--option", action="append", default=[], metavar="K=V", help="of the view")
+    form = view.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="exactly as over HTTP")
+    form.add_argument("--csv", action="store_true", help="the view's table")
+
+
+def _view(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query
+    from tb_privateuse1.export import csv, text
+
+    if options.list:
+        return _list(options)
+    if options.name is None or options.path is None:
+        raise UsageError("view needs NAME and PATH, or --list")
+    view = query.view_named(options.name)
+    asked = dict(_pair(option) for option in options.option)
+    if options.step is not None:
+        asked["step"] = options.step
+    chosen = query.options(view, asked)
+    with _trace(options) as trace:
+        result = query.run(view, trace, chosen)
+    if options.json:
+        write_json(query.encode(result))
+    elif options.csv:
+        print(csv.table(result), end="")
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(text.render(result, width), end="")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query
+    from tb_privateuse1.views import VIEWS
+
+    if options.json:
+        write_json(query.encode(list(VIEWS)))
+        return 0
+    for name, view in VIEWS.items():
+        print(f"{name:12} {(view.__doc__ or '').splitlines()[0]}")
+    return 0
+
+
+def _pair(option: str) -> tuple[str, str]:
+    key, equals, value = option.partition("=")
+    if not equals:
+        raise UsageError(f"--option {option}: it must be K=V")
+    return key, value
+
+
+@contextlib.contextmanager
+def _trace(options: argparse.Namespace) -> Iterator[Any]:
+    from tb_privateuse1 import runs
+    from tb_privateuse1.store import Store
+
+    files = runs.scan(options.path).find(options.run, options.rank, options.span)
+    terminal = sys.stderr.isatty()
+    try:
+        yield Store(jobs=0, on_progress=_report if terminal else None).trace(files)
+    finally:
+        if terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _report(progress: Progress) -> None:
+    share = 100 * progress.bytes_done // max(progress.bytes_total, 1)
+    print(f"\r\033[K{progress.phase} {share} %", end="", file=sys.stderr, flush=True)
