@@ -144,11 +144,12 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
     for _, size, path in sorted(stored):
         if total <= bound:
             break
-        if path != keep and _removed(path):
+        if path != keep and remove(path):
             total -= size
 
 
-def _removed(path: Path) -> bool:
+def remove(path: Path) -> bool:
+    """Remove a cache file; whether it is gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster
     except OSError:

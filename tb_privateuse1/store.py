@@ -60,7 +60,7 @@ class Store:
         *,
         memory_bytes: int = 1 << 30,
         stall_s: float = STALL_S,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[Files, Progress], None] | None = None,
     ) -> None:
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
         self._cache_dir = cache_dir
@@ -99,6 +99,21 @@ class Store:
         if isinstance(error, TraceError):
             raise _again(error)
         return job.future.result()
+
+    def in_cache(self, files: Files) -> bool:
+        """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
+        files, key = _current(files)
+        for path in self._paths(key, files):
+            if path.is_file():
+                cachedir.touch(path)
+                return True
+        return False
+
+    def discard(self, files: Files) -> None:
+        """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
+        files, key = _current(files)
+        for path in self._paths(key, files):
+            cachedir.remove(path)
 
     def cancel(self, files: Files) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
@@ -243,7 +258,7 @@ class Store:
             left = round(elapsed * (total - done) / done, 1)
         job.moves(Progress(cast(Phase, phase), done, total, events, left))
         if self._on_progress:
-            self._on_progress(job.progress)
+            self._on_progress(job.files, job.progress)
 
     def _remember(self, key: str, error: TraceError) -> None:
         with self._lock:

@@ -53,6 +53,7 @@ routes
 plugin notebook
 loader
 cli.base
+cli.progress
 cli/
 cli.__main__
 """

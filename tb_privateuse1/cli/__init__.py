@@ -1,7 +1,7 @@
 """``tb-privateuse1``: the views' results and the merged trace on the command line, and a demo.
 
 One file per command. Exit codes: 0 fine; 1 findings, failures or a regression beyond the limit
-asked for; 2 bad use or unreadable input, with one line on stderr; 130 interrupted. Modules are
+asked for; 2 bad use or unreadable input, 130 interrupted, with one line on stderr. Modules are
 imported where they are needed, so that ``--help`` is quick.
 """
 
@@ -11,11 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tb_privateuse1.cli import demo, merge, view
+from tb_privateuse1.cli import demo, ingest, merge, view
 from tb_privateuse1.cli.base import Parser, UsageError
 from tb_privateuse1.version import __version__
 
-_COMMANDS = (view, merge, demo)
+_COMMANDS = (view, ingest, merge, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print("tb-privateuse1: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(": ".join(["tb-privateuse1: interrupted", *map(str, error.args)]), file=sys.stderr)
         return 130
 
 

@@ -6,13 +6,16 @@ import argparse
 import contextlib
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tb_privateuse1.cli.base import UsageError, write_json
+from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.runs import Files
     from tb_privateuse1.store import Progress
 
 
@@ -83,14 +86,13 @@ def _trace(options: argparse.Namespace) -> Iterator[Any]:
     from tb_privateuse1.store import Store
 
     files = runs.scan(options.path).find(options.run, options.rank, options.span)
-    terminal = sys.stderr.isatty()
-    try:
-        yield Store(jobs=0, on_progress=_report if terminal else None).trace(files)
-    finally:
-        if terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    began_s = time.monotonic()
+    with Line(sys.stderr).open() as line:
 
+        def report(_: Files, progress: Progress) -> None:
+            done, total = progress.bytes_done, progress.bytes_total
+            elapsed_s = time.monotonic() - began_s
+            line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
-def _report(progress: Progress) -> None:
-    share = 100 * progress.bytes_done // max(progress.bytes_total, 1)
-    print(f"\r\033[K{progress.phase} {share} %", end="", file=sys.stderr, flush=True)
+        # A log is told of the result only.
+        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None).trace(files)

@@ -40,12 +40,12 @@ def _field(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
         yield f"{title}:"
         for finding in value:
-            yield _plain(f"  {finding.message} {finding.hint or ''}").rstrip()
+            yield plain(f"  {finding.message} {finding.hint or ''}").rstrip()
     elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
         yield from ("", title)
         yield from _table(value)
     elif isinstance(value, tuple):
-        yield f"{title}: {', '.join(_plain(str(v)) for v in value) or 'none'}"
+        yield f"{title}: {', '.join(plain(str(v)) for v in value) or 'none'}"
     else:
         yield f"{title}: {_cell(name, value)}"
 
@@ -77,7 +77,7 @@ def _cell(name: str, value: Any) -> str:
         return _scaled(value, _SIZES, "B")
     if name in _SHARES:
         return f"{100 * value:.1f} %"
-    return f"{value:.4g}" if isinstance(value, float) else _plain(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else plain(str(value))
 
 
 def _scaled(value: int, units: Sequence[tuple[str, int]], smallest: str) -> str:
@@ -87,6 +87,6 @@ def _scaled(value: int, units: Sequence[tuple[str, int]], smallest: str) -> str:
     return f"{value} {smallest}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Nothing in a name may move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

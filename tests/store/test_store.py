@@ -137,7 +137,7 @@ def test_seconds_left(files: runs.Files, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(store, "ingest", reading)
     heard: list[Progress] = []
-    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=heard.append).trace(files)
+    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=lambda _, p: heard.append(p)).trace(files)
     assert [p.seconds_left for p in heard] == [None, 6.0, 2.0, None]
 
 
