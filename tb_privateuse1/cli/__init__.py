@@ -11,11 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tb_privateuse1.cli import demo, ingest, merge, view
+from tb_privateuse1.cli import cache, demo, ingest, merge, view
 from tb_privateuse1.cli.base import Parser, UsageError
 from tb_privateuse1.version import __version__
 
-_COMMANDS = (view, ingest, merge, demo)
+_COMMANDS = (view, ingest, cache, merge, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
