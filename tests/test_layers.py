@@ -22,6 +22,7 @@ trace
 intervals
 chain
 vendors/
+vendor_file
 breakdown describe allocations
 allocators
 discover/

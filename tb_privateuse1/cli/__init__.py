@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from tb_privateuse1.cli import cache, demo, ingest, merge, view
-from tb_privateuse1.cli.base import Parser, UsageError
+from tb_privateuse1.cli.base import Parser, UsageError, vendor_files
 from tb_privateuse1.version import __version__
 
 _COMMANDS = (view, ingest, cache, merge, demo)
@@ -38,7 +38,8 @@ def _run(arguments: Sequence[str]) -> int:
     from tb_privateuse1.trace import TraceError
 
     try:
-        code: int = options.command(options)
+        with vendor_files(getattr(options, "vendor", None)):
+            code: int = options.command(options)
         sys.stdout.flush()
         return code
     except TraceError as error:

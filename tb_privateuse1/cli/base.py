@@ -1,9 +1,12 @@
-"""What the commands share: bad use, and JSON on the standard output."""
+"""What the commands share: bad use, vendor files, and JSON on the standard output."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -20,6 +23,35 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say where help is."""
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def add_vendor(parser: argparse.ArgumentParser) -> None:
+    """The option of every command that may read a trace."""
+    parser.add_argument(
+        "--vendor",
+        action="append",
+        metavar="FILE",
+        help="describes an accelerator; for the server see docs/vendors.md",
+    )
+
+
+@contextlib.contextmanager
+def vendor_files(paths: Sequence[str] | None) -> Iterator[None]:
+    """Use these vendor files, also in the processes that read. Raises TraceError ``bad_vendor``."""
+    if not paths:
+        yield
+        return
+    from tb_privateuse1 import vendor_file
+
+    before = os.environ.get(vendor_file.VARIABLE)
+    os.environ[vendor_file.VARIABLE] = os.pathsep.join(map(os.path.abspath, paths))
+    try:
+        vendor_file.known()  # what is wrong with one is said before anything is read
+        yield
+    finally:
+        del os.environ[vendor_file.VARIABLE]
+        if before is not None:
+            os.environ[vendor_file.VARIABLE] = before
 
 
 def write_json(body: bytes) -> None:

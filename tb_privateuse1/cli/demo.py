@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError
+from tb_privateuse1.cli.base import UsageError, add_vendor
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
     demo.set_defaults(command=_demo)
     demo.add_argument("logdir", metavar="LOGDIR", nargs="?", help="the sample runs by default")
     demo.add_argument("--port", type=int, help="any free one by default")
+    add_vendor(demo)
     demo.add_argument("--no-browser", action="store_true", help="only print the address")
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, write_json
+from tb_privateuse1.cli.base import UsageError, add_vendor, write_json
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
     ingest.add_argument("--force", action="store_true", help="also what is in the cache already")
+    add_vendor(ingest)
     ingest.add_argument("--json", action="store_true", help="the outcome for a program")
 
 

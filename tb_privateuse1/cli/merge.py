@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError
+from tb_privateuse1.cli.base import UsageError, add_vendor
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -20,6 +20,7 @@ def add(commands: Commands) -> None:
     merge.set_defaults(command=_merge)
     merge.add_argument("trace", metavar="TRACE")
     merge.add_argument("--kernel-events", metavar="FILE", help="by default the one beside TRACE")
+    add_vendor(merge)
     merge.add_argument("-o", "--output", metavar="OUT", required=True)
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, write_json
+from tb_privateuse1.cli.base import UsageError, add_vendor, write_json
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def add(commands: Commands) -> None:
     view.add_argument("--span", type=int, metavar="S", help="the latest one by default")
     view.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
     view.add_argument("--option", action="append", default=[], metavar="K=V", help="of the view")
+    add_vendor(view)
     form = view.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
     form.add_argument("--csv", action="store_true", help="the view's table")
