@@ -19,6 +19,8 @@ NAME = PACKAGE.name
 LAYERS = """
 version
 trace
+figures
+tables
 intervals
 chain
 vendors/
@@ -69,7 +71,8 @@ LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files"),
-    "pyarrow": ("cache",),
+    "pyarrow": ("cache", "tables"),
+    "pandas": ("tables",),
 }
 """Who alone may import a library."""
 

@@ -1,4 +1,4 @@
-"""What the commands share: bad use, vendor files, and JSON on the standard output."""
+"""What the commands share: bad use, vendor files, and where the result goes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -54,9 +55,18 @@ def vendor_files(paths: Sequence[str] | None) -> Iterator[None]:
             os.environ[vendor_file.VARIABLE] = before
 
 
-def write_json(body: bytes) -> None:
-    """Write JSON as it is; a terminal gets the end of the line."""
+def write(body: bytes, path: str | None = None) -> None:
+    """Write a command's result as it is, to a file or the standard output.
+
+    A terminal gets the end of a last line that has none.
+    """
+    if path is not None:
+        try:
+            Path(path).write_bytes(body)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        return
     sys.stdout.flush()
     sys.stdout.buffer.write(body)
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not body.endswith(b"\n"):
         print()

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, write_json
+from tb_privateuse1.cli.base import UsageError, write
 from tb_privateuse1.cli.progress import size
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _cache(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
     if options.json:
-        write_json(query.encode(found))
+        write(query.encode(found))
         return 0
     for use in found:
         print(use.directory)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write_json
+from tb_privateuse1.cli.base import UsageError, add_vendor, write
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _ingest(options: argparse.Namespace) -> int:
             raise KeyboardInterrupt(have) from None
     outcome = work.outcome()
     if options.json:
-        write_json(query.encode(asdict(outcome)))
+        write(query.encode(asdict(outcome)))
     else:
         _print(outcome)
     return 1 if outcome.failed or outcome.removed else 0
@@ -248,7 +248,7 @@ def _failure(task: _Task, error: TraceError) -> Failure:
 
 
 def _print(outcome: Outcome) -> None:
-    from tb_privateuse1.export.text import plain
+    from tb_privateuse1.figures import plain
 
     for failure in outcome.failed:
         place = f"run {failure.run}, rank {failure.rank}, span {failure.span}"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write_json
+from tb_privateuse1.cli.base import UsageError, add_vendor, write
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def add(commands: Commands) -> None:
     add_vendor(view)
     form = view.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
-    form.add_argument("--csv", action="store_true", help="the view's table")
+    form.add_argument("--csv", action="store_true", help="a table of the result")
+    view.add_argument("--table", metavar="NAME", help="which one, as CSV; else the view's main one")
+    view.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
 
 
 def _view(options: argparse.Namespace) -> int:
@@ -45,6 +47,8 @@ def _view(options: argparse.Namespace) -> int:
         return _list(options)
     if options.name is None or options.path is None:
         raise UsageError("view needs NAME and PATH, or --list")
+    if options.table is not None and not options.csv:
+        raise UsageError("--table is for --csv: the other forms have all tables")
     view = query.view_named(options.name)
     asked = dict(_pair(option) for option in options.option)
     if options.step is not None:
@@ -53,12 +57,15 @@ def _view(options: argparse.Namespace) -> int:
     with _trace(options) as trace:
         result = query.run(view, trace, chosen)
     if options.json:
-        write_json(query.encode(result))
+        body = query.encode(result)
     elif options.csv:
-        print(csv.table(result), end="")
+        body = csv.table(result, options.table).encode()
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(text.render(result, width), end="")
+        terminal = options.output is None and sys.stdout.isatty()
+        body = text.render(
+            result, shutil.get_terminal_size().columns if terminal else None
+        ).encode()
+    write(body, options.output)
     return 0
 
 
@@ -67,7 +74,7 @@ def _list(options: argparse.Namespace) -> int:
     from tb_privateuse1.views import VIEWS
 
     if options.json:
-        write_json(query.encode(list(VIEWS)))
+        write(query.encode(list(VIEWS)))
         return 0
     for name, view in VIEWS.items():
         print(f"{name:12} {(view.__doc__ or '').splitlines()[0]}")
