@@ -190,6 +190,24 @@ def test_a_cache_that_is_too_small_for_all(
     assert "TB_PRIVATEUSE1_CACHE_BYTES" in capfd.readouterr().err
 
 
+def test_our_own_mistake_costs_one_trace(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have = Store.in_cache
+
+    def fails(self: Store, files: runs.Files) -> bool:
+        if files.rank == 3:
+            raise ZeroDivisionError("oops")
+        return have(self, files)
+
+    monkeypatch.setattr(Store, "in_cache", fails)
+    found = outcome(capfd, 1, log / "r1")
+    (failure,) = found["failed"]
+    assert (failure["rank"], failure["code"]) == (3, "internal")
+    assert failure["message"] == "ZeroDivisionError: oops"
+    assert found["read"] == 1
+
+
 def test_few_traces_are_open_at_a_time(
     log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

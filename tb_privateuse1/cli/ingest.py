@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import threading
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tb_privateuse1.runs import Files
     from tb_privateuse1.store import Progress, Store
     from tb_privateuse1.trace import TraceError
+
+_log = logging.getLogger(__name__)
 
 _LOOK_S = 0.1
 _START_BYTES = 40_000_000
@@ -203,6 +206,10 @@ class _Work:
                 self._read(task)
         except TraceError as error:
             task.error = error
+        except Exception as error:
+            _log.exception("reading %s", task.files.trace.path)
+            message = f"{type(error).__name__}: {error}"
+            task.error = TraceError("internal", message, "Please report this with the log above.")
         task.bytes_done = task.files.trace.size
         task.done = True
 
