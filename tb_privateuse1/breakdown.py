@@ -75,6 +75,8 @@ def _sets(trace: Trace) -> tuple[intervals.Set, ...]:
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
     # gloo works on the host: its ranges are the communication, not only its launch.
     hosted = _host(ops, _named(trace, "gloo:"))
+    # Old torch wrote the steps themselves as operators: they are no work.
+    working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
         busy(compute(kernels)),
         busy(kernels.take(kernels.kind == MEMCPY)),
@@ -82,7 +84,7 @@ def _sets(trace: Trace) -> tuple[intervals.Set, ...]:
         intervals.merge(busy(kernels.take(kernels.communication)), hosted),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, _named(trace, "enumerate(DataLoader)")),
-        _host(ops, ops.kind == OPERATOR),
+        _host(ops, working),
     )
 
 

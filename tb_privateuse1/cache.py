@@ -9,8 +9,8 @@ is cut off or damaged is removed and read as absent; Arrow, which may crash on i
 
 The name of a file is a digest of what went into it: the content (``identity``) and the names of
 the trace and its sidecar, worker and rank, and the engine, which is the version and the sources of
-everything that makes a Trace. Nothing in the directory is worth keeping; it can be deleted at any
-time.
+everything that makes a Trace, with the user's vendor files. Nothing in the directory is worth
+keeping; it can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import pyarrow as pa
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from tb_privateuse1 import cachedir
+from tb_privateuse1 import cachedir, vendor_file
 from tb_privateuse1.identity import identity
 from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import TABLES, Meta, Table, Trace
@@ -46,6 +46,7 @@ _MAKERS = (
     "trace.py",
     "intervals.py",
     "vendors",
+    "vendor_file.py",
     "read",
     "infer",
     "ingest.py",
@@ -63,10 +64,11 @@ class _Head(msgspec.Struct):
 def key(files: Files) -> str:
     """The name of what is made of these files by this engine; another one if any has changed.
 
-    Raises OSError if the trace cannot be read.
+    Raises OSError if the trace cannot be read, TraceError ``bad_vendor``.
     """
     content = [identity(files.trace), _sidecar(files)]
-    text = json.dumps([engine(), content, files.names, files.worker, files.rank])
+    made_by = [engine(), vendor_file.fingerprint()]
+    text = json.dumps([made_by, content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

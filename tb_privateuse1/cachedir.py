@@ -13,7 +13,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -126,29 +127,73 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
     if it is larger alone. What cannot be removed (another user's, or mapped on Windows) is passed
     over. Who has a file mapped keeps its content on Unix.
     """
-    stored: list[tuple[int, int, Path]] = []
     try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if _LEFT.fullmatch(entry.name):
-                    _sweep(Path(entry.path))
-                elif _STORED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                    with contextlib.suppress(FileNotFoundError):
-                        status = entry.stat(follow_symlinks=False)
-                        stored.append((status.st_mtime_ns, status.st_size, Path(entry.path)))
-        free = shutil.disk_usage(directory).free
+        stored = _stored(directory)
+        bound = _bound_bytes(directory, stored)
     except OSError:  # deleted meanwhile, or closed to us
         return
     total = sum(size for _, size, _ in stored)
-    bound = min(limit_bytes(), (free + total) // 2)
     for _, size, path in sorted(stored):
         if total <= bound:
             break
-        if path != keep and _removed(path):
+        if path != keep and remove(path):
             total -= size
 
 
-def _removed(path: Path) -> bool:
+@dataclass(frozen=True)
+class Use:
+    """What a cache directory holds."""
+
+    directory: str
+    traces: int
+    bytes: int
+    limit_bytes: int
+    """It shrinks to this after each writing."""
+
+
+def use(directory: Path) -> Use:
+    """What a cache directory holds; nothing, if it does not exist. Raises OSError."""
+    try:
+        stored = _stored(directory)
+        bound = _bound_bytes(directory, stored)
+    except FileNotFoundError:
+        return Use(str(directory), 0, 0, limit_bytes())
+    return Use(str(directory), len(stored), sum(size for _, size, _ in stored), bound)
+
+
+def clear(directory: Path) -> Use:
+    """Remove all traces of a cache directory, and what dead writers left; what remains.
+
+    Traces that are being made appear afterwards. Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        for _, _, path in _stored(directory):
+            remove(path)
+    return use(directory)
+
+
+def _stored(directory: Path) -> list[tuple[int, int, Path]]:
+    """Time of last use in ns, bytes and path of each trace; what dead writers left is removed."""
+    stored = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if _LEFT.fullmatch(entry.name):
+                _sweep(Path(entry.path))
+            elif _STORED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    stored.append((status.st_mtime_ns, status.st_size, Path(entry.path)))
+    return stored
+
+
+def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> int:
+    """What is set, and at most as much as is left free on the disk. Raises OSError."""
+    free = shutil.disk_usage(directory).free
+    return min(limit_bytes(), (free + sum(size for _, size, _ in stored)) // 2)
+
+
+def remove(path: Path) -> bool:
+    """Remove a cache file; whether it is gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster
     except OSError:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tb_privateuse1 import vendor_file
 from tb_privateuse1.trace import OPERATOR, Kernels, Trace
-from tb_privateuse1.vendors import VENDORS
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def place(trace: Trace, table: Any, row: int) -> str:
 
 def _device(trace: Trace) -> Iterable[Fact]:
     meta = trace.meta
-    title = next(v.title for v in VENDORS if v.name == meta.vendor)
+    title = vendor_file.title(meta.vendor)
     if meta.backend:
         title = f"{title} ({meta.backend})"
     if meta.devices or meta.timeline != "none" or meta.backend:

@@ -62,11 +62,19 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
 
 
 def _ingest(files: Files, progress: Progress | None) -> Trace:
-    raw = chrome.read(files.trace.path, progress)
+    events = 0
+
+    def reading(phase: str, done: int, total: int, count: int) -> None:
+        nonlocal events
+        events = count
+        if progress:
+            progress(phase, done, total, count)
+
+    raw = chrome.read(files.trace.path, reading)
     sidecar, doubts = _sidecar(files)
     _check_unchanged(files)
     if progress:
-        progress("inferring", files.trace.size, files.trace.size, 0)
+        progress("inferring", files.trace.size, files.trace.size, events)
     trace = build(
         raw, sidecar, worker=files.worker, files=files.names, rank=files.rank, use_up=True
     )

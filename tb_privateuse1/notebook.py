@@ -6,6 +6,8 @@ log = tbp.open("./log")
 log.runs                                # runs, workers, ranks, spans
 log.overview().totals.busy_ns           # a view: the first run, lowest rank, latest span
 log.kernels(run="exp1", rank=3, step=5).rows
+log.kernels().to_arrow()                # a table as Arrow; to_pandas() where pandas is installed
+log.overview().to_pandas("steps")       # another table than the main one; .tables names them
 log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
 log.event("kernels", 5).record          # all that the file has of one event, as JSON
 """

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import wait
 from contextlib import AbstractContextManager
@@ -23,6 +22,7 @@ from typing import cast
 
 from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.discover.base import file_at, shown
+from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.ingest import in_process, ingest, save, unchanged
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
 from tb_privateuse1.kept import Kept
@@ -34,14 +34,6 @@ from tb_privateuse1.trace import Trace, TraceError
 __all__ = ["Pending", "Progress", "Store"]
 
 STALL_S = 300.0
-_RETRY_S = 60.0
-_PASSING = (
-    "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
-)  # fmt: skip
-"""Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
-with ``remote_``; other ones stay."""
-_NEVER_KEPT = ("cancelled", "closed")
-_MOST_FAILURES = 1000
 _LOOK_S = 0.25
 _BEAT_S = 1.0
 
@@ -63,7 +55,7 @@ class Store:
         *,
         memory_bytes: int = 1 << 30,
         stall_s: float = STALL_S,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[Files, Progress], None] | None = None,
     ) -> None:
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
         self._cache_dir = cache_dir
@@ -71,7 +63,7 @@ class Store:
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s)
-        self._failures: OrderedDict[str, tuple[TraceError, float]] = OrderedDict()
+        self._failures = Failures()
         self._memory = Kept(memory_bytes)
 
     def trace(self, files: Files, wait_s: float | None = None) -> Trace:
@@ -100,8 +92,23 @@ class Store:
             self._jobs.leave(job)
         error = job.future.exception()
         if isinstance(error, TraceError):
-            raise _again(error)
+            raise copied(error)
         return job.future.result()
+
+    def in_cache(self, files: Files) -> bool:
+        """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
+        files, key = _current(files)
+        for path in self._paths(key, files):
+            if path.is_file():
+                cachedir.touch(path)
+                return True
+        return False
+
+    def discard(self, files: Files) -> None:
+        """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
+        files, key = _current(files)
+        for path in self._paths(key, files):
+            cachedir.remove(path)
 
     def cancel(self, files: Files) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
@@ -123,11 +130,7 @@ class Store:
 
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
-            if failure := self._failures.get(key):
-                error, when = failure
-                if not _may_pass(error) or time.monotonic() - when < _RETRY_S:
-                    raise _again(error)
-                del self._failures[key]
+            self._failures.check(key)
             return self._memory.get(key)
 
     def _stored(self, key: str, files: Files) -> Trace | None:
@@ -173,8 +176,9 @@ class Store:
                 trace = self._made(job, held)
         except BaseException as error:
             told = job.verdict or error
-            if isinstance(told, TraceError) and told.code not in _NEVER_KEPT:
-                self._remember(job.key, told)
+            if isinstance(told, TraceError):
+                with self._lock:
+                    self._failures.put(job.key, told)
             self._jobs.end(job, told)
             if not isinstance(error, Exception):
                 raise
@@ -246,13 +250,7 @@ class Store:
             left = round(elapsed * (total - done) / done, 1)
         job.moves(Progress(cast(Phase, phase), done, total, events, left))
         if self._on_progress:
-            self._on_progress(job.progress)
-
-    def _remember(self, key: str, error: TraceError) -> None:
-        with self._lock:
-            self._failures[key] = error, time.monotonic()
-            if len(self._failures) > _MOST_FAILURES:
-                self._failures.popitem(last=False)
+            self._on_progress(job.files, job.progress)
 
     def _paths(self, key: str, files: Files) -> list[Path]:
         """Where a trace is stored, the preferred place first."""
@@ -281,14 +279,6 @@ def _current(files: Files) -> tuple[Files, str]:
         name = shown(files.trace.name)
         hint = "It may have been deleted: reload the list of runs."
         raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
-
-
-def _may_pass(error: TraceError) -> bool:
-    return error.code in _PASSING or error.code.startswith("remote_")
-
-
-def _again(error: TraceError) -> TraceError:
-    return TraceError(error.code, error.message, error.hint)
 
 
 def _left(end: float) -> float:

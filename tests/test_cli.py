@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli, query, runs
+from tb_privateuse1.cli import demo
 from tb_privateuse1.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS
@@ -81,6 +82,28 @@ def test_csv_has_the_rows_of_the_json(log: Path, capsys: pytest.CaptureFixture[s
         assert rows[0]["name"] == expected[0]["name"]
 
 
+def test_csv_of_another_table(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["view", "overview", str(log), "--rank", "3", "--csv", "--table", "top_operators"]
+    assert cli.main(arguments) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    expected = json.loads(body(log, "overview", "r1", 3, 1))["top_operators"]
+    assert [row["name"] for row in rows] == [row["name"] for row in expected]
+    assert len(rows) == len(expected) > 0
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv", None])
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_output_may_be_a_file(
+    log: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], name: str, form: str
+) -> None:
+    arguments = ["view", name, str(log), *([form] if form else [])]
+    assert cli.main(arguments) == 0
+    expected = capfdbinary.readouterr().out
+    assert cli.main([*arguments, "--output", str(tmp_path / "out")]) == 0
+    assert capfdbinary.readouterr() == (b"", b"")
+    assert (tmp_path / "out").read_bytes() == expected != b""
+
+
 def test_the_readable_form_escapes_what_a_terminal_would_obey(
     log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,6 +149,9 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["event", "{log}", "--table", "ops", "--row", "1.5"], "row must be a whole number"),
         (["event", "{log}", "--table", "ops", "--row", "99"], "no row 99 in ops"),
         (["view", "overview", "{log}", "--json", "--csv"], "not allowed with"),
+        (["view", "overview", "{log}", "--json", "--table", "steps"], "--table is for --csv"),
+        (["view", "overview", "{log}", "--csv", "--table", "x"], "no table 'x'. It has: device"),
+        (["view", "overview", "{log}", "-o", "{log}/nowhere/x"], "x cannot be written: No such"),
         (["view", "nothing", "{log}"], "no view 'nothing'. There are: overview"),
         (["view", "overview", "{log}/nowhere"], "no file or directory"),
         (["view", "overview", "nofs://bucket/x"], "no filesystem that fsspec knows"),
@@ -220,9 +246,9 @@ def test_progress_is_for_terminals(log: Path) -> None:
     assert json.loads(done.stdout)["steps"]
 
 
-@pytest.mark.skipif(not cli.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
+@pytest.mark.skipif(not demo.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
 def test_the_sample_runs_are_readable() -> None:
-    assert runs.scan(str(cli.SAMPLE)).runs.runs
+    assert runs.scan(str(demo.SAMPLE)).runs.runs
 
 
 def test_demo_serves_until_interrupted(log: Path) -> None:

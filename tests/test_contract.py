@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import query, runs, schema
+from tb_privateuse1 import query, runs, schema, tables
+from tb_privateuse1.export import csv
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.vendors import VENDORS
@@ -77,6 +78,19 @@ def test_a_view_answers_on_an_empty_trace(name: str) -> None:
     result = VIEWS[name](Trace())
     assert json.loads(query.encode(result))["provenance"]["timeline"] == "none"
     assert not list(not_finite(result))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_result_has_tables(name: str) -> None:
+    """For CSV, Arrow and notebooks: each of its tables, also without a row."""
+    result = VIEWS[name](Trace())
+    assert isinstance(result, tables.Result)
+    main, _ = tables.chosen(type(result))
+    for table in result.tables:
+        heads = csv.table(result, table).splitlines()[0].split(",")
+        assert result.to_arrow(table).column_names == heads
+    assert result.to_arrow() == result.to_arrow(main)
+    assert type(result).__name__ in result._repr_html_()
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -20,9 +20,12 @@ LAYERS = """
 version
 table findings
 trace
+figures
+tables
 intervals
 chain
 vendors/
+vendor_file
 breakdown describe allocations
 allocators
 pool
@@ -49,7 +52,7 @@ identity locks
 cachedir
 cache
 ingest
-jobs kept
+jobs kept failures
 store
 event
 rules/
@@ -61,7 +64,11 @@ static_files
 routes
 plugin notebook
 loader
-cli
+cli.base
+cli.progress
+cli.selection
+cli/
+cli.__main__
 """
 
 ALONE = ("capture", "_capture")
@@ -74,7 +81,8 @@ LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files"),
-    "pyarrow": ("cache",),
+    "pyarrow": ("cache", "tables"),
+    "pandas": ("tables",),
     "fsspec": ("remote",),
     "aiohttp": ("remote",),
 }

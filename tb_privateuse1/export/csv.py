@@ -1,8 +1,6 @@
-"""Comma-separated values of a view's result: its table, one line per row, for spreadsheets.
+"""Comma-separated values of a view's result: a table of it, one line per row, for spreadsheets.
 
-The table is the field ``rows``; of a result without it (overview), the first one that holds
-times: the steps. Figures are those of the JSON, in its units; null is an empty cell, and a list
-within a row is JSON.
+Figures are those of the JSON, in its units; null is an empty cell, and a list within a row is JSON.
 """
 
 from __future__ import annotations
@@ -10,17 +8,19 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import typing
 from typing import Any
 
 import msgspec
 
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1 import tables
 
 
-def table(result: Any) -> str:
-    """The result's table, with the field names as its head. Raises TraceError ``no_table``."""
-    name, kind = _table(type(result))
+def table(result: Any, name: str | None = None) -> str:
+    """A table of a result (see ``tables``), with the field names as its head.
+
+    Raises TraceError ``no_table`` or ``unknown_table``.
+    """
+    name, kind = tables.chosen(type(result), name)
     columns = [field.name for field in dataclasses.fields(kind)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -30,21 +30,5 @@ def table(result: Any) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return msgspec.json.encode(value).decode() if isinstance(value, tuple) else value
-
-
-def _table(result: type[Any]) -> tuple[str, Any]:
-    hints = typing.get_type_hints(result)
-    tables = [
-        (field.name, typing.get_args(hints[field.name])[0])
-        for field in dataclasses.fields(result)
-        if typing.get_origin(hints[field.name]) is tuple
-    ]
-    tables = [(name, kind) for name, kind in tables if dataclasses.is_dataclass(kind)]
-    for name, kind in tables:
-        if name == "rows":
-            return name, kind
-    for name, kind in tables:
-        if any(field.name.endswith("_ns") for field in dataclasses.fields(kind)):
-            return name, kind
-    raise TraceError("no_table", f"{result.__name__} has no table that could be CSV.", "Use JSON.")
+    whole = isinstance(value, tuple) or dataclasses.is_dataclass(value)
+    return msgspec.json.encode(value).decode() if whole else value

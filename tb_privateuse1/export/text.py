@@ -1,7 +1,4 @@
-"""A view's result for a terminal: facts, then tables, then where the figures come from.
-
-Names from a trace may hold anything: control characters are shown as escapes.
-"""
+"""A view's result for a terminal: facts, then tables, then where the figures come from."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tb_privateuse1.figures import plain, title, worded
 from tb_privateuse1.findings import Finding
 
 _MOST_ROWS = 40
-_SHARES = ("share", "utilisation")
-_TIMES = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
-_SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
 def render(result: Any, width: int | None = None) -> str:
@@ -31,36 +26,36 @@ def _is_block(value: Any) -> bool:
 
 
 def _field(name: str, value: Any) -> Iterator[str]:
-    title = name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
+    head = title(name)
     if dataclasses.is_dataclass(value):
-        yield from ("", title)
+        yield from ("", head)
         for field in dataclasses.fields(value):
             for line in _field(field.name, getattr(value, field.name)):
                 yield f"  {line}".rstrip()
     elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
-        yield f"{title}:"
+        yield f"{head}:"
         for finding in value:
             grave = "" if finding.severity == "warning" else f"{finding.severity}: "
-            yield _plain(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
+            yield plain(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
             for e in finding.examples:
                 place = f"{e.table} {e.row}: {e.name}, {e.thread}, at {e.start_ns:,} ns"
-                yield _plain(f"    {place}{f', {e.note}' if e.note else ''}")
+                yield plain(f"    {place}{f', {e.note}' if e.note else ''}")
     elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-        yield from ("", title)
+        yield from ("", head)
         yield from _table(value)
     elif name == "record" and isinstance(value, str):
-        yield f"{title}:"
-        yield from (f"  {_plain(line)}" for line in value.split("\n"))
+        yield f"{head}:"
+        yield from (f"  {plain(line)}" for line in value.split("\n"))
     elif isinstance(value, tuple):
-        yield f"{title}: {', '.join(_plain(str(v)) for v in value) or 'none'}"
+        yield f"{head}: {', '.join(plain(str(v)) for v in value) or 'none'}"
     else:
-        yield f"{title}: {_cell(name, value)}"
+        yield f"{head}: {worded(name, value)}"
 
 
 def _table(rows: Sequence[Any]) -> Iterator[str]:
     names = [field.name for field in dataclasses.fields(rows[0])]
-    heads = [n.removesuffix("_ns").removesuffix("_bytes").replace("_", " ") for n in names]
-    cells = [[_cell(n, getattr(row, n)) for n in names] for row in rows[:_MOST_ROWS]]
+    heads = [title(n) for n in names]
+    cells = [[worded(n, getattr(row, n)) for n in names] for row in rows[:_MOST_ROWS]]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     numbers = [not isinstance(getattr(rows[0], n), str) for n in names]
     for line in [heads, ["-" * w for w in widths], *cells]:
@@ -71,29 +66,3 @@ def _table(rows: Sequence[Any]) -> Iterator[str]:
         yield "  ".join(padded).rstrip()
     if len(rows) > _MOST_ROWS:
         yield f"… and {len(rows) - _MOST_ROWS} more rows: --csv or --json has all of them"
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if name.endswith("_ns") and isinstance(value, int):
-        return _scaled(value, _TIMES, "ns")
-    if name.endswith("bytes") and isinstance(value, int):
-        return _scaled(value, _SIZES, "B")
-    if name in _SHARES or name.endswith("_share"):
-        return f"{100 * value:.1f} %"
-    return f"{value:.4g}" if isinstance(value, float) else _plain(str(value))
-
-
-def _scaled(value: int, units: Sequence[tuple[str, int]], smallest: str) -> str:
-    for unit, size in units:
-        if abs(value) >= size:
-            return f"{value / size:.3f} {unit}"
-    return f"{value} {smallest}"
-
-
-def _plain(text: str) -> str:
-    """Nothing in a name may move the cursor or colour the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

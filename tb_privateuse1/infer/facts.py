@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import vendors
+from tb_privateuse1 import vendor_file, vendors
 from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
 from tb_privateuse1.read.base import Raw, Sidecar
@@ -54,6 +54,7 @@ def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
         [int(t) for t in np.unique(types)],
+        vendor_file.known(),
     )
 
 

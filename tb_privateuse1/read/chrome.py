@@ -52,7 +52,7 @@ def read(path: str, progress: Progress | None = None) -> Raw:
             raise error
     metadata = {k: value for k, raw in document.keys.items() if (value := _value(raw)) is not None}
     if progress:
-        progress("reading", 1, 1, source.events)
+        progress("reading", source.size, source.size, source.events)
     return builder.raw(metadata, trail.checkpoints())
 
 

@@ -47,6 +47,8 @@ class Source:
         self.fault: str | None = None
         self.events = 0
         """Events read so far: what progress is told."""
+        self.size = 0
+        """Of the file, in bytes."""
         self._progress = progress
         self._unpacked = 0
 
@@ -58,7 +60,7 @@ class Source:
         """
         try:
             with open_file(self.path) as file:
-                size = file.seek(0, os.SEEK_END)
+                size = self.size = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 gzipped = file.read(2) == _GZIP
                 self._unpacked = 0 if gzipped else start

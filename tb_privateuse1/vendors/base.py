@@ -30,3 +30,10 @@ class Vendor:
         default=re.compile(r"nccl|rccl|^(hccl|cncl|oneccl|xccl|mccl)")
     )
     """Kernels that communicate. Not only the vendor's own library: traces mix them."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there is anything by which its traces can be told from others."""
+        return bool(
+            self.backends or self.device_types or self.device_names or self.evidence_categories
+        )

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1 import breakdown
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import NONE, Trace
 from tb_privateuse1.views.base import Provenance, bound_sum, grouped, in_step, provenance, step_row
 
@@ -36,7 +37,7 @@ class KernelRow:
 
 
 @dataclass(frozen=True)
-class KernelTable:
+class KernelTable(Result):
     """The result of the view."""
 
     provenance: Provenance

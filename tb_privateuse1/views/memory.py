@@ -11,6 +11,7 @@ import numpy as np
 from tb_privateuse1 import allocations, allocators
 from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
 from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
@@ -66,7 +67,7 @@ class MemoryPoint:
 
 
 @dataclass(frozen=True)
-class MemoryUse:
+class MemoryUse(Result):
     """The result of the view."""
 
     provenance: Provenance

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
 from tb_privateuse1.views.base import (
     Provenance,
@@ -42,7 +43,7 @@ class OperatorRow:
 
 
 @dataclass(frozen=True)
-class Operators:
+class Operators(Result):
     """The result of the view."""
 
     provenance: Provenance

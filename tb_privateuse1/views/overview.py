@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import breakdown, describe, intervals
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import (
     EVIDENCE,
     I64,
@@ -108,7 +109,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Overview:
+class Overview(Result):
     """The result of the view."""
 
     provenance: Provenance

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, describe
 from tb_privateuse1.findings import SEVERITIES, Finding
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import Kernels, Table, Trace
 from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
 
@@ -30,7 +31,7 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Quality:
+class Quality(Result):
     """The result of the view. Null: no device times."""
 
     provenance: Provenance

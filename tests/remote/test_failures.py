@@ -47,7 +47,7 @@ def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
     assert "127.0.0.1" not in caught.value.message
     assert store.trace(runs.scan(f"{log}/log").find("mlp"))  # others can be read
     log.breaks = ""
-    monkeypatch.setattr("tb_privateuse1.store._RETRY_S", 0)
+    monkeypatch.setattr("tb_privateuse1.failures._RETRY_S", 0)
     assert store.trace(files).meta.timeline == "measured"
 
 

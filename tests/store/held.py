@@ -51,14 +51,14 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
     if where == "evicting":
         space: dict[str, Any] = {}
         exec(code, space)
-        removed = cachedir._removed
+        removed = cachedir.remove
 
         def some(path: Path) -> bool:
             assert removed(path)
             space["hold"]()
             return True
 
-        cachedir._removed = some
+        cachedir.remove = some
     else:
         popen = subprocess.Popen
 

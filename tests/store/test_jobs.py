@@ -88,7 +88,7 @@ def test_cancelled_where_there_is_no_process(
     """Another thread cancels what this one reads."""
     heard: list[str] = []
 
-    def cancel(progress: jobs.Progress) -> None:
+    def cancel(_: runs.Files, progress: jobs.Progress) -> None:
         heard.append(progress.phase)
         made.cancel(files)
 

@@ -159,7 +159,7 @@ def test_without_processes_it_waits_for_another_server_too(
     claim = cachedir.claim(path)
     assert claim is not None
 
-    def heard(progress: jobs.Progress) -> None:
+    def heard(_: runs.Files, progress: jobs.Progress) -> None:
         phases.append(progress.phase)
         if len(phases) == 3:
             cache.write(fresh, path)

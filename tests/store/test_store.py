@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, ingest, kept, runs, store
+from tb_privateuse1 import cache, failures, ingest, kept, runs
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError
 from tests.store.same import same
@@ -137,7 +137,7 @@ def test_seconds_left(files: runs.Files, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(store, "ingest", reading)
     heard: list[Progress] = []
-    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=heard.append).trace(files)
+    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=lambda _, p: heard.append(p)).trace(files)
     assert [p.seconds_left for p in heard] == [None, 6.0, 2.0, None]
 
 
@@ -176,7 +176,7 @@ def test_a_killed_reader_costs_only_its_own_trace(
     assert made.trace(other).meta.worker == "other"
     with pytest.raises(TraceError, match="SIGKILL"):
         made.trace(files)  # remembered, for a while
-    monkeypatch.setattr(store, "_RETRY_S", 0)
+    monkeypatch.setattr(failures, "_RETRY_S", 0)
     assert made.trace(files).meta.worker == "host_1"
 
 

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "xpu": {"backend": "xpu", "categories": ["xpu_runtime"]},
     "mtia": {"backend": None, "categories": ["mtia_runtime", "mtia_ccp_events"]},
     "npu": {"backend": "npu", "categories": ["privateuse1_runtime"], "device_types": [20]},
+    "hpu": {"backend": "hpu", "categories": ["hpu_op"], "device_types": [0, 15]},
     "mlu": {"backend": None, "device_names": ["MLU590"]},
     "generic": {"backend": "refdev", "categories": ["privateuse1_runtime"], "device_types": [20]},
 }  # fmt: skip

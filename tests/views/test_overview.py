@@ -29,6 +29,12 @@ def test_each_instant_goes_to_the_first_that_covers_it() -> None:
     assert sum(parts.values()) * 1000 == s.duration_ns == 100_000
 
 
+def test_steps_that_were_written_as_operators_are_no_work() -> None:
+    t = trace(op("ProfilerStep#1", 0, 100), op("aten::mm", 20, 50))
+    (s,) = overview(t).steps
+    assert (s.name, s.cpu_ns, s.other_ns) == ("ProfilerStep#1", 30_000, 70_000)
+
+
 def test_gloo_work_on_the_host_is_communication() -> None:
     t = trace(step(1, 0, 100), annotation("gloo:all_reduce", 10, 40, thread=5))
     assert overview(t).steps[0].communication_ns == 30_000

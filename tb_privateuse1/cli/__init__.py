@@ -1,0 +1,61 @@
+"""``tb-privateuse1``: the views' results and the merged trace on the command line, and a demo.
+
+One file per command. Exit codes: 0 fine; 1 findings, failures or a regression beyond the limit
+asked for; 2 bad use or unreadable input, 130 interrupted, with one line on stderr. Modules are
+imported where they are needed, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tb_privateuse1.cli import cache, demo, event, ingest, merge, view
+from tb_privateuse1.cli.base import Parser, UsageError, vendor_files
+from tb_privateuse1.version import __version__
+
+_COMMANDS = (view, event, ingest, cache, merge, demo)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code."""
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt as error:
+        print(": ".join(["tb-privateuse1: interrupted", *map(str, error.args)]), file=sys.stderr)
+        return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
+    options = _parser().parse_args(arguments)
+    from tb_privateuse1.trace import TraceError
+
+    try:
+        with vendor_files(getattr(options, "vendor", None)):
+            code: int = options.command(options)
+        sys.stdout.flush()
+        return code
+    except TraceError as error:
+        return _fail(f"{error.message} {error.hint or ''}")
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"tb-privateuse1: {line}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="tb-privateuse1", description="Profiles of any PyTorch accelerator.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser

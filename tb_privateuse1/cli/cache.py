@@ -1,0 +1,51 @@
+"""``cache``: what is kept of traces that were read, and where; or remove it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, write
+from tb_privateuse1.cli.progress import size
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    cache = commands.add_parser("cache", help="show or clear the cache of traces that were read")
+    cache.set_defaults(command=_cache)
+    cache.add_argument("action", choices=("info", "clear"), help="clear removes all its traces")
+    cache.add_argument(
+        "path", metavar="PATH", nargs="?", help="a logdir: also the caches beside its runs"
+    )
+    cache.add_argument("--json", action="store_true", help="the same for a program")
+
+
+def _cache(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import cachedir, query
+
+    act = cachedir.clear if options.action == "clear" else cachedir.use
+    try:
+        found = [act(directory) for directory in _directories(options.path)]
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    if options.json:
+        write(query.encode(found))
+        return 0
+    for use in found:
+        print(use.directory)
+        print(f"  {use.traces} traces, {size(use.bytes)} of at most {size(use.limit_bytes)}")
+    return 0
+
+
+def _directories(path: str | None) -> list[Path]:
+    from tb_privateuse1 import cachedir, runs
+
+    places = {cachedir.directory(): None}
+    if path is not None:
+        for files in runs.scan(path).files.values():
+            places.update(dict.fromkeys(cachedir.directories(files.trace.path)))
+    return list(places)

@@ -1,0 +1,285 @@
+"""``ingest``: read every trace below a path into the cache that the dashboard uses."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.progress import Line, State, duration, size
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.runs import Files
+    from tb_privateuse1.store import Progress, Store
+    from tb_privateuse1.trace import TraceError
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 0.1
+_START_BYTES = 40_000_000
+"""A reader could read about so much in the time that it takes to start."""
+_PACKED = 12
+"""How many bytes there are about in one of a ``.gz``."""
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    ingest = commands.add_parser("ingest", help="read all traces of a logdir into the cache")
+    ingest.set_defaults(command=_ingest)
+    ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
+    ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
+    ingest.add_argument("--force", action="store_true", help="also what is in the cache already")
+    add_vendor(ingest)
+    ingest.add_argument("--json", action="store_true", help="the outcome for a program")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trace that is not in the cache, and why."""
+
+    run: str
+    rank: int
+    span: int
+    file: str
+    code: str
+    message: str
+    hint: str | None
+
+
+@dataclass
+class Outcome:
+    """What became of the traces; what ``--json`` prints."""
+
+    traces: int
+    read: int = 0
+    """By this call."""
+    cached: int = 0
+    """Were there already."""
+    failed: list[Failure] = field(default_factory=list)
+    """In the order of run, rank and span."""
+    removed: int = 0
+    """Read, but no longer there, as all of them are more than the cache may hold."""
+    bytes: int = 0
+    """Of the files of those read and cached."""
+    bytes_read: int = 0
+    events: int = 0
+    """In those read."""
+    seconds: float = 0.0
+
+
+@dataclass
+class _Task:
+    run: str
+    rank: int
+    span: int
+    files: Files
+    bytes_done: int = 0
+    events: int = 0
+    cached: bool = False
+    error: TraceError | None = None
+    done: bool = False
+
+    @property
+    def effort(self) -> int:
+        """What it costs to read it, in bytes of JSON."""
+        file = self.files.trace
+        return _START_BYTES + file.size * (_PACKED if file.name.endswith(".gz") else 1)
+
+    @property
+    def share(self) -> float:
+        """How much of that is done, 0 to 1."""
+        if self.done:
+            return 1.0
+        started = self.bytes_done * (self.effort - _START_BYTES) / max(self.files.trace.size, 1)
+        return started / self.effort
+
+    def hears(self, progress: Progress) -> None:
+        """Note how far its reader is; its last phase does not say how many events."""
+        share = progress.bytes_done / max(progress.bytes_total, 1)
+        self.bytes_done = int(min(share, 1.0) * self.files.trace.size)
+        self.events = max(self.events, progress.events)
+
+
+def _ingest(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query, runs
+    from tb_privateuse1.store import Store
+
+    jobs = _cores() if options.jobs is None else options.jobs
+    if jobs < 1:
+        raise UsageError(f"--jobs {jobs}: it takes at least one reader")
+    catalog = runs.scan(options.path)
+    catalog.find()  # no traces at all is an error
+    tasks = [_Task(*place, files) for place, files in catalog.files.items()]
+    for warning in catalog.runs.warnings:
+        _say(f"{warning.message} {warning.hint or ''}")
+    # Nothing is kept open but the latest trace: there may be thousands.
+    by_path = {task.files.trace.path: task for task in tasks}
+    store = Store(
+        min(jobs, len(tasks)),
+        memory_bytes=0,
+        on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
+    )
+    work = _Work(store, tasks, options.force)
+    with Line(sys.stderr).open() as line:
+        try:
+            work.run(min(jobs, len(tasks)), line)
+        except KeyboardInterrupt:
+            ready = sum(task.done and task.error is None for task in tasks)
+            have = (
+                f"{ready} of {len(tasks)} traces are in the cache, the same call reads the others"
+            )
+            raise KeyboardInterrupt(have) from None
+    outcome = work.outcome()
+    if options.json:
+        write(query.encode(asdict(outcome)))
+    else:
+        _print(outcome)
+    return 1 if outcome.failed or outcome.removed else 0
+
+
+class _Work:
+    """Has a store read traces, as many at a time as it has readers."""
+
+    def __init__(self, store: Store, tasks: Sequence[_Task], force: bool) -> None:
+        self._store = store
+        self._tasks = tasks
+        self._force = force
+        self._began_s = time.monotonic()
+        self._stop = threading.Event()
+
+    def run(self, jobs: int, line: Line) -> None:
+        """Read them all, the largest first: the last ones then end at about the same time."""
+        from tb_privateuse1.pool import DaemonPool
+
+        ended: SimpleQueue[None] = SimpleQueue()
+        pool = DaemonPool(jobs, "ask")
+        for task in sorted(self._tasks, key=lambda t: -t.files.trace.size):
+            pool.submit(self._have, task).add_done_callback(lambda _: ended.put(None))
+        left = len(self._tasks)
+        try:
+            while left:
+                try:
+                    ended.get(timeout=_LOOK_S)
+                    left -= 1
+                except Empty:
+                    pass
+                line.show(self._state(left))
+        finally:
+            self._stop.set()
+            self._store.close()
+
+    def outcome(self) -> Outcome:
+        """What became of them."""
+        found = Outcome(len(self._tasks), seconds=round(time.monotonic() - self._began_s, 3))
+        for task in self._tasks:
+            if task.error:
+                found.failed.append(_failure(task, task.error))
+                continue
+            found.bytes += task.files.trace.size
+            if task.cached:
+                found.cached += 1
+            else:
+                found.read += 1
+                found.bytes_read += task.files.trace.size
+                found.events += task.events
+            found.removed += not self._is_there(task.files)
+        return found
+
+    def _have(self, task: _Task) -> None:
+        """Have a trace in the cache; what goes wrong is the task's."""
+        from tb_privateuse1.trace import TraceError
+
+        if self._stop.is_set():
+            return
+        try:
+            task.cached = not self._force and self._store.in_cache(task.files)
+            if not task.cached:
+                self._read(task)
+        except TraceError as error:
+            task.error = error
+        except Exception as error:
+            _log.exception("reading %s", task.files.trace.path)
+            message = f"{type(error).__name__}: {error}"
+            task.error = TraceError("internal", message, "Please report this with the log above.")
+        task.bytes_done = task.files.trace.size
+        task.done = True
+
+    def _read(self, task: _Task) -> None:
+        from tb_privateuse1.trace import TraceError
+
+        if self._force:
+            self._store.discard(task.files)
+        self._store.trace(task.files)
+        if not self._store.in_cache(task.files):
+            name = task.files.names[0]
+            message = f"{name} was read, but could not be kept in the cache."
+            hint = "Did it change meanwhile? Else TB_PRIVATEUSE1_CACHE may name a better place."
+            raise TraceError("not_kept", message, hint)
+
+    def _is_there(self, files: Files) -> bool:
+        from tb_privateuse1.trace import TraceError
+
+        try:
+            return self._store.in_cache(files)
+        except TraceError:  # deleted since: nobody will ask for it
+            return True
+
+    def _state(self, left: int) -> State:
+        tasks = self._tasks
+        failed = sum(task.error is not None for task in tasks)
+        what = f"{len(tasks) - left} of {len(tasks)} traces"
+        read = [task for task in tasks if not task.cached]  # the others cost nothing
+        effort = sum(task.effort for task in read)
+        return State(
+            what + (f" ({failed} failed)" if failed else ""),
+            bytes_done=sum(task.bytes_done for task in tasks),
+            bytes_total=sum(task.files.trace.size for task in tasks),
+            events=sum(task.events for task in tasks),
+            elapsed_s=time.monotonic() - self._began_s,
+            effort=sum(task.share * task.effort for task in read) / effort if effort else 1.0,
+        )
+
+
+def _failure(task: _Task, error: TraceError) -> Failure:
+    name = task.files.names[0]
+    return Failure(task.run, task.rank, task.span, name, error.code, error.message, error.hint)
+
+
+def _print(outcome: Outcome) -> None:
+    from tb_privateuse1.figures import plain
+
+    for failure in outcome.failed:
+        place = f"run {failure.run}, rank {failure.rank}, span {failure.span}"
+        _say(plain(f"{place}: {failure.message} {failure.hint or ''}"))
+    if outcome.removed:
+        _say(
+            f"{outcome.removed} traces are not kept, as all of them are more than the cache may "
+            "hold: set TB_PRIVATEUSE1_CACHE_BYTES, such as 100G"
+        )
+    parts = [f"{outcome.read} read"]
+    if outcome.read:
+        took = f"{size(outcome.bytes_read)}, {outcome.events:,} events"
+        parts[0] += f" ({took}, {duration(outcome.seconds)})"
+    parts.append(f"{outcome.cached} already in the cache")
+    if outcome.failed:
+        parts.append(f"{len(outcome.failed)} failed")
+    print(f"{outcome.traces} traces: {', '.join(parts)}")
+
+
+def _say(message: str) -> None:
+    print(f"tb-privateuse1: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # what a container or a scheduler leaves us
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

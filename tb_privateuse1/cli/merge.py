@@ -1,0 +1,40 @@
+"""``merge``: write a Chrome trace with the inferred device timeline."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, add_vendor
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    merge = commands.add_parser(
+        "merge", help="write a Chrome trace with the inferred device timeline"
+    )
+    merge.set_defaults(command=_merge)
+    merge.add_argument("trace", metavar="TRACE")
+    merge.add_argument("--kernel-events", metavar="FILE", help="by default the one beside TRACE")
+    add_vendor(merge)
+    merge.add_argument("-o", "--output", metavar="OUT", required=True)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import runs
+    from tb_privateuse1.discover import roots, tree
+    from tb_privateuse1.discover.base import shown
+    from tb_privateuse1.export import chrome
+
+    sidecar = options.kernel_events
+    if not tree.is_file(roots.located(options.trace)):
+        raise UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
+    if sidecar is None:
+        beside = runs.scan(options.trace).find().sidecar
+        sidecar = beside.path if beside else None
+    trace = chrome.merge(options.trace, sidecar, options.output)
+    print(f"{options.output}: {len(trace.kernels)} device activities, {trace.meta.timeline}")
+    return 0

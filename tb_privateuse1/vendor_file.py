@@ -1,0 +1,121 @@
+"""Vendors that users describe themselves: a file of data instead of code (docs/vendors.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1.trace import TraceError
+from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.vendors.base import Vendor
+
+VARIABLE = "TB_PRIVATEUSE1_VENDOR"
+"""The environment variable with the files' paths, separated as in ``PATH``."""
+
+_HINT = "docs/vendors.md says what a vendor file may hold."
+
+
+class _Described(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file may say; what it leaves out is as ``extends`` or a generic device has it."""
+
+    name: str
+    title: str | None = None
+    extends: str | None = None
+    backends: tuple[str, ...] | None = None
+    device_types: tuple[int, ...] | None = None
+    device_names: str | None = None
+    evidence_categories: tuple[str, ...] | None = None
+    kernel_categories: tuple[str, ...] | None = None
+    memcpy_categories: tuple[str, ...] | None = None
+    memset_categories: tuple[str, ...] | None = None
+    launch_categories: str | None = None
+    communication_names: str | None = None
+
+
+_PATTERNS = {"device_names": re.IGNORECASE, "launch_categories": 0, "communication_names": 0}
+
+
+def known() -> tuple[Vendor, ...]:
+    """All vendors, users' first and generic last; theirs replace ours of the same name.
+
+    Raises TraceError ``bad_vendor`` if one of their files cannot be used.
+    """
+    own = [_vendor(path, content) for path, content in _contents()]
+    names = {vendor.name for vendor in own}
+    ours = [vendor for vendor in VENDORS if vendor.name not in names]
+    return tuple(sorted((*own, *ours), key=lambda vendor: vendor.name == VENDORS[-1].name))
+
+
+def title(name: str) -> str:
+    """A vendor's name as shown to people. Raises TraceError ``bad_vendor``."""
+    return next((vendor.title for vendor in known() if vendor.name == name), name)
+
+
+def fingerprint() -> str:
+    """A digest of users' vendor files, empty without any. Raises TraceError ``bad_vendor``."""
+    contents = _contents()
+    digest = hashlib.sha256()
+    for _, content in contents:
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest() if contents else ""
+
+
+def _contents() -> list[tuple[Path, bytes]]:
+    paths = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    try:
+        return [(path, path.read_bytes()) for path in paths]
+    except OSError as error:
+        raise _bad(Path(error.filename), f"cannot be read: {error.strerror}.") from error
+
+
+def _vendor(path: Path, content: bytes) -> Vendor:
+    told = _described(path, content)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(Vendor):
+        value = getattr(told, field.name)
+        if value is None:
+            continue
+        if field.name in _PATTERNS:
+            value = _pattern(path, field.name, value)
+        elif field.name.endswith("_categories"):
+            value = frozenset(category.lower() for category in value)
+        values[field.name] = value
+    values.setdefault("title", told.name)
+    if told.extends is None:
+        return Vendor(**values)
+    for vendor in VENDORS:
+        if vendor.name == told.extends:
+            return dataclasses.replace(vendor, **values)
+    have = ", ".join(vendor.name for vendor in VENDORS)
+    raise _bad(path, f"extends {told.extends!r}, which is none of {have}.")
+
+
+def _described(path: Path, content: bytes) -> _Described:
+    try:
+        text = content.decode()
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        told = msgspec.convert(data, _Described)
+    except (ValueError, RecursionError) as error:  # of all three, and of what is no UTF-8
+        raise _bad(path, f"cannot be used: {error}.") from error
+    if not told.name:
+        raise _bad(path, "cannot be used: its name is empty.")
+    return told
+
+
+def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, _PATTERNS[key])
+    except re.error as error:
+        raise _bad(path, f"has no valid regular expression as {key}: {error}.") from error
+
+
+def _bad(path: Path, what: str) -> TraceError:
+    return TraceError("bad_vendor", f"The vendor file {path.name} {what}", _HINT)

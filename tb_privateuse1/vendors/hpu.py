@@ -1,0 +1,15 @@
+"""Intel Gaudi (Habana). Its bridge writes calls of the runtime as ``hpu_op``."""
+
+import re
+
+from tb_privateuse1.vendors.base import Vendor
+
+VENDOR = Vendor(
+    name="hpu",
+    title="Intel Gaudi",
+    backends=("hpu",),
+    device_types=(15,),
+    device_names=re.compile(r"gaudi|habana|\bhl-?\d{3}", re.IGNORECASE),
+    evidence_categories=frozenset({"hpu_op"}),
+    launch_categories=re.compile(r"(^|_)(runtime|driver)$|^hpu_op$"),
+)

@@ -1,0 +1,124 @@
+"""Where torch-tb-profiler is right, on traces of its time, its tables and ours are equal.
+
+docs/migration.md says where we differ deliberately.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1 import infer
+from tb_privateuse1.read import chrome
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+
+FOLDER = Path(__file__).parents[2] / "shared" / "traces" / "cuda"
+PARTS = {
+    "Kernel": "kernel_ns",
+    "Memcpy": "memcpy_ns",
+    "Memset": "memset_ns",
+    "Communication": "communication_ns",
+    "Runtime": "runtime_ns",
+    "DataLoader": "dataloader_ns",
+    "CpuOp": "cpu_ns",
+    "Other": "other_ns",
+    "Total": "duration_ns",
+}
+NO_OPERATORS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#")
+"""Ranges that torch wrote as operators then. It leaves them out; here they are listed."""
+
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+
+
+@pytest.fixture(scope="module", params=["v100_resnet50_workers0", "v100_resnet50_workers4"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Trace, Any]:
+    """A trace as we and as it have read it."""
+    (path,) = (FOLDER / request.param).glob("*.pt.trace.json.gz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("torch_tb_profiler")
+        data = importlib.import_module("torch_tb_profiler.profiler.data")
+        folder = tmp_path_factory.mktemp("parity")
+        theirs = data.RunProfileData.parse("worker", "span", str(path), str(folder))
+    return infer.build(chrome.read(str(path)), None, worker="worker", files=(path.name,)), theirs
+
+
+def ns(us: float) -> int:
+    """Its times are float us; those of these traces are whole."""
+    return round(us * 1000)
+
+
+def test_the_steps(both: tuple[Trace, Any]) -> None:
+    trace, theirs = both
+    ours = overview(trace)
+    assert [step.name for step in ours.steps] == [f"ProfilerStep#{n}" for n in theirs.steps_names]
+    roles = importlib.import_module("torch_tb_profiler.profiler.overall_parser").ProfileRole
+    for step, costs in zip(ours.steps, theirs.steps_costs, strict=True):
+        assert {role: getattr(step, part) for role, part in PARTS.items()} == {
+            role: ns(costs.costs[roles[role]]) for role in PARTS
+        }
+    assert ours.average_step_ns == ns(theirs.avg_costs.costs[roles["Total"]])
+
+
+@pytest.mark.parametrize("group", ["name", "shapes"])
+def test_the_operators(both: tuple[Trace, Any], group: Any) -> None:
+    trace, theirs = both
+    shaped = group == "shapes"
+    told = theirs.op_list_groupby_name_input if shaped else theirs.op_list_groupby_name
+    ours = {
+        (row.name, compact(row.input_shapes) if shaped else ""): (
+            row.calls, row.host_self_ns, row.host_total_ns, row.device_self_ns, row.device_total_ns
+        )
+        for row in operators(trace, group=group).rows
+        if not row.name.startswith(NO_OPERATORS)
+    }  # fmt: skip
+    assert len(ours) > 60
+    assert ours == {
+        (op.name, compact(op.input_shape) if shaped else ""): (
+            op.calls,
+            *map(ns, (op.self_host_duration, op.host_duration)),
+            *map(ns, (op.self_device_duration, op.device_duration)),
+        )
+        for op in told
+    }
+
+
+def compact(shapes: object) -> str:
+    return str(shapes or "").replace(" ", "")
+
+
+def test_the_kernels(both: tuple[Trace, Any]) -> None:
+    trace, theirs = both
+    ours = {
+        row.name: (row.calls, row.total_ns, row.min_ns, row.max_ns)
+        for row in kernels(trace, group="name").rows
+        if row.kind == "kernel"
+    }
+    assert len(ours) > 60
+    assert ours == {
+        name: (row["count"], ns(row["sum"]), ns(row["min"]), ns(row["max"]))
+        for name, row in theirs.kernel_stat.iterrows()
+    }
+
+
+def test_the_kernels_by_operator(both: tuple[Trace, Any]) -> None:
+    trace, theirs = both
+    ours = {
+        (row.name, row.operator): (row.calls, row.total_ns)
+        for row in kernels(trace).rows
+        if row.kind == "kernel"
+    }
+    told: dict[tuple[str, str], tuple[int, int]] = {}
+    for row in theirs.kernel_list_groupby_name_op:  # a row per grid and block
+        calls, total = told.get((row.name, row.op_name), (0, 0))
+        told[row.name, row.op_name] = calls + row.calls, total + ns(row.total_duration)
+    assert ours == told

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1 import cli, runs, vendor_file
+from tb_privateuse1.cache import key
+from tb_privateuse1.trace import TraceError
+from tb_privateuse1.vendors import VENDORS, detect
+from tb_privateuse1.vendors.base import Vendor
+from tests import make
+from tests.tracefiles import write
+
+ACME = """
+name = "acme"
+title = "Acme <A1>"
+backends = ["refdev"]
+kernel_categories = ["Kernel", "acme_kernel"]
+communication_names = "^accl"
+"""
+
+
+@pytest.fixture
+def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Write files and use them from now on."""
+
+    def write(*texts: str, suffix: str = ".toml") -> list[Path]:
+        paths = [tmp_path / f"vendor{n}{suffix}" for n in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text)
+        monkeypatch.setenv(vendor_file.VARIABLE, os.pathsep.join(map(str, paths)))
+        return paths
+
+    return write
+
+
+def document() -> dict[str, Any]:
+    return make.document(
+        make.op("aten::mm", 1, 10, id=5),
+        make.span("privateuse1_runtime", "launch", 2, 4, correlation=1),
+        make.kernel("gemm", 20, 30, 1, category="acme_kernel"),
+        make.kernel("acclSum", 30, 50, category="kernel"),
+        tb_privateuse1={"backend": "refdev"},
+    )
+
+
+def test_without_files_there_are_ours() -> None:
+    assert vendor_file.known() == VENDORS
+    assert vendor_file.fingerprint() == ""
+    assert vendor_file.title("mlu") == "Cambricon MLU"
+    assert vendor_file.title("gone") == "gone"
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_a_file_adds_a_vendor(use: Any, suffix: str) -> None:
+    as_json = {"name": "acme", "backends": ["refdev"], "device_names": "acme|\\bA1"}
+    as_toml = 'name = "acme"\nbackends = ["refdev"]\ndevice_names = "acme|\\\\bA1"'
+    use(json.dumps(as_json) if suffix == ".json" else as_toml, suffix=suffix)
+    first, *others = vendor_file.known()
+    assert tuple(others) == VENDORS
+    assert (first.name, first.title, first.backends) == ("acme", "acme", ("refdev",))
+    assert detect(None, ["ACME 7"], known=vendor_file.known()) is not None
+    assert detect(None, ["ACME 7"], known=vendor_file.known()).name == "acme"
+    assert detect("refdev", known=vendor_file.known()).name == "acme"
+    assert detect("other", known=vendor_file.known()).name == "generic"
+
+
+def test_its_words_count(use: Any) -> None:
+    plain = make.trace(*document()["traceEvents"], tb_privateuse1={"backend": "refdev"})
+    assert (plain.meta.vendor, len(plain.kernels)) == ("generic", 1)
+    use(ACME)
+    trace = make.trace(*document()["traceEvents"], tb_privateuse1={"backend": "refdev"})
+    assert trace.meta.vendor == "acme"
+    assert [trace.text(name) for name in trace.kernels.name] == ["gemm", "acclSum"]
+    assert trace.kernels.communication.tolist() == [False, True]
+
+
+def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
+    use('name = "cuda"\nextends = "rocm"\ntitle = "Both"\ncommunication_names = "^my"')
+    known = vendor_file.known()
+    rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
+    assert [vendor.name for vendor in known].count("cuda") == 1
+    assert known[0].device_types == rocm.device_types
+    assert known[0].communication_names.pattern == "^my"
+    assert detect("cuda", ["AMD Instinct"], known=known).title == "Both"
+    assert detect("cuda", known=known).title == "Both"
+
+
+def test_one_that_can_be_told_by_nothing_means_every_trace(use: Any) -> None:
+    use('name = "all"\ncommunication_names = "x"')
+    assert detect("cuda", ["NVIDIA H100"], known=vendor_file.known()).name == "all"
+
+
+def test_generic_stays_the_last(use: Any) -> None:
+    use('name = "generic"\nextends = "generic"\ntitle = "Ours"', ACME)
+    known = vendor_file.known()
+    assert [known[0].name, known[-1].title] == ["acme", "Ours"]
+    assert len(known) == len(VENDORS) + 1
+
+
+def test_all_that_a_vendor_is_can_be_said() -> None:
+    said = set(vendor_file._Described.__struct_fields__)
+    assert said - {"extends"} == set(Vendor.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "missing required field `name`"),
+        ('name = ""', "its name is empty"),
+        ("name = 3", "`$.name`"),
+        ('name = "a"\ncolour = "red"', "`colour`"),
+        ('name = "a"\nbackends = "b"', "`$.backends`"),
+        ('name = "a"\ndevice_types = ["20"]', "`$.device_types"),
+        ('name = "a"\ndevice_names = "("', "no valid regular expression as device_names"),
+        ('name = "a"\nextends = "b"', "extends 'b', which is none of mtia, rocm"),
+        ("name =", "cannot be used"),
+        ('name = "a"\nname = "b"', "cannot be used"),
+    ],
+)
+def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
+    use(text)
+    with pytest.raises(TraceError) as caught:
+        vendor_file.known()
+    assert caught.value.code == "bad_vendor"
+    assert "vendor0.toml" in caught.value.message
+    assert says in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "[" * 100_000])
+def test_bad_json(use: Any, text: str) -> None:
+    use(text, suffix=".json")
+    with pytest.raises(TraceError, match=r"vendor0\.json cannot be used"):
+        vendor_file.known()
+
+
+def test_no_file_and_no_text(use: Any) -> None:
+    (path,) = use("")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(TraceError, match="cannot be used"):
+        vendor_file.known()
+    path.unlink()
+    for ask in (vendor_file.known, vendor_file.fingerprint):
+        with pytest.raises(TraceError, match="cannot be read: No such file"):
+            ask()
+
+
+def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
+    write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
+    files = runs.scan(str(tmp_path / "log")).find()
+    keys = [key(files)]
+    for text in (ACME, ACME.replace("accl", "other")):
+        use(text)
+        keys.append(key(files))
+    assert len(set(keys)) == 3
+    use(ACME)
+    assert key(files) == keys[1]
+
+
+def test_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(vendor_file.VARIABLE, raising=False)
+    write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
+    file = tmp_path / "acme.toml"
+    file.write_text(ACME)
+    log, vendor = str(tmp_path / "log"), ["--vendor", str(file)]
+
+    def calls(*arguments: str) -> int:
+        assert cli.main(["view", "kernels", log, "--json", *arguments]) == 0
+        found: int = json.loads(capsys.readouterr().out)["calls"]
+        return found
+
+    assert calls() == 1
+    assert calls(*vendor) == 2
+    assert calls() == 1
+    assert vendor_file.VARIABLE not in os.environ
+    assert cli.main(["ingest", log, *vendor, "--json", "--force"]) == 0  # in another process
+    assert json.loads(capsys.readouterr().out)["read"] == 1
+    assert calls(*vendor) == 2
+    assert cli.main(["view", "overview", log, *vendor]) == 0
+    assert "Acme <A1> (refdev)" in capsys.readouterr().out
+    file.write_text("name = 3")
+    assert cli.main(["view", "overview", log, *vendor]) == 2
+    assert "acme.toml cannot be used" in capsys.readouterr().err
