@@ -83,7 +83,7 @@ class Ops(Table):
     sequence: I64
     forward_thread: I64
     single: Bools
-    """The only range directly inside a parent of the same name: torch counts both as one call."""
+    """The only range directly inside one of its kind and name: torch counts both as one call."""
     event: I32
 
 

@@ -93,14 +93,15 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     kinds = np.where(nested.row[is_op] < first_annotation, OPERATOR, ANNOTATION).astype(np.int8)
     # Each part is let go when its rows are in their order: the largest thing is never held twice.
     ranges, frames, calls = (parts.pop(0).take(nested.row[mask]) for mask in of_part)
+    parent = nested.enclosing(is_op)[is_op]
     ops = _ops(
         ranges,
         sidecar,
         kind=kinds,
         self_ns=nested.self_ns[is_op],
-        parent=nested.enclosing(is_op)[is_op],
+        parent=parent,
         frame=nested.enclosing(is_frame)[is_op],
-        single=nested.single,
+        single=nested.single & (kinds[parent] == kinds),
     )
     # Only operators launch: an annotation around the call says nothing about who made it.
     is_operator = is_op.copy()
@@ -206,11 +207,11 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
 
 
 def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
-    """Which of the wanted ranges are the only one inside a parent of their own name."""
+    """Which of the wanted ranges are the only one inside a wanted parent of their own name."""
     rows = np.flatnonzero(wanted)
     up = parent[rows]
     children = np.bincount(parent[parent >= 0], minlength=len(parent) + 1)
-    alone: Bools = (up >= 0) & (children[up] == 1) & (name[up] == name[rows])
+    alone: Bools = (up >= 0) & wanted[up] & (children[up] == 1) & (name[up] == name[rows])
     return alone
 
 

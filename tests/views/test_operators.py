@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.operators import OperatorRow, operators
-from tests.make import annotation, kernel, launch, op, step, trace
+from tests import sums
+from tests.make import annotation, frame, kernel, launch, op, step, trace
 
 
 def by_name(t: Trace, **options: object) -> dict[str, OperatorRow]:
@@ -91,3 +96,14 @@ def test_the_longest_call_is_a_row_of_the_trace() -> None:
     )  # fmt: skip
     rows = {name: r.longest_row for name, r in by_name(t).items()}
     assert {name: t.ops.start_ns[row] for name, row in rows.items()} == {"a": 10_000, "b": 5_000}
+
+
+@pytest.mark.parametrize("around", [annotation, frame])
+def test_an_operator_alone_in_another_kind_of_range_of_its_name_is_a_call(around: Any) -> None:
+    """As with ``with record_function("aten::mm"): torch.mm(…)``; torch has one row for both."""
+    t = trace(
+        around("aten::mm", 0, 50), op("aten::mm", 5, 25), launch(6, 8, 1), kernel("k", 9, 40, 1)
+    )
+    row = by_name(t)["aten::mm"]
+    assert (row.calls, row.host_total_ns, row.device_self_ns) == (1, 20_000, 31_000)
+    sums.check(t)
