@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, failures, ingest, kept, runs
+from tb_privateuse1 import cache, failures, ingest, kept, runs, store
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError
 from tests.store.same import same
