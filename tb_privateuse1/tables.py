@@ -1,4 +1,4 @@
-"""The tables of a view's result, for CSV, Arrow, pandas and notebooks.
+"""What every view's result is: tables, for CSV, Arrow, pandas and notebooks.
 
 A table is a field that is a tuple of dataclasses. The one meant if none is named is ``rows``; of
 a result without it (overview), the first one that holds times: the steps.
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tb_privateuse1.figures import plain, title, worded
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.findings import Finding
+from tb_privateuse1.trace import TraceError
 
 if TYPE_CHECKING:
     import pandas
@@ -139,10 +140,20 @@ def _blocks(result: Any) -> Iterator[str]:
     for name in tables(type(result)):
         rows = getattr(result, name)
         columns = _fields(rows[0]) if rows else ()
-        cells = [[worded(c, getattr(row, c)) for c in columns] for row in rows[:_SHOWN]]
+        cells = [[_cell(c, getattr(row, c)) for c in columns] for row in rows[:_SHOWN]]
         more = f": the first {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
         yield f"<p>{html.escape(title(name))}{more if rows else ': none'}</p>"
         yield _html([title(c) for c in columns], cells)
+
+
+def _cell(name: str, value: Any) -> str:
+    if isinstance(value, tuple):
+        return plain(", ".join(map(str, value))) if _are_plain(value) else str(len(value))
+    return worded(name, value)
+
+
+def _are_plain(values: tuple[Any, ...]) -> bool:
+    return not any(dataclasses.is_dataclass(value) for value in values)
 
 
 def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:

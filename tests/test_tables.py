@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from tb_privateuse1 import tables
 from tb_privateuse1.export import csv
-from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.findings import Finding
+from tb_privateuse1.tables import Result, chosen
+from tb_privateuse1.trace import TraceError
 
 LARGE = 2**63 - 1
 
@@ -31,6 +31,7 @@ class Row:
     whole: bool
     part: Part | None
     places: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,24 +65,28 @@ class Large(Small):
 
 SOURCE = Source("inferred", (Finding("odd", "<i>odd</i>", "mend it"),))
 ROWS = (
-    Row("<b>\x1b", LARGE, 0.5, True, Part(1, None), ("a", "b")),
+    Row("<b>\x1b", LARGE, 0.5, True, Part(1, None), ("a", "b"), (Part(2, 0.5),)),
     Row("other", None, 1.0, False, None, ()),
 )
 SMALL = Small(SOURCE, (Label("x"),) * 30, ROWS, ("w",), None)
 LARGE_ONE = Large(SOURCE, (), ROWS, (), 7, (Label("main"),))
 
 
+PART = pa.struct([("at_ns", pa.int64()), ("share", pa.float64())])
+
+
 def test_arrow() -> None:
     table = SMALL.to_arrow()
     assert table.schema.types == [
         pa.string(), pa.int64(), pa.float64(), pa.bool_(),
-        pa.struct([("at_ns", pa.int64()), ("share", pa.float64())]), pa.list_(pa.string()),
+        PART, pa.list_(pa.string()), pa.list_(PART),
     ]  # fmt: skip
     assert table.to_pylist() == [
         {"name": "<b>\x1b", "total_ns": LARGE, "share": 0.5, "whole": True,
-         "part": {"at_ns": 1, "share": None}, "places": ["a", "b"]},
+         "part": {"at_ns": 1, "share": None}, "places": ["a", "b"],
+         "parts": [{"at_ns": 2, "share": 0.5}]},
         {"name": "other", "total_ns": None, "share": 1.0, "whole": False,
-         "part": None, "places": []},
+         "part": None, "places": [], "parts": []},
     ]  # fmt: skip
     told = json.loads(table.schema.metadata[b"tb_privateuse1"])
     assert told["timeline"] == "inferred"
@@ -96,13 +101,14 @@ def test_which_table() -> None:
         SMALL.to_arrow("words")
     assert caught.value.hint == "It has: labels, steps."
     with pytest.raises(TraceError, match="Source has no table"):
-        tables.chosen(Source)
+        chosen(Source)
 
 
 def test_csv_has_what_is_within_a_row_as_json() -> None:
     assert csv.table(SMALL).splitlines()[1:] == [
-        '<b>\x1b,9223372036854775807,0.5,True,"{""at_ns"":1,""share"":null}","[""a"",""b""]"',
-        "other,,1.0,False,,[]",
+        '<b>\x1b,9223372036854775807,0.5,True,"{""at_ns"":1,""share"":null}","[""a"",""b""]",'
+        '"[{""at_ns"":2,""share"":0.5}]"',
+        "other,,1.0,False,,[],[]",
     ]
     assert csv.table(SMALL, "labels").splitlines()[:2] == ["label", "x"]
 
@@ -128,6 +134,7 @@ def test_in_a_notebook_nothing_is_markup() -> None:
     assert "<td>&lt;b&gt;\\x1b</td><td>9223372036.855 s</td><td>50.0 %</td><td>yes</td>" in shown
     assert "<td>provenance: warnings</td><td>&lt;i&gt;odd&lt;/i&gt; mend it</td>" in shown
     assert "<td>provenance: timeline</td><td>inferred</td>" in shown
+    assert "<td>a, b</td><td>1</td>" in shown
     assert "<td>busy</td><td>-</td>" in shown
     assert "<p>labels: the first 20 of 30</p>" in shown
     assert shown.count("<td>x</td>") == 20

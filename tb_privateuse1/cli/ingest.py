@@ -196,6 +196,8 @@ class _Work:
 
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
+        from tb_privateuse1.discover.base import shown
+        from tb_privateuse1.ingest import brief
         from tb_privateuse1.trace import TraceError
 
         if self._stop.is_set():
@@ -207,8 +209,8 @@ class _Work:
         except TraceError as error:
             task.error = error
         except Exception as error:
-            _log.exception("reading %s", task.files.trace.path)
-            message = f"{type(error).__name__}: {error}"
+            _log.exception("reading %s", shown(task.files.trace.path))
+            message = brief(f"{type(error).__name__}: {error}", task.files)
             task.error = TraceError("internal", message, "Please report this with the log above.")
         task.bytes_done = task.files.trace.size
         task.done = True
