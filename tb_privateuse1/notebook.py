@@ -92,7 +92,7 @@ class Log:
             span: int | None = None,
             **options: Any,
         ) -> Any:
-            return view(self.trace(run, rank, span), **options)
+            return query.run(view, self.trace(run, rank, span), options)
 
         signature = inspect.signature(view)
         keyword = inspect.Parameter.KEYWORD_ONLY

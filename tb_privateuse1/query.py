@@ -5,15 +5,18 @@ What a view reads and asks for is in its signature (``schema.reads_of``, ``schem
 
 from __future__ import annotations
 
+import struct
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from tb_privateuse1 import event as events
-from tb_privateuse1 import schema
+from tb_privateuse1 import prepared, schema
+from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.runs import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
@@ -21,11 +24,12 @@ from tb_privateuse1.views import VIEWS
 
 
 def view_named(name: str) -> Callable[..., Any]:
-    """The view of a name. Raises TraceError ``unknown_view``."""
-    if name not in VIEWS:
+    """The view or lookup of a name. Raises TraceError ``unknown_view``."""
+    found = VIEWS.get(name) or LOOKUPS.get(name)
+    if found is None:
         message = f"There is no view {name!r}."
-        raise TraceError("unknown_view", message, f"There are: {', '.join(VIEWS)}.")
-    return VIEWS[name]
+        raise TraceError("unknown_view", message, f"There are: {', '.join((*VIEWS, *LOOKUPS))}.")
+    return found
 
 
 def only(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
@@ -51,8 +55,9 @@ def whole(name: str, text: str | None) -> int | None:
 
 
 def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any:
-    """The view's result on one trace."""
-    return view(trace, **asked)
+    """The view's result on one trace and on what is prepared of it."""
+    sources = [getattr(prepared.of(trace), name) for name in schema.reads_of(view)]
+    return view(*sources, **asked)
 
 
 def event(
@@ -71,7 +76,31 @@ def event(
 
 def encode(result: Any) -> bytes:
     """The JSON of any result: the same bytes over HTTP and on the command line."""
-    return msgspec.json.encode(result)
+    return msgspec.json.encode(result, enc_hook=lambda column: column.tolist())
+
+
+def packed(result: Any) -> bytes | None:
+    """A result with its columns of numbers as they are in memory; None if it has none.
+
+    ``uint32`` length of the JSON, JSON, padding to 8 bytes, columns. In the JSON a column is
+    ``{"$column": [dtype, offset behind the padding, length]}``; all is little-endian.
+    """
+    columns: list[bytes] = []
+    size = 0
+
+    def column(values: Any) -> dict[str, Any]:
+        nonlocal size
+        little = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
+        place = [values.dtype.name, size, len(values)]
+        columns.append(little + bytes(-len(little) % 8))
+        size += len(columns[-1])
+        return {"$column": place}
+
+    head = msgspec.json.encode(result, enc_hook=column)
+    if not columns:
+        return None
+    padding = bytes(-(4 + len(head)) % 8)
+    return b"".join((struct.pack("<I", len(head)), head, padding, *columns))
 
 
 def _value(name: str, text: str, hint: Any) -> Any:

@@ -49,6 +49,8 @@ _SELECTION = (*_PLACE, "wait_ms")
 _CANCEL = "cancel"
 _LONGEST_WAIT_MS = 60_000
 _WORTH_PACKING_BYTES = 1024
+_PACKED = "application/octet-stream"
+"""Asked for by name: see ``query.packed``."""
 
 
 class Routes:
@@ -137,13 +139,15 @@ def _wait_s(text: str | None) -> float | None:
 
 
 def _json(request: Request, result: Any, status: int) -> Response:
-    body = query.encode(result)
-    packed = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
-    content = igzip.compress(body, 1) if packed else body
-    response = Response(content, status, content_type="application/json")
-    if packed:
+    columns = query.packed(result) if _PACKED in request.accept_mimetypes.values() else None
+    body = columns or query.encode(result)
+    zipped = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
+    content = igzip.compress(body, 1) if zipped else body
+    kind = _PACKED if columns else "application/json"
+    response = Response(content, status, content_type=kind)
+    if zipped:
         response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
+    response.headers["Vary"] = "Accept, Accept-Encoding"
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

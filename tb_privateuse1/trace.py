@@ -241,7 +241,7 @@ TABLES: dict[str, type[Table]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One rank's recording of one span: tables, names and where they come from."""
 

@@ -36,7 +36,7 @@ def log(tmp_path: Path) -> Path:
 
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
     files = runs.scan(str(log)).find(run, rank, span)
-    return query.encode(VIEWS[name](Store(jobs=0).trace(files), **options))
+    return query.encode(query.run(VIEWS[name], Store(jobs=0).trace(files), options))
 
 
 @pytest.mark.parametrize("name", VIEWS)

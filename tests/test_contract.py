@@ -75,7 +75,7 @@ def test_the_documented_views_exist() -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_answers_on_an_empty_trace(name: str) -> None:
-    result = VIEWS[name](Trace())
+    result = query.run(VIEWS[name], Trace(), {})
     assert json.loads(query.encode(result))["provenance"]["timeline"] == "none"
     assert not list(not_finite(result))
 
@@ -98,7 +98,7 @@ def test_a_result_has_tables(name: str) -> None:
 def test_no_view_says_nan(name: str, run: str, logdir: Path) -> None:
     """JSON has none: it would be written as null, which means something else."""
     trace = Store(jobs=0).trace(runs.scan(str(logdir)).find(run))
-    assert not list(not_finite(VIEWS[name](trace)))
+    assert not list(not_finite(query.run(VIEWS[name], trace, {})))
 
 
 def not_finite(value: Any, where: str = "") -> Iterator[str]:

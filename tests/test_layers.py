@@ -26,8 +26,9 @@ intervals
 chain
 vendors/
 vendor_file
-breakdown describe allocations
-allocators
+breakdown describe allocations pyramid
+allocators counters
+prepared
 pool
 remote.address
 remote.problem
@@ -57,6 +58,7 @@ store
 event
 rules/
 views/
+lookups/
 export/
 schema
 query

@@ -55,7 +55,7 @@ def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str
     answer = client.get(BASE + name, query_string={"run": run})
     assert answer.status_code == 200
     trace = Store(jobs=0).trace(runs.scan(str(logdir)).find(run))
-    assert answer.data == query.encode(views.VIEWS[name](trace))
+    assert answer.data == query.encode(query.run(views.VIEWS[name], trace, {}))
 
 
 def test_the_selection_and_the_options_arrive(client: Client) -> None:

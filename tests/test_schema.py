@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tb_privateuse1 import schema, views
+from tb_privateuse1.lookups import LOOKUPS
 
 
 def test_api_ts_is_fresh() -> None:
@@ -16,14 +17,20 @@ def test_api_ts_is_fresh() -> None:
 
 def test_every_view_has_its_result_and_its_query() -> None:
     text = schema.typescript()
-    results, options = (
+    results, lookups, options = (
         re.search(rf"interface {kind} {{(.*?)\n}}", text, re.DOTALL)
-        for kind in ("Results", "Options")
+        for kind in ("Views", "Results extends Views", "Options")
     )
     assert results
+    assert lookups
     assert options
-    for found in (results[1], options[1]):
-        assert re.findall(r"^  (\w+): ", found, re.MULTILINE) == list(views.VIEWS)
+
+    def names(found: str) -> list[str]:
+        return re.findall(r"^  (\w+): ", found, re.MULTILINE)
+
+    assert names(results[1]) == list(views.VIEWS)
+    assert names(lookups[1]) == list(LOOKUPS)
+    assert names(options[1]) == [*views.VIEWS, *LOOKUPS]
     assert '  operators: { group?: "name" | "shapes"; step?: number | null };' in options[0]
 
 

@@ -28,6 +28,26 @@ export interface ApiError {
   error: Problem;
 }
 
+/** The result of the lookup. */
+export interface Area {
+  start_ns: number;
+  stop_ns: number;
+  ranges: number;
+  busy_ns: number | null;
+  rows: AreaRow[];
+  names: number;
+}
+
+/** The ranges of one name in one table that have a part in the selection. */
+export interface AreaRow {
+  table: "ops" | "launches" | "frames" | "kernels" | "steps";
+  name: string;
+  ranges: number;
+  inside_ns: number;
+  mean_ns: number;
+  max_ns: number;
+}
+
 /** Whether a trace was being read, or waited for it, when it was cancelled. */
 export interface Cancelled {
   cancelled: boolean;
@@ -37,6 +57,14 @@ export interface Cancelled {
 export interface Category {
   name: string;
   events: number;
+}
+
+/** A curve in the window: each value holds from its time on. */
+export interface Counter {
+  label: string;
+  unit: string;
+  at_ns: Float64Array;
+  values: Float64Array;
 }
 
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
@@ -102,6 +130,27 @@ export interface Finding {
   examples: Example[];
 }
 
+/** The result of the lookup. */
+export interface Found {
+  matches: number;
+  before: number;
+  items: Item[];
+  names: Match[];
+  kernels_ns: number;
+}
+
+/** One range: a row of a table of the trace. */
+export interface Item {
+  table: "ops" | "launches" | "frames" | "kernels" | "steps";
+  index: number;
+  name: string;
+  start_ns: number;
+  end_ns: number;
+  bound_ns: number | null;
+  track: number;
+  row: number;
+}
+
 /** The device activities of one name that one operator launched. */
 export interface KernelRow {
   name: string;
@@ -131,6 +180,36 @@ export interface Link {
   table: "ops" | "frames" | "launches" | "kernels" | "memory";
   row: number;
   name: string;
+}
+
+/** The result of the lookup; ``item`` is the range that was asked about. */
+export interface Links {
+  item: Item;
+  evidence: string | null;
+  duration_bound_ns: number | null;
+  self_ns: number | null;
+  elapsed_ns: number | null;
+  shapes: string | null;
+  dtypes: string | null;
+  stack: string | null;
+  place: string;
+  step: string | null;
+  launch: Item | null;
+  operator: Item | null;
+  parents: Item[];
+  frames: Item[];
+  source: SourceLine | null;
+  kernels: Item[];
+  kernels_count: number;
+  kernels_ns: number;
+  forward: Item | null;
+  backward: Item[];
+}
+
+/** One name that has the text, with what bears it. */
+export interface Match {
+  name: string;
+  ranges: number;
 }
 
 /** The memory events of one device over the whole recording. */
@@ -304,6 +383,21 @@ export interface Quality {
   facts: Fact[];
 }
 
+/** By track, row and start; a column each. */
+export interface Rectangles {
+  track: Int16Array;
+  row: Int16Array;
+  start_ns: Float64Array;
+  length_ns: Float32Array;
+  busy_ns: Float32Array;
+  count: Int32Array;
+  table: Int8Array;
+  index: Int32Array;
+  name: Int32Array;
+  kind: Int8Array;
+  bound_ns: Float32Array;
+}
+
 /** A directory below the logdir that holds traces; its name is its path from there. */
 export interface Run {
   run: string;
@@ -326,6 +420,12 @@ export interface Share {
   calls: number;
   total_ns: number;
   share: number;
+}
+
+/** A place in Python. */
+export interface SourceLine {
+  file: string;
+  line: number;
 }
 
 /** One recording of a worker; spans count from 1 in order of time. */
@@ -362,6 +462,20 @@ export interface Step {
   other_ns: number;
 }
 
+/** The result of the view. */
+export interface Timeline {
+  provenance: Provenance;
+  end_ns: number;
+  start_ns: number;
+  stop_ns: number;
+  tracks: Track[];
+  rectangles: Rectangles;
+  names: string[];
+  kinds: string[];
+  tables: string[];
+  counters: Counter[];
+}
+
 /** Device activity over the trace, or over the selected step. Null: no device times. */
 export interface Totals {
   span_ns: number | null;
@@ -381,6 +495,17 @@ export interface Totals {
   unlinked: number | null;
 }
 
+/** One track: its rows of rectangles lie below each other. */
+export interface Track {
+  id: number;
+  kind: "steps" | "operators" | "frames" | "device";
+  group: string;
+  label: string;
+  rows: number;
+  ranges: number;
+  hidden: number;
+}
+
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -390,19 +515,31 @@ export interface Worker {
 }
 
 /** The result of each view. */
-export interface Results {
+export interface Views {
   overview: Overview;
+  timeline: Timeline;
   operators: Operators;
   kernels: KernelTable;
   memory: MemoryUse;
   quality: Quality;
 }
 
-/** The query of each view. */
+/** The result of each view and lookup. */
+export interface Results extends Views {
+  area: Area;
+  links: Links;
+  search: Found;
+}
+
+/** The query of each view and lookup. */
 export interface Options {
   overview: { step?: number | null };
+  timeline: { start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
   operators: { group?: "name" | "shapes"; step?: number | null };
   kernels: { group?: "operator" | "name"; step?: number | null };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   quality: { step?: number | null };
+  area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
+  links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
+  search: { text?: string; after?: number; limit?: number; exact?: boolean };
 }

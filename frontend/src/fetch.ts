@@ -2,6 +2,7 @@
 // for the user.
 import type { ApiError, Cancelled, EventRecord, Options, Progress, Results, Runs } from "./api";
 import { whenShown } from "./host";
+import { PACKED, unpack } from "./packed";
 
 /** How long the server may hold a request before it answers with the progress. */
 const WAIT_MS = 300;
@@ -62,7 +63,7 @@ export function fetchEvent(place: Place, table: string, row: string, asking: Ask
 export async function cancelReading({ run, rank, span }: Place): Promise<boolean> {
   const { signal } = new AbortController();
   const response = await request(address("cancel", { run, rank, span }), signal, "POST");
-  const body = await json(response, signal);
+  const body = await content(response, signal);
   if (response.status !== 200) throw problem(response.status, body);
   return (body as Cancelled).cancelled;
 }
@@ -87,7 +88,7 @@ async function ask<T>(
     signal.throwIfAborted();
     const since = performance.now();
     const response = await request(url, signal);
-    const body = await json(response, signal);
+    const body = await content(response, signal);
     if (response.status === 200) return body as T;
     if (response.status !== 202) throw problem(response.status, body);
     onProgress?.(body as Progress);
@@ -101,7 +102,7 @@ async function request(url: string, signal: AbortSignal, method = "GET"): Promis
     return await fetch(url, {
       method,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      headers: { Accept: "application/json" },
+      headers: { Accept: `application/json, ${PACKED}` },
       credentials: "same-origin",
     });
   } catch (error) {
@@ -109,15 +110,16 @@ async function request(url: string, signal: AbortSignal, method = "GET"): Promis
   }
 }
 
-async function json(response: Response, signal: AbortSignal): Promise<unknown> {
-  let text: string;
+async function content(response: Response, signal: AbortSignal): Promise<unknown> {
+  let body: ArrayBuffer;
   try {
-    text = await response.text();
+    body = await response.arrayBuffer();
   } catch (error) {
     throw noAnswer(error, signal);
   }
   try {
-    return JSON.parse(text) as unknown;
+    if (response.headers.get("Content-Type") === PACKED) return unpack(body);
+    return JSON.parse(new TextDecoder().decode(body)) as unknown;
   } catch {
     throw problem(response.status, null);
   }

@@ -24,10 +24,19 @@ export interface State {
   scale: string | null;
   /** The event whose record is open: `table/row`. */
   event: string | null;
+  /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
+   * pinned other than usual, marks (`ns,ns`). */
+  item: string | null;
+  find: string | null;
+  lanes: string | null;
+  marks: string | null;
 }
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
-const EMPTY: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null };
+const EMPTY: State = {
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null,
+  item: null, find: null, lanes: null, marks: null,
+};
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
 export const state = signal<State>(EMPTY);
@@ -87,15 +96,17 @@ export function serialize(hash: string, next: State): string {
   return `#${[...others, ...own].join("&")}`;
 }
 
+const TIMELINE = ["item", "find", "lanes", "marks"] as const;
+
 /** What is chosen below something goes with it: another page has its own sort and filter. */
 function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
-  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale");
-  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range");
-  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range");
-  if ("span" in changes && changes.span !== now.span) reset("step", "range");
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale", ...TIMELINE);
+  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range", ...TIMELINE);
+  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", ...TIMELINE);
+  if ("span" in changes && changes.span !== now.span) reset("step", "range", ...TIMELINE);
   if ("step" in changes && changes.step !== now.step) reset("range");
   return { ...next, ...changes };
 }

@@ -3,7 +3,10 @@ import type { Runs, Worker } from "../src/api";
 import { select, stepNumber } from "../src/place";
 import type { State } from "../src/state";
 
-const NOTHING: State = { view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null };
+const NOTHING: State = {
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null,
+  item: null, find: null, lanes: null, marks: null,
+};
 const span = (n: number, modified_ns = 5) => ({ span: n, label: String(n), bytes: 10, modified_ns, has_sidecar: false });
 const worker = (rank: number, ...spans: number[]): Worker => ({ worker: `w${rank}`, rank, rank_source: "name", spans: spans.map((n) => span(n)) });
 const RUNS: Runs = {

@@ -10,9 +10,11 @@ from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
+from tb_privateuse1.views.timeline import timeline
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
+    "timeline": timeline,
     "operators": operators,
     "kernels": kernels,
     "memory": memory,

@@ -1,0 +1,46 @@
+// What lies in the selected stretch of time.
+import { useMemo } from "preact/hooks";
+import type { Area, AreaRow } from "../api";
+import type { Camera } from "../base/camera";
+import { count, duration, exactDuration, percent } from "../base/format";
+import { useView } from "../load";
+import type { Selected } from "../place";
+import { go, state } from "../state";
+import type { Column } from "../widgets/columns";
+import { Table } from "../widgets/table";
+import { Show } from "./status";
+
+const WORDS: Readonly<Record<string, string>> = { ops: "operator", launches: "runtime", frames: "Python", kernels: "device" };
+
+export function AreaSummary({ selected, area, close }: { selected: Selected; area: Camera; close: () => void }) {
+  const resource = useView("area", selected, { start_ns: Math.round(area.start), stop_ns: Math.round(area.stop) }, null);
+  return (
+    <section class="timepanel" data-testid="area-summary">
+      <button type="button" class="quiet push" aria-label="Close" onClick={close}>✕</button>
+      <Show resource={resource}>{(value) => <Summary area={value} />}</Show>
+    </section>
+  );
+}
+
+function Summary({ area }: { area: Area }) {
+  const length = area.stop_ns - area.start_ns;
+  const columns = useMemo(() => columnsFor(length), [length]);
+  return (
+    <>
+      <p><b title={exactDuration(length)}>{duration(length)}</b> selected, {count(area.ranges)} ranges{area.busy_ns !== null && <>, device busy {duration(area.busy_ns)} ({percent(length > 0 ? area.busy_ns / length : null)})</>}
+        {area.names > area.rows.length && <span class="muted">; the {count(area.rows.length)} names with most time of {count(area.names)}</span>}</p>
+      <div class="fill"><Table name="area" noun="name" columns={columns} rows={area.rows} rowKey={(r) => `${r.table} ${r.name}`} sort={state.value.sort} defaultSort="-inside_ns"
+        filter={state.value.filter} onSort={(sort) => go({ sort }, "replace")} onFilter={(filter) => go({ filter }, "replace")} onOpen={(r) => go({ find: r.name }, "replace")} /></div>
+    </>
+  );
+}
+
+const columnsFor = (length: number): readonly Column<AreaRow>[] => [
+  { key: "name", title: "Name", kind: "text", width: 320, value: (r) => r.name },
+  { key: "table", title: "Where", kind: "text", width: 76, value: (r) => WORDS[r.table] ?? r.table },
+  { key: "inside_ns", title: "Inside", kind: "time", width: 84, help: "Time within the selection; nested ranges count each for itself.", value: (r) => r.inside_ns },
+  { key: "share", title: "Share", kind: "share", width: 120, help: "Of the selection's length.", value: (r) => (length > 0 ? r.inside_ns / length : 0), bar: () => "cpu" },
+  { key: "ranges", title: "Count", kind: "count", width: 76, value: (r) => r.ranges },
+  { key: "mean_ns", title: "Mean", kind: "time", width: 84, value: (r) => r.mean_ns },
+  { key: "max_ns", title: "Max", kind: "time", width: 84, value: (r) => r.max_ns },
+];

@@ -1,0 +1,127 @@
+// What is known of the selected range, and the ways from it: launch, operator, source, counterparts.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Item, Links } from "../api";
+import { copy } from "../base/dom";
+import { bound, count, duration, exactDuration } from "../base/format";
+import { quote } from "../base/filter";
+import { useView, type Resource } from "../load";
+import type { Selected } from "../place";
+import { linkProps } from "./link";
+import { Show } from "./status";
+
+type Table = Item["table"];
+
+export interface ItemKey {
+  table: Table;
+  index: number;
+}
+
+export interface ItemSpot extends ItemKey {
+  track: number;
+  row: number;
+  start: number;
+  end: number;
+}
+
+export type ShowItem = (spot: ItemSpot) => void;
+
+export const spotOf = (item: Item): ItemSpot => ({ table: item.table, index: item.index, track: item.track, row: item.row, start: item.start_ns, end: item.end_ns });
+
+/** `kernels:12` of the URL. */
+export function parseItem(text: string | null): ItemKey | null {
+  const found = /^(ops|launches|frames|kernels|steps):(\d{1,10})$/.exec(text ?? "");
+  return found ? { table: found[1] as Table, index: Number(found[2]) } : null;
+}
+
+/** Everything that hangs together with a range; of none, that of the first step, which is not shown. */
+export function useLinks(selected: Selected, item: ItemKey | null): Resource<Links> {
+  return useView("links", selected, item ?? { table: "steps", index: 0 }, null);
+}
+
+const WORDS: Readonly<Record<Table, string>> = { ops: "Operator", launches: "Runtime call", frames: "Python frame", kernels: "Device activity", steps: "Step" };
+
+export function Details({ links, show, close }: { links: Resource<Links>; show: ShowItem; close: () => void }) {
+  return (
+    <section class="timepanel" data-testid="timeline-details">
+      <button type="button" class="quiet push" aria-label="Close" title="Close (Esc)" onClick={close}>✕</button>
+      <Show resource={links}>{(value) => <Of links={value} show={show} />}</Show>
+    </section>
+  );
+}
+
+function Of({ links, show }: { links: Links; show: ShowItem }) {
+  const { item } = links;
+  const inferred = links.evidence !== null && links.evidence !== "measured";
+  return (
+    <div class="details">
+      <h2 class="wrap" data-testid="details-name">{item.name}</h2>
+      <div class="columns equal">
+        <dl class="facts">
+          <Fact label="What">{WORDS[item.table]}{links.place && `, ${links.place}`}{links.step && `, ${links.step}`}</Fact>
+          <Fact label="Duration" title={exactDuration(item.end_ns - item.start_ns)}>
+            <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? "bound not known" : bound(links.duration_bound_ns)}</span>}
+          </Fact>
+          <Fact label="Start" title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? "bound not known" : bound(item.bound_ns)}</span>}</Fact>
+          {links.evidence && <Fact label="Known by">{inferred ? <><i class="swatch inferred" style={{ "--fill": "var(--kernel)" }} />inferred: {links.evidence.replace("_", " ")}</> : "measured"}</Fact>}
+          {links.self_ns !== null && <Fact label="Self" title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
+          {links.elapsed_ns !== null && <Fact label="Between events" title={exactDuration(links.elapsed_ns)}>{duration(links.elapsed_ns)} on the device</Fact>}
+          {links.shapes && <Fact label="Shapes"><code>{links.shapes}</code></Fact>}
+          {links.dtypes && <Fact label="Types"><code>{links.dtypes}</code></Fact>}
+          {links.source && <Fact label="Source"><Source file={links.source.file} line={links.source.line} /></Fact>}
+        </dl>
+        <dl class="facts">
+          {links.operator && <Fact label="Launched by"><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
+          {links.launch && <Fact label="Launch"><Jump item={links.launch} show={show} testid="to-launch" /> <span class="muted">{duration(item.start_ns - links.launch.start_ns)} before</span></Fact>}
+          {links.kernels_count > 0 && <Fact label={`Launches ${count(links.kernels_count)}`}><span class="muted">{duration(links.kernels_ns)} on the device</span><Several items={links.kernels} show={show} testid="to-kernel" /></Fact>}
+          {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
+          {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
+          {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
+          <Fact label="Table">{inTables(item)}</Fact>
+        </dl>
+        {(links.frames.length > 0 || links.stack) && (
+          <dl class="facts"><Fact label="Python"><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function inTables(item: Item): ComponentChildren {
+  const filter = `name = ${quote(item.name)}`;
+  if (item.table === "kernels") return <a {...linkProps({ view: "kernels", filter })}>all calls of this kernel</a>;
+  if (item.table === "ops") return <a {...linkProps({ view: "operators", filter })}>all calls of this operator</a>;
+  return <a {...linkProps({ find: item.name })}>all of this name</a>;
+}
+
+function Fact({ label, title, children }: { label: string; title?: string; children: ComponentChildren }) {
+  return <div title={title}><dt>{label}</dt><dd>{children}</dd></div>;
+}
+
+function Jump({ item, show, testid }: { item: Item; show: ShowItem; testid: string }) {
+  return <button type="button" class="link jump" data-testid={testid} data-index={item.index} title={`${item.name}\n${exactDuration(item.end_ns - item.start_ns)}`} onClick={() => show(spotOf(item))}>{item.name}</button>;
+}
+
+const FEW = 6;
+
+function Several({ items, show, testid }: { items: readonly Item[]; show: ShowItem; testid: string }) {
+  const [all, setAll] = useState(false);
+  return (
+    <ul class="jumps">
+      {items.slice(0, all ? items.length : FEW).map((one) => <li key={`${one.table}${one.index}`}><Jump item={one} show={show} testid={testid} /> <span class="muted">{duration(one.end_ns - one.start_ns)}</span></li>)}
+      {items.length > FEW && <li><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "fewer" : `${count(items.length - FEW)} more`}</button></li>}
+    </ul>
+  );
+}
+
+function Source({ file, line }: { file: string; line: number }) {
+  const [copied, setCopied] = useState(false);
+  const path = `${file}:${line}`;
+  return (
+    <>
+      <code class="wrap">{path}</code>{" "}
+      <button type="button" class="quiet" data-testid="copy-path" onClick={() => void copy(path).then(setCopied)}>{copied ? "copied" : "copy path"}</button>
+      {file.startsWith("/") && <a href={`vscode://file${path}`} title="Open in VS Code">open in editor</a>}
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+// Search over the whole trace, also what is not loaded; Enter goes from hit to hit.
+import { useState } from "preact/hooks";
+import type { Found, Item } from "../api";
+import { count, duration } from "../base/format";
+import { useView, type Resource } from "../load";
+import type { Selected } from "../place";
+import { go } from "../state";
+import { spotOf, type ShowItem } from "./timelinedetails";
+
+const PAGE = 100;
+
+export interface SearchState {
+  resource: Resource<Found>;
+  /** Which hit is shown, from 0; -1 before the first. */
+  at: number;
+  next: (by: 1 | -1, show: ShowItem) => void;
+}
+
+export function useSearch(selected: Selected, find: string | null): SearchState {
+  const [place, setPlace] = useState<{ find: string | null; at: number }>({ find, at: -1 });
+  const at = place.find === find ? place.at : -1;
+  const page = Math.floor(Math.max(0, at) / PAGE);
+  const resource = useView("search", selected, { text: find ?? "", after: page * PAGE, limit: PAGE }, null);
+  // The next page is asked for before it is needed.
+  const ahead = useView("search", selected, { text: find ?? "", after: (page + 1) * PAGE, limit: PAGE }, null);
+  const next = (by: 1 | -1, show: ShowItem): void => {
+    if (!find || resource.loaded.status !== "ready") return;
+    const { matches, items, before } = resource.loaded.value;
+    if (matches === 0) return;
+    const to = (at + by + matches) % matches;
+    const near: Item | undefined = items[to - before] ?? (ahead.loaded.status === "ready" ? ahead.loaded.value.items[to - ahead.loaded.value.before] : undefined);
+    setPlace({ find, at: to });
+    if (near) show(spotOf(near));
+  };
+  return { resource, at, next };
+}
+
+export function Search({ find, search, show }: { find: string | null; search: SearchState; show: ShowItem }) {
+  const { loaded } = search.resource;
+  const found = find && loaded.status === "ready" ? loaded.value : null;
+  return (
+    <span class="filterbox timesearch">
+      <input type="search" data-filter data-testid="timeline-search" placeholder="Search the whole trace  ( / )" aria-label="Search the whole trace" value={find ?? ""}
+        onInput={(e) => go({ find: e.currentTarget.value || null }, "replace")}
+        onKeyDown={(e) => {
+          if (e.key === "Enter") search.next(e.shiftKey ? -1 : 1, show);
+          else if (e.key === "Escape") { go({ find: null }, "replace"); e.currentTarget.blur(); } else return;
+          e.preventDefault();
+          e.stopPropagation();
+        }} />
+      {found && (
+        <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
+          {found.matches === 0 ? "no match" : <>
+            {search.at >= 0 && `${count(search.at + 1)} of `}{count(found.matches)}
+            {found.kernels_ns > 0 && <span class="muted"> {duration(found.kernels_ns)} on the device</span>}
+            <button type="button" class="quiet" title="Previous (Shift-Enter, N)" onClick={() => search.next(-1, show)}>‹</button>
+            <button type="button" class="quiet" title="Next (Enter, n)" onClick={() => search.next(1, show)}>›</button>
+          </>}
+        </span>
+      )}
+    </span>
+  );
+}

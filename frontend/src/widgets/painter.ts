@@ -1,0 +1,240 @@
+// Draws a timeline on a canvas. Everything that is drawn is a rectangle, a curve or an arrow of the
+// scene: its cost is that of the screen.
+import type { Camera } from "../base/camera";
+import { ROW_PX, type Line } from "../base/tracks";
+import { linesByTrack, rowTop, type Arrow, type Curve, type Scene, type Spot } from "./scene";
+
+const BAR_PX = ROW_PX - 2;
+const LETTER_PX = 6.1;
+const LEAST_TEXT_PX = 26;
+
+export interface View {
+  camera: Camera;
+  lines: readonly Line[];
+  width: number;
+  height: number;
+  /** How far it is scrolled down. */
+  top: number;
+}
+
+export interface Picked {
+  item: Spot | null;
+  hover: number | null;
+  area: Camera | null;
+  marks: readonly number[];
+  arrows: readonly Arrow[];
+  /** Names that a search looks for; what has another one is pale. */
+  found: ((name: string) => boolean) | null;
+  byName: boolean;
+}
+
+/** The colours of the theme in force. */
+export interface Palette {
+  of: Readonly<Record<string, string>>;
+  names: readonly string[];
+  ink: string;
+  muted: string;
+  rule: string;
+  ground: string;
+  sunken: string;
+  accent: string;
+  /** The text on a rectangle: dark or light, whichever is read better on its colour. */
+  onto: (fill: string) => string;
+}
+
+export function paint(context: CanvasRenderingContext2D, scene: Scene, view: View, picked: Picked, palette: Palette): number {
+  const { width, height, top } = view;
+  context.clearRect(0, 0, width, height);
+  context.save();
+  context.translate(0, -top);
+  background(context, view, palette);
+  const drawn = rectangles(context, scene, view, picked, palette);
+  for (const line of view.lines) {
+    const curve = line.kind === "counter" ? scene.counters[line.id] : undefined;
+    if (curve && visible(line, view)) counter(context, curve, line, view, palette);
+  }
+  for (const arrow of picked.arrows) draw(context, arrow, view, palette);
+  if (picked.item) outline(context, picked.item, view, palette.ink, 2);
+  context.restore();
+  over(context, view, picked, palette);
+  return drawn;
+}
+
+const visible = (line: Line, { top, height }: View): boolean => line.y + line.height >= top && line.y <= top + height;
+
+function background(context: CanvasRenderingContext2D, view: View, palette: Palette): void {
+  for (const line of view.lines) {
+    if (!visible(line, view)) continue;
+    if (line.kind === "group") {
+      context.fillStyle = palette.sunken;
+      context.fillRect(0, line.y, view.width, line.height);
+    } else {
+      context.fillStyle = palette.rule;
+      context.fillRect(0, line.y + line.height - 1, view.width, 1);
+    }
+  }
+}
+
+function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View, picked: Picked, palette: Palette): number {
+  const all = scene.rectangles;
+  const lines = linesByTrack(view.lines);
+  const scale = view.width / (view.camera.stop - view.camera.start);
+  const matches = picked.found ? scene.names.map(picked.found) : null;
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  let drawn = 0;
+  for (let i = 0; i < all.start_ns.length; i += 1) {
+    const y = rowTop(lines.get(all.track[i] ?? -1), all.row[i] ?? 0);
+    if (y === null || y + ROW_PX < view.top || y > view.top + view.height) continue;
+    const length = all.length_ns[i] ?? 0;
+    const x = ((all.start_ns[i] ?? 0) - view.camera.start) * scale;
+    const right = x + Math.max(length * scale, 1);
+    if (right < 0 || x > view.width) continue;
+    const left = Math.max(x, -2);
+    const wide = Math.min(right, view.width + 2) - left;
+    const name = all.name[i] ?? 0;
+    const fill = picked.byName ? nameColor(scene.names[name] ?? "", palette) : (palette.of[scene.kinds[all.kind[i] ?? 0] ?? ""] ?? palette.muted);
+    const many = (all.count[i] ?? 1) > 1;
+    const pale = matches && !matches[name] ? 0.2 : 1;
+    // A rectangle for many is as dense as they are.
+    context.globalAlpha = pale * (many ? 0.35 + 0.65 * Math.min(1, (all.busy_ns[i] ?? 0) / Math.max(1, length)) : 1);
+    const inferred = (all.bound_ns[i] ?? 0) !== 0;
+    if (inferred && !many) hatched(context, left, y, wide, fill);
+    else {
+      context.fillStyle = fill;
+      context.fillRect(left, y, Math.max(1, wide - (wide > 3 ? 0.5 : 0)), BAR_PX);
+    }
+    if (inferred && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
+    if (wide > LEAST_TEXT_PX) {
+      const text = many ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}` : (scene.names[name] ?? "");
+      context.fillStyle = inferred && !many ? palette.ink : palette.onto(fill);
+      context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
+    }
+    drawn += 1;
+  }
+  context.globalAlpha = 1;
+  return drawn;
+}
+
+/** Inferred: an outline around stripes, never a plain colour. */
+function hatched(context: CanvasRenderingContext2D, x: number, y: number, width: number, fill: string): void {
+  const alpha = context.globalAlpha;
+  context.fillStyle = fill;
+  context.globalAlpha = alpha * 0.28;
+  context.fillRect(x, y, width, BAR_PX);
+  context.globalAlpha = alpha;
+  if (width > 3) {
+    context.strokeStyle = fill;
+    context.lineWidth = 1;
+    context.strokeRect(x + 0.5, y + 0.5, width - 1, BAR_PX - 1);
+    context.beginPath();
+    for (let at = x - (x % 6); at < x + width + BAR_PX; at += 6) {
+      const [from, to] = [Math.max(x, at - BAR_PX), Math.min(x + width, at)];
+      if (to <= from) continue;
+      context.moveTo(from, y + (at - from));
+      context.lineTo(to, y + (at - to));
+    }
+    context.globalAlpha = alpha * 0.45;
+    context.stroke();
+    context.globalAlpha = alpha;
+  }
+}
+
+/** How far off the start may be, where that can be seen. */
+function whisker(context: CanvasRenderingContext2D, x: number, y: number, px: number, palette: Palette): void {
+  if (px < 4) return;
+  context.fillStyle = palette.ink;
+  context.fillRect(x - px, y + BAR_PX - 2, 2 * px, 1);
+  context.fillRect(x - px, y + BAR_PX - 4, 1, 4);
+  context.fillRect(x + px, y + BAR_PX - 4, 1, 4);
+}
+
+function fitted(text: string, px: number): string {
+  const letters = Math.floor(px / LETTER_PX);
+  return text.length <= letters ? text : letters < 3 ? "" : `${text.slice(0, letters - 1)}…`;
+}
+
+function counter(context: CanvasRenderingContext2D, curve: Curve, line: Line, view: View, palette: Palette): void {
+  const { at_ns: at, values } = curve;
+  const most = curve.unit === "share" ? 1 : values.reduce((a, b) => Math.max(a, b), 1);
+  const scale = view.width / (view.camera.stop - view.camera.start);
+  const [base, tall] = [line.y + line.height - 2, line.height - 6];
+  context.beginPath();
+  context.moveTo(0, base);
+  for (let i = 0; i < at.length; i += 1) {
+    const x = Math.max(0, ((at[i] ?? 0) - view.camera.start) * scale);
+    const end = Math.min(view.width, i + 1 < at.length ? ((at[i + 1] ?? 0) - view.camera.start) * scale : view.width);
+    if (end < 0 || x > view.width) continue;
+    const y = base - (tall * Math.max(0, values[i] ?? 0)) / most;
+    context.lineTo(x, y);
+    context.lineTo(end, y);
+  }
+  context.lineTo(view.width, base);
+  context.fillStyle = palette.accent;
+  context.globalAlpha = 0.3;
+  context.fill();
+  context.globalAlpha = 1;
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 1;
+  context.stroke();
+}
+
+function place(spot: Spot, view: View): { left: number; right: number; y: number } | null {
+  const y = rowTop(view.lines.find((line) => line.kind === "track" && line.id === spot.track), spot.row);
+  if (y === null) return null;
+  const scale = view.width / (view.camera.stop - view.camera.start);
+  const left = (spot.start - view.camera.start) * scale;
+  return { left, right: left + Math.max(1, (spot.end - spot.start) * scale), y };
+}
+
+function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palette: Palette): void {
+  const [from, to] = [place(arrow.from, view), place(arrow.to, view)];
+  if (!from || !to) return;
+  const [x1, y1, x2, y2] = [(from.left + Math.min(from.right, from.left + 8)) / 2, from.y + BAR_PX / 2, to.left, to.y + BAR_PX / 2];
+  const bend = Math.max(24, Math.abs(x2 - x1) / 3);
+  context.strokeStyle = arrow.kind === "launch" ? palette.ink : palette.accent;
+  context.fillStyle = context.strokeStyle;
+  context.lineWidth = 1.25;
+  context.setLineDash(arrow.kind === "launch" ? [] : [5, 3]);
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 4, y2);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.moveTo(x2, y2);
+  context.lineTo(x2 - 6, y2 - 3.5);
+  context.lineTo(x2 - 6, y2 + 3.5);
+  context.fill();
+}
+
+function outline(context: CanvasRenderingContext2D, spot: Spot, view: View, style: string, thick: number): void {
+  const at = place(spot, view);
+  if (!at) return;
+  const left = Math.max(at.left, -3);
+  context.strokeStyle = style;
+  context.lineWidth = thick;
+  context.strokeRect(left - 1, at.y - 1, Math.min(at.right, view.width + 3) - left + 2, BAR_PX + 2);
+}
+
+/** What lies over all lines: the selected stretch and the marks. */
+function over(context: CanvasRenderingContext2D, view: View, picked: Picked, palette: Palette): void {
+  const scale = view.width / (view.camera.stop - view.camera.start);
+  const x = (at: number): number => (at - view.camera.start) * scale;
+  if (picked.area) {
+    context.fillStyle = palette.accent;
+    context.globalAlpha = 0.14;
+    context.fillRect(x(picked.area.start), 0, x(picked.area.stop) - x(picked.area.start), view.height);
+    context.globalAlpha = 1;
+    for (const at of [picked.area.start, picked.area.stop]) context.fillRect(Math.round(x(at)), 0, 1, view.height);
+  }
+  context.fillStyle = palette.of["communication"] ?? palette.ink;
+  for (const at of picked.marks) context.fillRect(Math.round(x(at)), 0, 1, view.height);
+}
+
+/** The same name has the same colour everywhere. */
+function nameColor(name: string, palette: Palette): string {
+  let sum = 0;
+  for (let i = 0; i < name.length; i += 1) sum = (sum * 31 + name.charCodeAt(i)) | 0;
+  return palette.names[Math.abs(sum) % palette.names.length] ?? palette.muted;
+}

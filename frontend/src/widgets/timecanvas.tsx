@@ -1,0 +1,149 @@
+// The canvas of a timeline: draws the scene, and turns wheel, drag and click into what they mean.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { panned, span, zoomed, type Camera } from "../base/camera";
+import { heightOf, type Line } from "../base/tracks";
+import { paint, type Picked } from "./painter";
+import { paletteOf } from "./palette";
+import { hit, linesByTrack, type Scene } from "./scene";
+
+interface TimeCanvasProps {
+  scene: Scene;
+  camera: Camera;
+  lines: readonly Line[];
+  /** The end of the recording. */
+  end: number;
+  picked: Omit<Picked, "hover">;
+  theme: string;
+  onCamera: (camera: Camera) => void;
+  onPick: (rectangle: number | null) => void;
+  onOpen: (rectangle: number) => void;
+  onArea: (area: Camera | null) => void;
+  onHover: (at: number | null) => void;
+  /** The lines that are on the screen or close to it. */
+  onScroll: (top: number, height: number) => void;
+  tooltip: (rectangle: number) => ComponentChildren;
+  heads: ComponentChildren;
+}
+
+export const HEADS_PX = 208;
+const CLICK_PX = 4;
+const WHEEL = 1.0018;
+
+export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, tooltip, heads }: TimeCanvasProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState({ width: 800, height: 400 });
+  const [top, setTop] = useState(0);
+  const [hover, setHover] = useState<{ rectangle: number; x: number; y: number } | null>(null);
+  const drag = useRef<{ x: number; camera: Camera; pan: boolean; moved: boolean } | null>(null);
+  const now = useRef({ camera, width: size.width });
+  now.current = { camera, width: size.width - HEADS_PX };
+  const width = Math.max(50, size.width - HEADS_PX);
+
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return undefined;
+    const observer = new ResizeObserver(() => {
+      setSize({ width: box.clientWidth, height: box.clientHeight });
+      onScroll(box.scrollTop, box.clientHeight);
+    });
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, []);
+
+  // Once per frame at most, however many events come.
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context) return undefined;
+    const frame = requestAnimationFrame(() => {
+      const ratio = window.devicePixelRatio || 1;
+      const [w, h] = [Math.round(width * ratio), Math.round(size.height * ratio)];
+      if (element.width !== w || element.height !== h) [element.width, element.height] = [w, h];
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      const since = performance.now();
+      const drawn = paint(context, scene, { camera, lines, width, height: size.height, top }, { ...picked, hover: hover?.rectangle ?? null }, paletteOf(element));
+      element.dataset["drawn"] = String(drawn);
+      element.dataset["ms"] = (performance.now() - since).toFixed(2);
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [scene, camera, lines, picked, hover?.rectangle, size, top, theme]);
+
+  // Not passive: the page must not zoom or go back under the wheel.
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element) return undefined;
+    const onWheel = (event: WheelEvent): void => {
+      const { camera: from, width: px } = now.current;
+      const x = event.clientX - element.getBoundingClientRect().left;
+      if (event.ctrlKey || event.metaKey) onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), end));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onCamera(panned(from, (event.deltaX || event.deltaY) / px, end));
+      else return;
+      event.preventDefault();
+    };
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  }, [end]);
+
+  const place = (event: PointerEvent | MouseEvent): { x: number; y: number; at: number } => {
+    const box = canvas.current?.getBoundingClientRect();
+    const x = event.clientX - (box?.left ?? 0);
+    return { x, y: event.clientY - (box?.top ?? 0), at: camera.start + (x / width) * span(camera) };
+  };
+  const under = (x: number, y: number): number | null => hit(scene, linesByTrack(lines), camera, width, x, y + top);
+
+  const onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0 && event.button !== 1) return;
+    (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    drag.current = { x: event.clientX, camera, pan: event.shiftKey || event.button === 1, moved: false };
+    event.preventDefault();
+    scroller.current?.focus();
+  };
+  const onPointerMove = (event: PointerEvent): void => {
+    const { x, y, at } = place(event);
+    onHover(at);
+    const from = drag.current;
+    if (!from) {
+      const rectangle = under(x, y);
+      setHover(rectangle === null ? null : { rectangle, x, y });
+      return;
+    }
+    if (!from.moved && Math.abs(event.clientX - from.x) < CLICK_PX) return;
+    from.moved = true;
+    setHover(null);
+    if (from.pan) onCamera(panned(from.camera, (from.x - event.clientX) / width, end));
+    else {
+      const other = at - ((event.clientX - from.x) / width) * span(camera);
+      onArea({ start: Math.min(at, other), stop: Math.max(at, other) });
+    }
+  };
+  const onPointerUp = (event: PointerEvent): void => {
+    const from = drag.current;
+    drag.current = null;
+    if (!from || from.moved || event.button !== 0) return;
+    const { x, y } = place(event);
+    onPick(under(x, y));
+  };
+  const tip = hover && scene.rectangles.start_ns.length > hover.rectangle ? hover : null;
+  return (
+    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label="Timeline: W and S zoom, A and D move, question mark lists the keys"
+      onScroll={(e) => { setTop(e.currentTarget.scrollTop); setHover(null); onScroll(e.currentTarget.scrollTop, e.currentTarget.clientHeight); }}>
+      <div class="timelines" style={{ height: `${heightOf(lines)}px` }}>
+        <div class="timeheads" style={{ width: `${HEADS_PX}px` }}>{heads}</div>
+        <div class="timeview" style={{ height: `${size.height}px` }}>
+          <canvas ref={canvas} data-testid="timeline-canvas" data-rectangles={scene.rectangles.start_ns.length}
+            data-start={Math.round(camera.start)} data-stop={Math.round(camera.stop)}
+            style={{ width: `${width}px`, height: `${size.height}px`, cursor: hover ? "pointer" : "crosshair" }}
+            onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
+            onPointerLeave={() => { setHover(null); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
+            onDblClick={(e) => { const { x, y } = place(e); const rectangle = under(x, y); if (rectangle !== null) onOpen(rectangle); }} />
+          {tip && (
+            <div class="tooltip" role="status" data-testid="timeline-tooltip"
+              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + 14}px`, top: `${Math.min(tip.y + 14, size.height - 96)}px` }}>{tooltip(tip.rectangle)}</div>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

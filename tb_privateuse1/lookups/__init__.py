@@ -1,0 +1,12 @@
+"""The registry of lookups: small questions about a trace that pages ask, without a page each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1.lookups.area import area
+from tb_privateuse1.lookups.links import links
+from tb_privateuse1.lookups.search import search
+
+LOOKUPS: dict[str, Callable[..., Any]] = {"area": area, "links": links, "search": search}

@@ -1,0 +1,47 @@
+"""What views need of a trace besides its tables, made once per trace and kept as long as it is."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+
+from tb_privateuse1 import counters, pyramid
+from tb_privateuse1.trace import Trace
+
+
+class Prepared:
+    """By the names of the views' positional parameters."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = weakref.ref(trace)
+        self._lock = threading.RLock()
+
+    @property
+    def trace(self) -> Trace:
+        """The trace itself."""
+        trace = self._trace()
+        assert trace is not None, "the caller holds the trace"
+        return trace
+
+    @functools.cached_property
+    def pyramid(self) -> pyramid.Pyramid:
+        """Its rectangles at several levels of detail."""
+        with self._lock:
+            return self.__dict__.get("pyramid") or pyramid.build(self.trace)
+
+    @functools.cached_property
+    def curves(self) -> tuple[counters.Curve, ...]:
+        """Its counters over time."""
+        with self._lock:
+            return self.__dict__.get("curves") or counters.curves(self.trace)
+
+
+_KEPT: weakref.WeakKeyDictionary[Trace, Prepared] = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def of(trace: Trace) -> Prepared:
+    """What is prepared of a trace; each part is made when it is first asked for."""
+    with _lock:
+        return _KEPT.setdefault(trace, Prepared(trace))

@@ -1,0 +1,283 @@
+"""A trace as rows of rectangles at several levels of detail, so that any window of a trace of any
+size costs what the screen can show and not what the trace holds.
+
+A **track** is a host thread's operators, its Python frames, a device lane, or the steps; nested
+ranges lie in **rows** below each other. Level 0 has every range; a further level has, instead of
+all ranges shorter than its ``bin_ns`` that start in the same bin, one with their number and busy
+time. Ranges of a row never overlap, so a window of a row is found by two binary searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.trace import I32, I64, Bools, Table, Trace
+
+STEPS, OPERATORS, FRAMES, DEVICE = range(4)
+"""``Tracks.kind``."""
+
+_DEEPEST = 256
+"""Rows of a track. What would lie deeper is not drawn, but counted."""
+_FINEST_NS = 256
+_FACTOR = 2
+_WORTH = 0.7
+"""A level is kept if it has at most this share of the ranges of the level before."""
+_FEW = 2048
+
+
+@dataclass(frozen=True)
+class Tracks(Table):
+    """``owner`` is the row in ``Trace.threads`` or ``Trace.lanes``; 0 for the steps."""
+
+    kind: I32
+    owner: I32
+    rows: I32
+    """How many rows it has: they follow each other, and the tracks'."""
+    hidden: I64
+    """Ranges that lie too deep to be drawn."""
+
+
+@dataclass(frozen=True)
+class Ranges(Table):
+    """Rectangles of a level, by row and start; those of a row do not overlap.
+
+    ``ref`` is the longest range in it: a row of ``Trace.ops`` or, counted on behind these, of
+    ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels`` or ``steps``.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    busy_ns: I64
+    count: I32
+    ref: I32
+
+
+@dataclass(frozen=True)
+class Level:
+    """``edges`` (rows + 1): where each row's ranges start."""
+
+    bin_ns: int
+    edges: I64
+    ranges: Ranges
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """All levels, the finest first."""
+
+    tracks: Tracks
+    levels: tuple[Level, ...]
+
+    def first_row(self) -> I64:
+        """The first row of each track."""
+        return np.cumsum(self.tracks.rows) - self.tracks.rows
+
+    def place(self, kind: int, owner: int, start_ns: int, ref: int) -> tuple[int, int]:
+        """The track and the row in it where a range lies; (-1, -1) if it is not drawn."""
+        tracks, finest = self.tracks, self.levels[0]
+        for track in np.flatnonzero((tracks.kind == kind) & (tracks.owner == owner)).tolist():
+            first = int(self.first_row()[track])
+            for row in range(first, first + int(tracks.rows[track])):
+                low, high = finest.edges[row], finest.edges[row + 1]
+                at = np.searchsorted(finest.ranges.start_ns[low:high], (start_ns, start_ns + 1))
+                if ref in finest.ranges.ref[low + at[0] : low + at[1]]:
+                    return track, row - first
+        return -1, -1
+
+    def window(
+        self, rows: NDArray[np.int64], start_ns: int, end_ns: int, bin_ns: float, most: int
+    ) -> tuple[I64, Ranges]:
+        """What of some rows lies in a window: (the row of each rectangle, the rectangles).
+
+        Ranges shorter than ``bin_ns`` are merged; where that leaves more than ``most``
+        rectangles, in bins twice as long, and so on.
+        """
+        fine = max(bin_ns, 1.0)
+        level = next((one for one in reversed(self.levels) if one.bin_ns <= fine), self.levels[0])
+        row, ranges = _slices(level, rows, start_ns, end_ns)
+        bin_size = int(fine)
+        while True:
+            if level.bin_ns < bin_size or len(ranges) > most:
+                row, ranges = _merged(row, ranges, bin_size)
+            if len(ranges) <= most or bin_size > end_ns - start_ns:
+                return row, ranges
+            bin_size *= 2
+
+
+def build(trace: Trace) -> Pyramid:
+    """The pyramid of a trace: O(n log n), and about 1.5 times as many rectangles as ranges."""
+    tracks, edges, finest = _finest(trace)
+    levels = [Level(0, edges, finest)]
+    row = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    bin_ns = _FINEST_NS
+    span = int(finest.end_ns.max(initial=0))
+    ranges = finest
+    while len(ranges) > _FEW and bin_ns < span:
+        merged_row, merged = _merged(row, ranges, bin_ns)
+        if len(merged) <= _WORTH * len(ranges):
+            row, ranges = merged_row, merged
+            edges = np.searchsorted(row, np.arange(len(edges)))
+            levels.append(Level(bin_ns, edges, ranges))
+        bin_ns *= _FACTOR
+    return Pyramid(tracks, tuple(levels))
+
+
+@dataclass(frozen=True)
+class _Track:
+    kind: int
+    owner: int
+    depth: I32
+    start_ns: I64
+    end_ns: I64
+    ref: I64
+
+
+def _finest(trace: Trace) -> tuple[Tracks, I64, Ranges]:
+    kinds, sizes, hidden = [], [], []
+    columns: list[tuple[I64, I64, I64]] = []
+    counts: list[I64] = [np.zeros(1, np.int64)]
+    for track in _tracks(trace):
+        depth = _disjoint(track)
+        shown = depth < _DEEPEST
+        order = np.lexsort((track.start_ns, depth))
+        order = order[shown[order]]
+        rows = int(depth[order].max(initial=-1)) + 1
+        kinds.append((track.kind, track.owner))
+        sizes.append(rows)
+        hidden.append(len(depth) - len(order))
+        columns.append((track.start_ns[order], track.end_ns[order], track.ref[order]))
+        counts.append(np.bincount(depth[order], minlength=rows))
+    start, end, ref = (
+        np.concatenate([np.empty(0, np.int64), *(c[i] for c in columns)]) for i in range(3)
+    )
+    kind, owner = np.array(kinds, np.int32).reshape(-1, 2).T.copy()
+    tracks = Tracks(kind, owner, np.array(sizes, np.int32), np.array(hidden, np.int64))
+    ranges = Ranges(start, end, end - start, np.ones(len(start), np.int32), ref.astype(np.int32))
+    return tracks, np.cumsum(np.concatenate(counts)), ranges
+
+
+def _tracks(trace: Trace) -> Iterator[_Track]:
+    steps, ops, launches, frames, kernels = (
+        trace.steps,
+        trace.ops,
+        trace.launches,
+        trace.frames,
+        trace.kernels,
+    )
+    if len(steps):
+        flat = np.zeros(len(steps), np.int32)
+        yield _Track(STEPS, 0, flat, steps.start_ns, steps.end_ns, np.arange(len(steps)))
+    calls = np.arange(len(launches)) + len(ops)
+    for thread in range(len(trace.threads)):
+        of_ops = _rows_of(ops.thread, thread)
+        of_launches = np.flatnonzero(launches.thread == thread)
+        start = np.concatenate((ops.start_ns[of_ops], launches.start_ns[of_launches]))
+        if len(start):
+            end = np.concatenate((ops.end_ns[of_ops], launches.end_ns[of_launches]))
+            ref = np.concatenate((of_ops, calls[of_launches]))
+            order = np.lexsort((-end, start))
+            start, end, ref = start[order], end[order], ref[order]
+            parent = intervals.nest(np.zeros(len(start), np.int32), start, end)
+            yield _Track(OPERATORS, thread, intervals.depths(parent), start, end, ref)
+        rows = _rows_of(frames.thread, thread)
+        if len(rows):
+            parent = frames.parent[rows]
+            depth = intervals.depths(np.where(parent >= 0, parent - rows[0], -1).astype(np.int32))
+            yield _Track(FRAMES, thread, depth, frames.start_ns[rows], frames.end_ns[rows], rows)
+    by_lane = np.argsort(kernels.lane, kind="stable")
+    edges = np.searchsorted(kernels.lane[by_lane], np.arange(len(trace.lanes) + 1))
+    for lane in range(len(trace.lanes)):
+        rows = by_lane[edges[lane] : edges[lane + 1]]
+        flat = np.zeros(len(rows), np.int32)
+        yield _Track(DEVICE, lane, flat, kernels.start_ns[rows], kernels.end_ns[rows], rows)
+
+
+def _rows_of(thread: I32, one: int) -> I64:
+    """The rows of one thread, in a table that is sorted by thread."""
+    first, last = np.searchsorted(thread, [one, one + 1])
+    return np.arange(first, last)
+
+
+def _disjoint(track: _Track) -> I32:
+    """Depths at which no range overlaps another: what does lies one row deeper.
+
+    Host ranges nest, and overlap only where they cross; kernels of one lane may overlap.
+    """
+    depth = track.depth.copy()
+    row, at = 0, np.flatnonzero(depth == 0)
+    while row < _DEEPEST and len(at):
+        at = at[np.argsort(track.start_ns[at], kind="stable")]
+        deeper = at[_overlaps(track.start_ns[at], track.end_ns[at])]
+        depth[deeper] += 1
+        row += 1
+        at = np.flatnonzero(depth == row)
+    return depth
+
+
+def _overlaps(start: I64, end: I64) -> Bools:
+    """Which ranges, in order of start, begin before the last one that stays has ended."""
+    n = len(start)
+    if n < 2 or not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+        return np.zeros(n, np.bool_)
+    # The one that stays after i is the first to start at i's end or later. Those that stay are
+    # what is reached from the first one: in steps of 1, 2, 4, … by doubling the jumps.
+    jump = np.maximum(np.searchsorted(start, end), np.arange(1, n + 1))
+    jump = np.append(jump, n)
+    stays = np.zeros(n + 1, np.bool_)
+    stays[0] = True
+    while not stays[n]:
+        stays[jump[stays]] = True
+        jump = jump[jump]
+    late: Bools = ~stays[:n]
+    return late
+
+
+def _slices(level: Level, rows: NDArray[np.int64], start: int, end: int) -> tuple[I64, Ranges]:
+    ranges = level.ranges
+    pieces = []
+    for row in rows.tolist():
+        low, high = int(level.edges[row]), int(level.edges[row + 1])
+        first = low + int(np.searchsorted(ranges.end_ns[low:high], start, side="left"))
+        last = low + int(np.searchsorted(ranges.start_ns[low:high], end, side="right"))
+        pieces.append((first, max(first, last)))
+    counts = [last - first for first, last in pieces]
+    found = {
+        name: np.concatenate([column[:0], *(column[a:b] for a, b in pieces)])
+        for name, column in ranges.columns()
+    }
+    return np.repeat(rows, counts), Ranges(**found)
+
+
+def _merged(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
+    """The same with one rectangle for all short ranges of a row that start in the same bin."""
+    n = len(ranges)
+    if not n:
+        return row, ranges
+    short = ranges.end_ns - ranges.start_ns < bin_ns
+    key = ranges.start_ns // bin_ns
+    first = np.ones(n, np.bool_)
+    first[1:] = ~(short[1:] & short[:-1] & (key[1:] == key[:-1]) & (row[1:] == row[:-1]))
+    at = np.flatnonzero(first)
+    if len(at) == n:
+        return row, ranges
+    last = np.append(at[1:], n) - 1
+    return row[at], Ranges(
+        ranges.start_ns[at],
+        ranges.end_ns[last],
+        np.add.reduceat(ranges.busy_ns, at),
+        np.add.reduceat(ranges.count, at, dtype=np.int32),
+        ranges.ref[_longest(ranges.busy_ns // ranges.count, at)],
+    )
+
+
+def _longest(length: I64, at: I64) -> I64:
+    """The first of the longest entries of each group; groups start at ``at``."""
+    group = np.repeat(np.arange(len(at)), np.diff(np.append(at, len(length))))
+    best = np.flatnonzero(length == np.maximum.reduceat(length, at)[group])
+    first: I64 = best[np.searchsorted(group[best], np.arange(len(at)))]
+    return first

@@ -1,0 +1,262 @@
+"""A window of the timeline: what a screen can show of every track, whatever the trace's size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1 import breakdown
+from tb_privateuse1.counters import Curve
+from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
+from tb_privateuse1.trace import ANNOTATION, I64, NONE, Trace, TraceError
+from tb_privateuse1.views.base import Provenance, provenance
+
+Floats = NDArray[np.float64]
+Narrow = NDArray[np.float32]
+Numbers = NDArray[np.int32]
+Short = NDArray[np.int16]
+Small = NDArray[np.int8]
+
+TrackKind = Literal["steps", "operators", "frames", "device"]
+
+_KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
+
+CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
+"""What a rectangle is, for its colour: device activities, host ranges, steps."""
+
+_MOST = 6000
+"""Rectangles in an answer: with names about 250 kB before compression."""
+_LONGEST_NAME = 80
+_WIDEST = 4000
+
+
+@dataclass(frozen=True)
+class Track:
+    """One track: its rows of rectangles lie below each other."""
+
+    id: int
+    kind: TrackKind
+    group: str
+    """What it belongs to: a process, a device."""
+    label: str
+    rows: int
+    ranges: int
+    hidden: int
+    """Ranges that lie too deep to be drawn."""
+
+
+@dataclass(frozen=True)
+class Rectangles:
+    """By track, row and start; a column each.
+
+    One that stands for several short ranges has ``count`` > 1; ``table`` and ``index`` are then
+    the longest of these.
+    """
+
+    track: Short
+    row: Short
+    """Within its track."""
+    start_ns: Floats
+    """Exact: whole numbers below 2^53."""
+    length_ns: Narrow
+    busy_ns: Narrow
+    count: Numbers
+    table: Small
+    """An index into ``tables``."""
+    index: Numbers
+    """The range's row in its table."""
+    name: Numbers
+    """An index into ``names``."""
+    kind: Small
+    """An index into ``kinds``."""
+    bound_ns: Narrow
+    """How far off an inferred start may be; 0 for what was recorded, -1 where it is unknown."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A curve in the window: each value holds from its time on."""
+
+    label: str
+    unit: str
+    at_ns: Floats
+    values: Floats
+
+
+TABLES = ("ops", "launches", "frames", "kernels", "steps")
+_OPS, _LAUNCHES, _FRAMES, _KERNELS, _STEPS = range(len(TABLES))
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The result of the view."""
+
+    provenance: Provenance
+    end_ns: int
+    """The end of the recording; it starts at 0."""
+    start_ns: int
+    """The window's start."""
+    stop_ns: int
+    """The window's end."""
+    tracks: tuple[Track, ...]
+    """All of the trace."""
+    rectangles: Rectangles
+    """Of the tracks that were asked for."""
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    tables: tuple[str, ...]
+    counters: tuple[Counter, ...]
+
+
+def timeline(
+    trace: Trace,
+    pyramid: Pyramid,
+    curves: tuple[Curve, ...],
+    *,
+    start_ns: int | None = None,
+    stop_ns: int | None = None,
+    width: int = 1200,
+    tracks: str | None = None,
+    folded: str | None = None,
+) -> Timeline:
+    """The window [start_ns, stop_ns) in ``width`` parts; by default the whole recording.
+
+    Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
+    ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
+    default all) and those shown with their first row only. Raises TraceError ``bad_option``.
+    """
+    start = 0 if start_ns is None else start_ns
+    stop = max(start + 1, trace.end_ns if stop_ns is None else stop_ns)
+    parts = min(max(width, 1), _WIDEST)
+    rows = _rows(pyramid, tracks, folded)
+    row, found = pyramid.window(rows, start, stop, (stop - start) / parts, _MOST)
+    rectangles, names = _rectangles(trace, pyramid, row, found)
+    return Timeline(
+        provenance=provenance(trace),
+        end_ns=trace.end_ns,
+        start_ns=start,
+        stop_ns=stop,
+        tracks=_tracks(trace, pyramid),
+        rectangles=rectangles,
+        names=names,
+        kinds=CLASSES,
+        tables=TABLES,
+        counters=tuple(
+            Counter(curve.name, curve.unit, *curve.window(start, stop, parts)) for curve in curves
+        ),
+    )
+
+
+def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
+    count, first = pyramid.tracks.rows, pyramid.first_row()
+    flat = _numbers("folded", folded, len(count))
+    whole = _numbers("tracks", tracks, len(count))
+    if tracks is None:
+        whole = np.setdiff1d(np.arange(len(count)), flat)
+    rows = [first[flat[count[flat] > 0]], *(first[t] + np.arange(count[t]) for t in whole)]
+    return np.unique(np.concatenate(rows).astype(np.int64))
+
+
+def _numbers(option: str, text: str | None, tracks: int) -> I64:
+    words = text.split(",") if text else []
+    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        raise TraceError("bad_option", f"{option} must be numbers with commas, not {text!r}.")
+    numbers = np.array([int(word) for word in words], np.int64)
+    if (numbers >= tracks).any():
+        raise TraceError("bad_option", f"There are {tracks} tracks, numbered from 0.")
+    return numbers
+
+
+def _rectangles(
+    trace: Trace, pyramid: Pyramid, row: I64, found: Ranges
+) -> tuple[Rectangles, tuple[str, ...]]:
+    first = pyramid.first_row()
+    track = np.searchsorted(first, row, side="right") - 1
+    # Of several tracks without rows before it, the last one has this row.
+    kind = pyramid.tracks.kind[track]
+    table, index = _referred(trace, kind, found.ref)
+    name, shade, bound = _looks(trace, table, index)
+    used, place = np.unique(name, return_inverse=True)
+    return Rectangles(
+        track=track.astype(np.int16),
+        row=(row - first[track]).astype(np.int16),
+        start_ns=found.start_ns.astype(np.float64),
+        length_ns=(found.end_ns - found.start_ns).astype(np.float32),
+        busy_ns=found.busy_ns.astype(np.float32),
+        count=found.count,
+        table=table,
+        index=index.astype(np.int32),
+        name=place.astype(np.int32),
+        kind=shade,
+        bound_ns=bound,
+    ), tuple(_short(trace.text(i)) for i in used)
+
+
+def _referred(trace: Trace, kind: Numbers, ref: Numbers) -> tuple[Small, Numbers]:
+    """The table and the row that ``Ranges.ref`` means."""
+    launch = (kind == OPERATORS) & (ref >= len(trace.ops))
+    table = np.select(
+        (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),
+        (_LAUNCHES, _OPS, _FRAMES, _KERNELS),
+        _STEPS,
+    )
+    return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)
+
+
+def _looks(trace: Trace, table: Small, index: Numbers) -> tuple[Numbers, Small, Narrow]:
+    """Name (a string of the trace), class and bound of each."""
+    name = np.full(len(index), NONE, np.int32)
+    shade = np.zeros(len(index), np.int8)
+    bound = np.zeros(len(index), np.float32)
+    plain = {_LAUNCHES: "runtime", _FRAMES: "frame", _STEPS: "step"}
+    for number, table_name in enumerate(TABLES):
+        here = table == number
+        at = index[here]
+        if not len(at):
+            continue
+        name[here] = getattr(trace, table_name).name[at]
+        if number == _OPS:
+            of_ops = np.where(trace.ops.kind[at] == ANNOTATION, "annotation", "operator")
+            shade[here] = [CLASSES.index(one) for one in of_ops]
+        elif number == _KERNELS:
+            kernels = trace.kernels.take(at)
+            shade[here] = breakdown.kinds(kernels)
+            bound[here] = np.maximum(kernels.start_bound_ns, -1)
+        else:
+            shade[here] = CLASSES.index(plain[number])
+    return name, shade, bound
+
+
+def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
+    edges = pyramid.levels[0].edges
+    first = pyramid.first_row()
+    found = []
+    for i, kind in enumerate(pyramid.tracks.kind.tolist()):
+        owner, rows = int(pyramid.tracks.owner[i]), int(pyramid.tracks.rows[i])
+        group, label = _labels(trace, kind, owner)
+        ranges = int(edges[first[i] + rows] - edges[first[i]])
+        hidden = int(pyramid.tracks.hidden[i])
+        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, hidden))
+    return tuple(found)
+
+
+def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
+    if kind == STEPS:
+        return "Steps", "Steps"
+    if kind == DEVICE:
+        lanes = trace.lanes
+        device, stream = int(lanes.device[owner]), int(lanes.stream[owner])
+        label = trace.text(lanes.name[owner]) or (f"Stream {stream}" if stream >= 0 else "Stream")
+        return (f"Device {device}" if device >= 0 else "Device"), label
+    threads = trace.threads
+    tid, name = trace.text(threads.tid[owner]), trace.text(threads.name[owner])
+    label = name if tid and tid in name else f"{name or 'Thread'} {tid}".strip()
+    suffix = " · Python" if kind == FRAMES else ""
+    return f"Process {trace.text(threads.pid[owner])}", label + suffix
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
