@@ -51,7 +51,8 @@ class Curve:
             busy = self._until(edges, at)
             return times, np.diff(busy) / np.maximum(np.diff(edges), 1)
         # What holds at a part's start counts for it, too.
-        value = self._greatest(np.maximum(at[:-1] - 1, 0), np.maximum(at[1:], 1))
+        low = np.maximum(np.searchsorted(self.at_ns, edges[:-1], side="right") - 1, 0)
+        value = self._greatest(low, np.maximum(at[1:], low + 1))
         changed = np.concatenate(([True], np.diff(value) != 0))
         return times[changed], value[changed].astype(np.float64)
 

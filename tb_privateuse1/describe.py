@@ -42,6 +42,21 @@ def place(trace: Trace, table: Any, row: int) -> str:
     return f"{told} {label}" if label else told
 
 
+def lane(trace: Trace, row: int) -> tuple[str, str]:
+    """A stream's device and its own name."""
+    device, stream = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
+    label = trace.text(trace.lanes.name[row]) or (f"Stream {stream}" if stream >= 0 else "Stream")
+    return (f"Device {device}" if device >= 0 else "Device"), label
+
+
+def thread(trace: Trace, row: int) -> tuple[str, str]:
+    """A host thread's process and its own name."""
+    threads = trace.threads
+    tid, name = trace.text(threads.tid[row]), trace.text(threads.name[row])
+    label = name if tid and tid in name else f"{name or 'Thread'} {tid}".strip()
+    return f"Process {trace.text(threads.pid[row])}", label
+
+
 def _device(trace: Trace) -> Iterable[Fact]:
     meta = trace.meta
     title = vendor_file.title(meta.vendor)

@@ -18,10 +18,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tb_privateuse1 import query, runs, schema, tables
 from tb_privateuse1.export import csv
+from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.vendors import VENDORS
@@ -69,6 +71,19 @@ def test_a_view_is_complete(name: str) -> None:
     assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
 
 
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_lookup_is_complete(name: str) -> None:
+    lookup = LOOKUPS[name]
+    assert (lookup.__name__, lookup.__module__) == (name, f"tb_privateuse1.lookups.{name}")
+    assert lookup.__doc__
+    assert f"`{name}`" in (DOCS / "views.md").read_text()
+    assert (ROOT / "tests" / "lookups" / f"test_{name}.py").exists()
+
+
+def test_every_lookup_is_registered() -> None:
+    assert sorted(LOOKUPS) == sorted(files("lookups"))
+
+
 def test_the_documented_views_exist() -> None:
     assert headings("views.md") == list(VIEWS)
 
@@ -83,7 +98,7 @@ def test_a_view_answers_on_an_empty_trace(name: str) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_result_has_tables(name: str) -> None:
     """For CSV, Arrow and notebooks: each of its tables, also without a row."""
-    result = VIEWS[name](Trace())
+    result = query.run(VIEWS[name], Trace(), {})
     assert isinstance(result, tables.Result)
     main, _ = tables.chosen(type(result))
     for table in result.tables:
@@ -108,7 +123,7 @@ def not_finite(value: Any, where: str = "") -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from not_finite(getattr(value, field.name), f"{where}.{field.name}")
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | np.ndarray):
         for i, item in enumerate(value):
             yield from not_finite(item, f"{where}[{i}]")
 

@@ -59,12 +59,18 @@ export interface Category {
   events: number;
 }
 
-/** A curve in the window: each value holds from its time on. */
+/** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
   unit: string;
+  first: number;
+  points: number;
+}
+
+/** The entries of all counters: each value holds from its time on. */
+export interface Curves {
   at_ns: Float64Array;
-  values: Float64Array;
+  value: Float64Array;
 }
 
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
@@ -472,8 +478,9 @@ export interface Timeline {
   rectangles: Rectangles;
   names: string[];
   kinds: string[];
-  tables: string[];
+  table_names: string[];
   counters: Counter[];
+  curves: Curves;
 }
 
 /** Device activity over the trace, or over the selected step. Null: no device times. */
@@ -503,6 +510,7 @@ export interface Track {
   label: string;
   rows: number;
   ranges: number;
+  busy_ns: number;
   hidden: number;
 }
 
@@ -534,7 +542,7 @@ export interface Results extends Views {
 /** The query of each view and lookup. */
 export interface Options {
   overview: { step?: number | null };
-  timeline: { start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
+  timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
   operators: { group?: "name" | "shapes"; step?: number | null };
   kernels: { group?: "operator" | "name"; step?: number | null };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };

@@ -19,6 +19,8 @@ export function Help({ close }: { close: () => void }) {
       onClick={(e) => { if (e.target === dialog.current) close(); }}>
       <h2>Keys</h2>
       <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <h2>Timeline</h2>
+      <dl>{TIMELINE.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Filters</h2>
       <dl>
         {FILTERS.map(([text, what]) => <div key={text}><dt><code>{text}</code></dt><dd>{what}</dd></div>)}
@@ -27,6 +29,16 @@ export function Help({ close }: { close: () => void }) {
     </dialog>
   );
 }
+
+const TIMELINE: readonly [string, string][] = [
+  ["w s", "Zoom in and out where the pointer is; also Ctrl and the wheel"],
+  ["a d", "Move left and right; also Shift and the wheel, or Shift and drag"],
+  ["drag", "Select a stretch of time: its length and what is in it"],
+  ["f", "Fit the selection; 0 shows the whole recording"],
+  ["m", "Set or remove a mark where the pointer is"],
+  ["/ n N", "Search the whole trace, next and previous match"],
+  ["double click", "Zoom to a range"],
+];
 
 const FILTERS: readonly [string, string][] = [
   ["mm -relu", "contains mm, not relu"],

@@ -8,11 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1 import breakdown, describe
 from tb_privateuse1.counters import Curve
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import ANNOTATION, I64, NONE, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, provenance
+from tb_privateuse1.views.base import Provenance, provenance, step_row
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -44,6 +45,8 @@ class Track:
     label: str
     rows: int
     ranges: int
+    busy_ns: int
+    """How long its outermost ranges last in all."""
     hidden: int
     """Ranges that lie too deep to be drawn."""
 
@@ -65,7 +68,7 @@ class Rectangles:
     busy_ns: Narrow
     count: Numbers
     table: Small
-    """An index into ``tables``."""
+    """An index into ``table_names``."""
     index: Numbers
     """The range's row in its table."""
     name: Numbers
@@ -78,12 +81,21 @@ class Rectangles:
 
 @dataclass(frozen=True)
 class Counter:
-    """A curve in the window: each value holds from its time on."""
+    """A curve in the window: its entries in ``Curves``."""
 
     label: str
     unit: str
+    """``bytes``, ``kernels`` or ``share``."""
+    first: int
+    points: int
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The entries of all counters: each value holds from its time on."""
+
     at_ns: Floats
-    values: Floats
+    value: Floats
 
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps")
@@ -91,7 +103,7 @@ _OPS, _LAUNCHES, _FRAMES, _KERNELS, _STEPS = range(len(TABLES))
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Result):
     """The result of the view."""
 
     provenance: Provenance
@@ -107,8 +119,9 @@ class Timeline:
     """Of the tracks that were asked for."""
     names: tuple[str, ...]
     kinds: tuple[str, ...]
-    tables: tuple[str, ...]
+    table_names: tuple[str, ...]
     counters: tuple[Counter, ...]
+    curves: Curves
 
 
 def timeline(
@@ -116,24 +129,29 @@ def timeline(
     pyramid: Pyramid,
     curves: tuple[Curve, ...],
     *,
+    step: int | None = None,
     start_ns: int | None = None,
     stop_ns: int | None = None,
     width: int = 1200,
     tracks: str | None = None,
     folded: str | None = None,
 ) -> Timeline:
-    """The window [start_ns, stop_ns) in ``width`` parts; by default the whole recording.
+    """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
     Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
     ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
-    default all) and those shown with their first row only. Raises TraceError ``bad_option``.
+    default all) and those shown with their first row only.
+
+    Raises TraceError ``bad_option`` or ``unknown_step``.
     """
-    start = 0 if start_ns is None else start_ns
-    stop = max(start + 1, trace.end_ns if stop_ns is None else stop_ns)
+    first, last = _extent(trace, step)
+    start = first if start_ns is None else start_ns
+    stop = max(start + 1, last if stop_ns is None else stop_ns)
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, _MOST)
     rectangles, names = _rectangles(trace, pyramid, row, found)
+    counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
         end_ns=trace.end_ns,
@@ -143,11 +161,32 @@ def timeline(
         rectangles=rectangles,
         names=names,
         kinds=CLASSES,
-        tables=TABLES,
-        counters=tuple(
-            Counter(curve.name, curve.unit, *curve.window(start, stop, parts)) for curve in curves
-        ),
+        table_names=TABLES,
+        counters=counters,
+        curves=joined,
     )
+
+
+def _counters(
+    curves: tuple[Curve, ...], start: int, stop: int, parts: int
+) -> tuple[tuple[Counter, ...], Curves]:
+    counters = []
+    at, value = [np.empty(0)], [np.empty(0)]
+    first = 0
+    for curve in curves:
+        times, values = curve.window(start, stop, parts)
+        counters.append(Counter(curve.name, curve.unit, first, len(times)))
+        at.append(times)
+        value.append(values)
+        first += len(times)
+    return tuple(counters), Curves(np.concatenate(at), np.concatenate(value))
+
+
+def _extent(trace: Trace, step: int | None) -> tuple[int, int]:
+    row = step_row(trace, step)
+    if row is None:
+        return 0, trace.end_ns
+    return int(trace.steps.start_ns[row]), int(trace.steps.end_ns[row])
 
 
 def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
@@ -231,15 +270,17 @@ def _looks(trace: Trace, table: Small, index: Numbers) -> tuple[Numbers, Small, 
 
 
 def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    edges = pyramid.levels[0].edges
+    finest = pyramid.levels[0]
+    edges = finest.edges
     first = pyramid.first_row()
     found = []
     for i, kind in enumerate(pyramid.tracks.kind.tolist()):
         owner, rows = int(pyramid.tracks.owner[i]), int(pyramid.tracks.rows[i])
         group, label = _labels(trace, kind, owner)
         ranges = int(edges[first[i] + rows] - edges[first[i]])
+        busy = int(finest.ranges.busy_ns[finest.edges[first[i]] : finest.edges[first[i] + 1]].sum())
         hidden = int(pyramid.tracks.hidden[i])
-        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, hidden))
+        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, busy, hidden))
     return tuple(found)
 
 
@@ -247,15 +288,9 @@ def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
     if kind == STEPS:
         return "Steps", "Steps"
     if kind == DEVICE:
-        lanes = trace.lanes
-        device, stream = int(lanes.device[owner]), int(lanes.stream[owner])
-        label = trace.text(lanes.name[owner]) or (f"Stream {stream}" if stream >= 0 else "Stream")
-        return (f"Device {device}" if device >= 0 else "Device"), label
-    threads = trace.threads
-    tid, name = trace.text(threads.tid[owner]), trace.text(threads.name[owner])
-    label = name if tid and tid in name else f"{name or 'Thread'} {tid}".strip()
-    suffix = " · Python" if kind == FRAMES else ""
-    return f"Process {trace.text(threads.pid[owner])}", label + suffix
+        return describe.lane(trace, owner)
+    group, label = describe.thread(trace, owner)
+    return group, f"{label} · Python" if kind == FRAMES else label
 
 
 def _short(name: str) -> str:

@@ -53,6 +53,7 @@ function Record({ event }: { event: EventRecord }) {
         <Other name="Inside of" link={event.parent} />
         {event.evidence !== null && <Fact name="Evidence">{event.evidence.replace("_", " ")}</Fact>}
       </dl>
+      {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}` })} data-testid="show-on-timeline">Show on the timeline</a></p>}
       <h2>Record <small class="muted">as it is in {event.file}</small></h2>
       {record === null
         ? <p class="muted" data-testid="no-record">This activity was inferred: no file tells of it. What it was inferred from is its operator{event.operator && <>, <a {...linkProps({ event: key(event.operator) })}>{event.operator.name}</a></>}.</p>

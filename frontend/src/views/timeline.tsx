@@ -38,6 +38,8 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   const [area, setArea] = useState<Camera | null>(null);
   const [byName, setByName] = useState(false);
   const hoverAt = useRef<number | null>(null);
+  /** What was picked here: only a link's range moves the camera. */
+  const own = useRef<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const { scene, failure, busy, retry } = useScene(selected, result, camera, lines, arrangement, scroll, width);
   const item = useMemo(() => parseItem(itemText), [itemText]);
@@ -48,10 +50,14 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   const found = useMemo(() => matcher(find), [find]);
   const theme = document.documentElement.dataset["theme"] ?? "light";
 
+  const pick = (text: string | null): void => {
+    own.current = text;
+    setArea(null);
+    go({ item: text });
+  };
   /** Picks a range wherever it is, and brings it to the screen. */
   const show = (spot: ItemSpot, zoom = false): void => {
-    go({ item: `${spot.table}:${spot.index}` });
-    setArea(null);
+    pick(`${spot.table}:${spot.index}`);
     const track = result.tracks.find((t) => t.id === spot.track);
     if (track && spot.row > 0 && isFolded(track, arrangement)) toggle(track.id);
     move(zoom ? around(spot.start, spot.end, end) : showing(camera, spot.start, spot.end, end));
@@ -85,7 +91,7 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
     f: () => { if (area) move(around(area.start, area.stop, end)); else if (linked) move(around(linked.item.start_ns, linked.item.end_ns, end)); },
     m: mark,
     0: () => move(whole(end)),
-    Escape: () => { setArea(null); go({ item: null }); },
+    Escape: () => pick(null),
     n: () => search.next(1, show),
     N: () => search.next(-1, show),
   };
@@ -97,7 +103,7 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   }, []);
   // A link that names a range but no part of the recording shows the range.
   useEffect(() => {
-    if (linked && range === null) show(spotOf(linked.item), true);
+    if (linked && range === null && own.current !== itemText) show(spotOf(linked.item), true);
   }, [linked]);
 
   const picked = useMemo(() => ({ item: linked && spotOf(linked.item), area, marks, arrows: linked ? arrowsOf(linked) : [], found, byName }), [linked, area, marks, found, byName]);
@@ -113,12 +119,12 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} end={end} picked={picked} theme={theme}
         onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })}
-        onPick={(i) => { setArea(null); go({ item: i === null || !scene ? null : itemAt(scene, i) }); }}
+        onPick={(i) => pick(i === null || !scene ? null : itemAt(scene, i))}
         onOpen={(i) => { if (scene) move(around(...extent(scene, i), end)); }}
         tooltip={(i) => scene && <Tip scene={scene} at={i} />}
         heads={<Heads lines={lines} tracks={result.tracks} onToggle={toggle} onPin={pin} />} />
       {area ? <AreaSummary selected={selected} area={area} close={() => setArea(null)} />
-        : item && <Details links={links} show={show} close={() => go({ item: null })} />}
+        : item && <Details links={links} show={show} close={() => pick(null)} />}
     </div>
   );
 }
@@ -140,7 +146,7 @@ function Tip({ scene, at }: { scene: Result; at: number }) {
 
 const extent = (scene: Result, i: number): [number, number] => [scene.rectangles.start_ns[i] ?? 0, (scene.rectangles.start_ns[i] ?? 0) + (scene.rectangles.length_ns[i] ?? 0)];
 
-const itemAt = (scene: Result, i: number): string => `${scene.tables[scene.rectangles.table[i] ?? 0]}:${scene.rectangles.index[i]}`;
+const itemAt = (scene: Result, i: number): string => `${scene.table_names[scene.rectangles.table[i] ?? 0]}:${scene.rectangles.index[i]}`;
 
 /** Operator to launch to kernel, and forward to backward. */
 function arrowsOf(links: Links): Arrow[] {

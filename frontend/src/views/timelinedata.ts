@@ -73,5 +73,5 @@ function serves(asked: Asked | undefined, key: string, camera: Camera, fine: num
 /** How busy the device is over the whole recording, in equal parts, for the strip on top. */
 export function densityOf(base: Timeline): number[] {
   const curve = base.counters.find((counter) => counter.unit === "share");
-  return curve ? [...curve.values] : [];
+  return curve ? [...base.curves.value.subarray(curve.first, curve.first + curve.points)] : [];
 }

@@ -77,7 +77,7 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
           {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
           {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
           {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
-          <Fact label="Table">{inTables(item)}</Fact>
+          <Fact label="More">{inTables(item)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
         </dl>
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts"><Fact label="Python"><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
@@ -108,7 +108,7 @@ function Several({ items, show, testid }: { items: readonly Item[]; show: ShowIt
   const [all, setAll] = useState(false);
   return (
     <ul class="jumps">
-      {items.slice(0, all ? items.length : FEW).map((one) => <li key={`${one.table}${one.index}`}><Jump item={one} show={show} testid={testid} /> <span class="muted">{duration(one.end_ns - one.start_ns)}</span></li>)}
+      {items.slice(0, all ? items.length : FEW).map((one) => <li key={`${one.table}${one.index}`}><Jump item={one} show={show} testid={testid} /> <span class="muted number">{duration(one.end_ns - one.start_ns)}</span></li>)}
       {items.length > FEW && <li><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "fewer" : `${count(items.length - FEW)} more`}</button></li>}
     </ul>
   );

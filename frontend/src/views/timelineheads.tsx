@@ -1,6 +1,6 @@
 // The labels on the left of the timeline: fold, unfold and pin its tracks.
 import type { Track } from "../api";
-import { count } from "../base/format";
+import { count, duration } from "../base/format";
 import type { Line } from "../base/tracks";
 
 interface HeadsProps {
@@ -19,7 +19,7 @@ export function Heads({ lines, tracks, onToggle, onPin }: HeadsProps) {
         if (line.kind === "counter") return <div key={`c${line.id}`} class="head" style={style} title={line.label}><span>{line.label}</span></div>;
         const track = tracks.find((one) => one.id === line.id);
         if (!track) return null;
-        const note = `${count(track.ranges)} ranges in ${track.rows} rows${track.hidden > 0 ? `; ${count(track.hidden)} lie too deep to be drawn` : ""}`;
+        const note = `${count(track.ranges)} ranges in ${track.rows} rows, the outermost ${duration(track.busy_ns)} in all${track.hidden > 0 ? `; ${count(track.hidden)} lie too deep to be drawn` : ""}`;
         return (
           <div key={`t${line.id}`} class="head" style={style} data-testid="track" data-id={track.id} data-kind={track.kind} data-folded={line.folded} title={`${line.label}\n${note}`}>
             {track.rows > 1

@@ -2,7 +2,7 @@
 // scene: its cost is that of the screen.
 import type { Camera } from "../base/camera";
 import { ROW_PX, type Line } from "../base/tracks";
-import { linesByTrack, rowTop, type Arrow, type Curve, type Scene, type Spot } from "./scene";
+import { linesByTrack, rowTop, type Arrow, type Counter, type Curves, type Scene, type Spot } from "./scene";
 
 const BAR_PX = ROW_PX - 2;
 const LETTER_PX = 6.1;
@@ -50,8 +50,8 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
   background(context, view, palette);
   const drawn = rectangles(context, scene, view, picked, palette);
   for (const line of view.lines) {
-    const curve = line.kind === "counter" ? scene.counters[line.id] : undefined;
-    if (curve && visible(line, view)) counter(context, curve, line, view, palette);
+    const one = line.kind === "counter" ? scene.counters[line.id] : undefined;
+    if (one && visible(line, view)) counter(context, one, scene.curves, line, view, palette);
   }
   for (const arrow of picked.arrows) draw(context, arrow, view, palette);
   if (picked.item) outline(context, picked.item, view, palette.ink, 2);
@@ -154,9 +154,10 @@ function fitted(text: string, px: number): string {
   return text.length <= letters ? text : letters < 3 ? "" : `${text.slice(0, letters - 1)}…`;
 }
 
-function counter(context: CanvasRenderingContext2D, curve: Curve, line: Line, view: View, palette: Palette): void {
-  const { at_ns: at, values } = curve;
-  const most = curve.unit === "share" ? 1 : values.reduce((a, b) => Math.max(a, b), 1);
+function counter(context: CanvasRenderingContext2D, { unit, first, points }: Counter, curves: Curves, line: Line, view: View, palette: Palette): void {
+  const at = curves.at_ns.subarray(first, first + points);
+  const values = curves.value.subarray(first, first + points);
+  const most = unit === "share" ? 1 : values.reduce((a, b) => Math.max(a, b), 1);
   const scale = view.width / (view.camera.stop - view.camera.start);
   const [base, tall] = [line.y + line.height - 2, line.height - 6];
   context.beginPath();

@@ -4,7 +4,7 @@ import type { Palette } from "./painter";
 /** What each kind of rectangle is drawn in: the categories' colours, and tints for host ranges. */
 const KINDS: Readonly<Record<string, string>> = {
   kernel: "--kernel", memcpy: "--memcpy", memset: "--memset", communication: "--communication",
-  operator: "--cpu", annotation: "--dataloader", runtime: "--runtime", frame: "--other", step: "--sunken",
+  operator: "--cpu", annotation: "--dataloader", runtime: "--runtime", frame: "--other", step: "--rule",
 };
 
 export function paletteOf(element: Element): Palette {

@@ -16,18 +16,25 @@ export interface Rectangles {
   bound_ns: Float32Array;
 }
 
-export interface Curve {
+export interface Counter {
   label: string;
   unit: string;
+  first: number;
+  points: number;
+}
+
+/** Of all counters: each value holds from its time on. */
+export interface Curves {
   at_ns: Float64Array;
-  values: Float64Array;
+  value: Float64Array;
 }
 
 export interface Scene {
   rectangles: Rectangles;
   names: readonly string[];
   kinds: readonly string[];
-  counters: readonly Curve[];
+  counters: readonly Counter[];
+  curves: Curves;
 }
 
 /** A range somewhere in the timeline, on the screen or not. */

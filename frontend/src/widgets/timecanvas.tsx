@@ -98,7 +98,7 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
     (event.currentTarget as Element).setPointerCapture(event.pointerId);
     drag.current = { x: event.clientX, camera, pan: event.shiftKey || event.button === 1, moved: false };
     event.preventDefault();
-    scroller.current?.focus();
+    window.focus(); // which was just prevented, and without it no key comes here
   };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y, at } = place(event);

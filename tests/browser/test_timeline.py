@@ -1,0 +1,116 @@
+"""The timeline: what is drawn, picked, searched, and kept in the URL."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.dashboard import WAIT_MS, Dashboard
+
+
+def result(dashboard: Dashboard, query: str) -> Any:
+    return dashboard.server.plugin(query).json
+
+
+def canvas(dashboard: Dashboard, **state: str | int) -> Locator:
+    """The canvas, once something is drawn on it."""
+    dashboard.open(view="timeline", **state)
+    found = dashboard.get("timeline-canvas")
+    expect(found).to_have_attribute("data-drawn", re.compile("[1-9]"), timeout=WAIT_MS)
+    return found
+
+
+def window(found: Locator) -> tuple[int, int]:
+    start, stop = (int(found.get_attribute(f"data-{edge}") or "") for edge in ("start", "stop"))
+    return start, stop
+
+
+def test_everything_is_drawn(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    now = result(dashboard, "timeline?run=mlp")
+    expect(dashboard.get("track")).to_have_count(len(now["tracks"]))
+    assert int(found.get_attribute("data-drawn") or "") == len(now["rectangles"]["row"])
+
+
+def test_keys_move_and_the_url_follows(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    start, stop = window(found)
+    found.click(position={"x": 200, "y": 5})
+    press = dashboard.page.keyboard.press
+    press("w")
+    expect(found).not_to_have_attribute("data-start", str(start))
+    closer = window(found)
+    assert closer[1] - closer[0] < stop - start
+    press("d")
+    expect(found).not_to_have_attribute("data-start", str(closer[0]))
+    moved = window(found)
+    assert moved[0] > closer[0]
+    assert abs((moved[1] - moved[0]) - (closer[1] - closer[0])) <= 2
+    dashboard.page.wait_for_function("location.hash.includes('p.privateuse1.range=')")
+    low, high = map(int, dashboard.state()["range"].split(".."))
+    assert (abs(low - moved[0]), abs(high - moved[1])) <= (2, 2)
+    dashboard.get("fit-all").click()
+    expect(found).to_have_attribute("data-start", str(start))
+
+
+def test_from_a_kernel_to_its_operator_and_back(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="ddp", item="kernels:0")
+    links = result(dashboard, "links?run=ddp&table=kernels&index=0")
+    name = dashboard.get("details-name")
+    expect(name).to_have_text(links["item"]["name"], timeout=WAIT_MS)
+    dashboard.get("to-operator").click()
+    expect(name).to_have_text(links["operator"]["name"])
+    assert dashboard.state()["item"] == f"ops:{links['operator']['index']}"
+    dashboard.get("to-kernel").first.click()
+    expect(name).to_have_text(links["item"]["name"])
+    dashboard.page.go_back()
+    expect(name).to_have_text(links["operator"]["name"])
+    dashboard.get("to-record").click()
+    expect(dashboard.get("record-name")).to_contain_text(links["operator"]["name"])
+    dashboard.get("show-on-timeline").click()
+    expect(dashboard.get("record")).to_have_count(0)
+    expect(name).to_have_text(links["operator"]["name"])
+
+
+def test_search_finds_what_is_not_on_the_screen(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp", range="0..40")
+    hits = result(dashboard, "search?run=mlp&text=mm")
+    assert hits["matches"] > 0
+    box = dashboard.get("timeline-search")
+    box.fill("mm")
+    expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", str(hits["matches"]))
+    box.press("Enter")
+    first = hits["items"][0]
+    expect(dashboard.get("details-name")).to_have_text(first["name"])
+    start, stop = window(found)
+    assert start <= first["start_ns"] <= stop
+    assert dashboard.state()["find"] == "mm"
+    box.fill("no such name")
+    expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "0")
+
+
+def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    box = found.bounding_box()
+    assert box
+    mouse = dashboard.page.mouse
+    mouse.move(box["x"] + 5, box["y"] + 60)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] - 5, box["y"] + 60, steps=4)
+    mouse.up()
+    assert len(dashboard.rows("area")) > 2
+    dashboard.page.keyboard.press("Escape")
+    expect(dashboard.get("area-summary")).to_have_count(0)
+
+
+def test_tracks_fold_and_links_keep_it(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="mlp")
+    track = dashboard.inside.locator('[data-testid="track"][data-kind="operators"]').first
+    number = track.get_attribute("data-id")
+    track.get_by_role("button", name=re.compile("^Fold")).click()
+    expect(track).to_have_attribute("data-folded", "true")
+    assert dashboard.state()["lanes"] == number
+    dashboard.page.reload()
+    expect(track).to_have_attribute("data-folded", "true", timeout=WAIT_MS)

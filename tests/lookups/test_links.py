@@ -1,0 +1,63 @@
+"""From a kernel to its line of Python, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.lookups import links
+from tb_privateuse1.trace import Trace, TraceError
+from tests.lookups.ask import ask
+from tests.make import frame, kernel, launch, op, step, trace
+
+BACKWARD = {"Sequence number": 7, "Fwd thread id": 1}
+
+
+def some() -> Trace:
+    return trace(
+        step(1, 0, 100), frame("train.py(12): main", 0, 90),
+        frame("torch/nn/linear.py(5): forward", 4, 45),
+        op("aten::linear", 5, 40, 1, **{"Sequence number": 7, "Fwd thread id": 0}),
+        op("aten::addmm", 10, 30, 2), launch(12, 14, 1), op("MmBackward0", 60, 70, 3, **BACKWARD),
+        op("alone", 80, 85, 4), kernel("gemm", 50, 60, 1), kernel("unlinked", 70, 75),
+    )  # fmt: skip
+
+
+def row(one: Trace, table: str, name: str) -> int:
+    rows = getattr(one, table)
+    return [one.text(n) for n in rows.name].index(name)
+
+
+def test_from_a_kernel_to_its_source() -> None:
+    one = some()
+    found = ask(links, one, table="kernels", index=row(one, "kernels", "gemm"))
+    assert (found.operator.name, found.launch.name) == ("aten::addmm", "cudaLaunchKernel")
+    assert [p.name for p in found.parents] == ["aten::linear", "ProfilerStep#1"]
+    assert [f.name.split(": ")[1] for f in found.frames] == ["forward", "main"]
+    assert (found.source.file, found.source.line) == ("train.py", 12)
+    assert (found.evidence, found.item.bound_ns, found.step) == ("measured", 0, "ProfilerStep#1")
+
+
+def test_from_an_operator_to_its_kernels_and_its_backward() -> None:
+    one = some()
+    found = ask(links, one, table="ops", index=row(one, "ops", "aten::linear"))
+    assert ([k.name for k in found.kernels], found.kernels_ns) == (["gemm"], 10_000)
+    assert [b.name for b in found.backward] == ["MmBackward0"]
+    back = ask(links, one, table="ops", index=row(one, "ops", "MmBackward0"))
+    assert (back.forward.name, back.kernels_count) == ("aten::linear", 0)
+    alone = ask(links, one, table="ops", index=row(one, "ops", "alone"))
+    assert (alone.kernels, alone.forward, alone.backward) == ((), None, ())
+
+
+def test_what_has_no_links() -> None:
+    one = some()
+    found = ask(links, one, table="kernels", index=row(one, "kernels", "unlinked"))
+    assert (found.operator, found.launch, found.parents, found.source) == (None, None, (), None)
+    assert ask(links, one, table="steps").item.name == "ProfilerStep#1"
+    frames = ask(links, one, table="frames", index=1)
+    assert [f.name for f in frames.frames] == ["train.py(12): main"]
+
+
+@pytest.mark.parametrize("index", [-1, 2, 10**9])
+def test_a_row_that_is_not_there(index: int) -> None:
+    with pytest.raises(TraceError, match="There is no row"):
+        ask(links, some(), table="kernels", index=index)

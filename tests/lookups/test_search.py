@@ -1,0 +1,38 @@
+"""Search: everything that bears a text, in order of time, page by page."""
+
+from __future__ import annotations
+
+from tb_privateuse1.lookups import search
+from tb_privateuse1.trace import Trace
+from tests.lookups.ask import ask
+from tests.make import frame, kernel, launch, op, trace
+
+
+def some() -> Trace:
+    return trace(
+        op("aten::mm", 10, 20), op("aten::add", 30, 40), op("aten::mm", 50, 60),
+        frame("model.py(3): mm", 5, 65), launch(12, 14, 1), kernel("MM_kernel", 25, 35, 1),
+    )  # fmt: skip
+
+
+def test_in_order_of_time_and_of_every_kind() -> None:
+    found = ask(search, some(), text="MM")
+    assert [(i.table, i.start_ns) for i in found.items] == [
+        ("frames", 0), ("ops", 5_000), ("kernels", 20_000), ("ops", 45_000),
+    ]  # fmt: skip
+    assert (found.matches, found.kernels_ns) == (4, 10_000)
+    assert (found.names[0].name, found.names[0].ranges) == ("aten::mm", 2)
+    assert all(i.track >= 0 for i in found.items)
+
+
+def test_pages() -> None:
+    found = ask(search, some(), text="mm", after=2, limit=1)
+    assert (found.matches, found.before, [i.start_ns for i in found.items]) == (4, 2, [20_000])
+    assert ask(search, some(), text="mm", after=99).items == ()
+
+
+def test_exact_and_nothing() -> None:
+    assert ask(search, some(), text="aten::mm", exact=True).matches == 2
+    for text in ("", "nowhere"):
+        found = ask(search, some(), text=text)
+        assert (found.matches, found.items, found.names, found.kernels_ns) == (0, (), (), 0)

@@ -1,0 +1,109 @@
+"""The timeline's window: which tracks, which rectangles, what they are called."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tb_privateuse1 import query
+from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.views.timeline import Timeline, timeline
+from tests.make import annotation, frame, kernel, launch, memory, op, step, trace
+
+
+def some() -> Trace:
+    return trace(
+        step(1, 0, 100), annotation("mine", 1, 50), op("aten::mm", 10, 40, 1), launch(12, 14, 1),
+        frame("f", 0, 60), kernel("gemm", 60, 70, 1), kernel("ncclAllReduce", 65, 80, stream=9),
+        memory(20, 8, 16),
+    )  # fmt: skip
+
+
+def ask(one: Trace, **asked: object) -> Timeline:
+    result = query.run(timeline, one, asked)
+    assert isinstance(result, Timeline)
+    return result
+
+
+def drawn(result: Timeline) -> list[tuple[str, str, int]]:
+    """Name, kind and start in us of each rectangle."""
+    r = result.rectangles
+    return [
+        (result.names[n], result.kinds[k], int(s) // 1000)
+        for n, k, s in zip(r.name, r.kind, r.start_ns, strict=True)
+    ]
+
+
+def test_everything() -> None:
+    result = ask(some())
+    assert [(t.kind, t.group, t.rows, t.ranges, t.hidden) for t in result.tracks] == [
+        ("steps", "Steps", 1, 1, 0), ("operators", "Process 1", 4, 4, 0),
+        ("frames", "Process 1", 1, 1, 0), ("device", "Device 0", 1, 1, 0),
+        ("device", "Device 0", 1, 1, 0),
+    ]  # fmt: skip
+    assert drawn(result) == [
+        ("ProfilerStep#1", "step", 0), ("ProfilerStep#1", "annotation", 0),
+        ("mine", "annotation", 1), ("aten::mm", "operator", 10),
+        ("cudaLaunchKernel", "runtime", 12), ("f", "frame", 0), ("gemm", "kernel", 60),
+        ("ncclAllReduce", "communication", 65),
+    ]  # fmt: skip
+    assert [c.unit for c in result.counters] == ["share", "kernels", "bytes"]
+    assert result.rectangles.bound_ns.tolist() == [0] * 8
+    assert (result.start_ns, result.stop_ns, result.end_ns) == (0, 100_000, 100_000)
+
+
+def test_some_tracks_and_folded_ones() -> None:
+    assert drawn(ask(some(), tracks="3")) == [("gemm", "kernel", 60)]
+    assert drawn(ask(some(), tracks="", folded="1")) == [("ProfilerStep#1", "annotation", 0)]
+    assert drawn(ask(some(), tracks="")) == []
+    assert ask(some(), folded="1").names == ("ProfilerStep#1", "f", "gemm", "ncclAllReduce")
+
+
+def test_a_window() -> None:
+    result = ask(some(), start_ns=66_000, stop_ns=75_000, tracks="3,4")
+    assert [name for name, _, _ in drawn(result)] == ["gemm", "ncclAllReduce"]
+    assert drawn(ask(some(), start_ns=85_000, stop_ns=90_000, tracks="3,4")) == []
+
+
+@pytest.mark.parametrize("asked", [{"tracks": "9"}, {"tracks": "-1"}, {"folded": "x"}])
+def test_tracks_that_are_not_there(asked: dict[str, str]) -> None:
+    with pytest.raises(TraceError, match=r"tracks|numbers"):
+        ask(some(), **asked)
+
+
+def test_inferred_kernels_carry_their_bound() -> None:
+    one = trace(op("aten::mm", 0, 5, 1), op("aten::mm", 6, 9, 2), elapsed={1: 40.0, 2: 50.0})
+    result = ask(one)
+    of_device = [i for i, (_, kind, _) in enumerate(drawn(result)) if kind == "kernel"]
+    bounds = one.kernels.start_bound_ns
+    assert len(of_device) == len(one.kernels) == 2
+    told = result.rectangles.bound_ns[of_device]
+    assert told == pytest.approx(np.maximum(bounds, -1))
+    assert (told != 0).all()
+
+
+def test_packed_is_what_json_says() -> None:
+    result = ask(some())
+    packed = query.packed(result)
+    assert packed is not None
+    size = int.from_bytes(packed[:4], "little")
+    head = json.loads(packed[4 : 4 + size])
+    base = -(-(4 + size) // 8) * 8
+    plain = json.loads(query.encode(result))
+    for name, told in head["rectangles"].items():
+        dtype, offset, length = told["$column"]
+        column = np.frombuffer(packed, dtype, length, base + offset)
+        assert column.tolist() == plain["rectangles"][name]
+    assert {**head, "rectangles": 0, "curves": 0} == {**plain, "rectangles": 0, "curves": 0}
+    assert query.packed(ask(some()).tracks) is None
+
+
+def test_a_step() -> None:
+    one = trace(step(1, 0, 10), op("a", 1, 5), step(2, 20, 30), op("b", 21, 25))
+    result = ask(one, step=2)
+    assert (result.start_ns, result.stop_ns) == (20_000, 30_000)
+    assert [name for name, kind, _ in drawn(result) if kind == "operator"] == ["b"]
+    with pytest.raises(TraceError, match="no step 7"):
+        ask(one, step=7)
