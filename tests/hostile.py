@@ -48,10 +48,8 @@ def _peak_bytes() -> int:
 
 def main(path: str, views: list[str]) -> None:
     """The process."""
-    import msgspec
-
     from tb_privateuse1 import ingest as reader
-    from tb_privateuse1 import runs
+    from tb_privateuse1 import query, runs
     from tb_privateuse1.trace import TraceError
     from tb_privateuse1.views import VIEWS
 
@@ -61,7 +59,7 @@ def main(path: str, views: list[str]) -> None:
     try:
         trace = reader.ingest(files)
         for view in views:
-            assert msgspec.json.encode(VIEWS[view](trace))
+            assert query.encode(query.run(VIEWS[view], trace, {}))
         told["findings"] = {finding.code: finding.count for finding in trace.meta.findings}
         tables = ("ops", "frames", "launches", "kernels", "memory", "threads", "lanes", "steps")
         told["rows"] = {name: len(getattr(trace, name)) for name in tables}
