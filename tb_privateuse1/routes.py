@@ -32,6 +32,7 @@ _STATUS = {
     "unknown_rank": 404,
     "unknown_span": 404,
     "unknown_step": 404,
+    "unknown_node": 404,
     "unknown_row": 404,
     "unknown_option": 400,
     "bad_option": 400,

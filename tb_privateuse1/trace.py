@@ -89,7 +89,10 @@ class Ops(Table):
 
 @dataclass(frozen=True)
 class Frames(Table):
-    """Python frames (category ``python_function``), by thread and start."""
+    """Python frames (category ``python_function``), by thread and start.
+
+    ``parent`` is the innermost enclosing frame, ``op`` the innermost enclosing row of ``Ops``.
+    """
 
     name: I32
     start_ns: I64
@@ -97,6 +100,7 @@ class Frames(Table):
     self_ns: I64
     thread: I32
     parent: I32
+    op: I32
     python_id: I64
     module_id: I64
     event: I32

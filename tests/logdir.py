@@ -1,7 +1,7 @@
 """A small logdir with every kind of run, made of events of known times.
 
-``mlp``: inferred device times, two spans of one worker; ``ddp``: two ranks, measured; ``host``: a
-trace without device times; ``unreadable``: a trace that is cut off.
+``mlp``: inferred device times, two spans of one worker; ``ddp``: two ranks, measured, with modules;
+``host``: a trace without device times; ``unreadable``: a trace that is cut off.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.make import Event, document, kernel, launch, memory, op, sidecar, step
+from tests.make import Event, document, frame, kernel, launch, memory, op, sidecar, step
 
 STEPS = 3
 OPERATORS_PER_STEP = 8
@@ -60,7 +60,12 @@ def _measured() -> list[Event]:
     events: list[Event] = []
     for number in range(STEPS):
         begin = 1000 * number
-        events.append(step(number, begin, begin + 1000))
+        events += [
+            step(number, begin, begin + 1000),
+            frame("nn.Module: Net_0", begin + 40, begin + 760),
+            frame("nn.Module: Linear_0", begin + 45, begin + 405),
+            frame("nn.Module: Linear_1", begin + 445, begin + 705),
+        ]
         for i in range(OPERATORS_PER_STEP):
             start, correlation = begin + 100 * i + 50, number * OPERATORS_PER_STEP + i + 1
             name = "ncclDevKernel_AllReduce" if i == 7 else f"gemm_{i % 2}"

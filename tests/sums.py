@@ -5,8 +5,10 @@ from __future__ import annotations
 from tb_privateuse1 import query
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
@@ -17,6 +19,7 @@ def check(trace: Trace) -> None:
     for view in VIEWS.values():
         assert query.encode(query.run(view, trace, {}))
     of_time(trace)
+    of_trees(trace)
     of_memory(trace)
     of_findings(trace)
 
@@ -44,6 +47,19 @@ def of_time(trace: Trace) -> None:
     assert sum(r.total_ns for r in rows.rows) == rows.total_ns
     assert (links.linked, links.device_ns) == (totals.linked, rows.total_ns)
     assert links.unlinked_device_ns == own.unlinked_device_ns
+
+
+def of_trees(trace: Trace) -> None:
+    """Modules and the flame graph, with what is in no row."""
+    tree, graph = modules(trace), flame(trace)
+    if tree.device_ns is not None:
+        assert tree.outside_device_ns is not None
+        outermost = [r for r in tree.rows if r.parent is None]
+        inside = sum((r.device_total_ns or 0) + (r.backward_device_ns or 0) for r in outermost)
+        assert inside + tree.outside_device_ns == tree.device_ns == graph.total_ns
+    for one in (graph, flame(trace, by="host")):
+        assert min((r.self_ns for r in one.rows), default=0) >= 0
+        assert sum(r.self_ns + r.merged_ns for r in one.rows) + one.merged_ns == one.total_ns
 
 
 def of_memory(trace: Trace) -> None:

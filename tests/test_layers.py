@@ -26,7 +26,7 @@ intervals
 chain
 vendors/
 vendor_file
-breakdown describe allocations pyramid
+breakdown describe allocations pyramid calltree
 allocators counters
 prepared
 pool

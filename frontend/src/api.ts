@@ -136,6 +136,32 @@ export interface Finding {
   examples: Example[];
 }
 
+/** The result of the view: rows depth first, the most time first among those of one parent. */
+export interface Flame {
+  provenance: Provenance;
+  rows: FlameNode[];
+  by: "device" | "host";
+  total_ns: number;
+  nodes: number;
+  merged: number;
+  merged_ns: number;
+  has_frames: boolean;
+  has_modules: boolean;
+}
+
+/** All ranges with the same names from the root down. */
+export interface FlameNode {
+  name: string;
+  kind: string;
+  parent: number | null;
+  calls: number;
+  total_ns: number;
+  self_ns: number;
+  bound_ns: number | null;
+  merged: number;
+  merged_ns: number;
+}
+
 /** The result of the lookup. */
 export interface Found {
   matches: number;
@@ -300,6 +326,35 @@ export interface MemoryWindow {
   at_end_bytes: number | null;
   peak_bytes: number | null;
   peak_at_ns: number | null;
+}
+
+/** The calls of one module at one place of the tree. Device times are null without any. */
+export interface ModuleRow {
+  path: string;
+  name: string;
+  parent: number | null;
+  depth: number;
+  instances: number;
+  calls: number;
+  host_self_ns: number;
+  host_total_ns: number;
+  device_self_ns: number | null;
+  device_total_ns: number | null;
+  device_bound_ns: number | null;
+  backward_host_ns: number;
+  backward_device_ns: number | null;
+  kernels: number | null;
+  share: number | null;
+}
+
+/** The result of the view: rows in the order of the tree, most time first. */
+export interface Modules {
+  provenance: Provenance;
+  rows: ModuleRow[];
+  source: "modules" | "annotations" | "none";
+  device_ns: number | null;
+  outside_device_ns: number | null;
+  stacks: boolean;
 }
 
 /** The calls of one operator. Device times are null where the trace has none. */
@@ -529,6 +584,8 @@ export interface Views {
   operators: Operators;
   kernels: KernelTable;
   memory: MemoryUse;
+  modules: Modules;
+  flame: Flame;
   quality: Quality;
 }
 
@@ -546,6 +603,8 @@ export interface Options {
   operators: { group?: "name" | "shapes"; step?: number | null };
   kernels: { group?: "operator" | "name"; step?: number | null };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
+  modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
+  flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
   quality: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };

@@ -1,6 +1,6 @@
 // Results for components: loading with progress, ready, failed or cancelled, and the way on.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { EventRecord, Options, Progress, Results, Runs } from "./api";
 import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
@@ -31,6 +31,14 @@ export function useView<V extends keyof Results>(
   const place = { ...selected.place, step };
   const key = JSON.stringify([view, place, options, selected.stamp]);
   return useLoad(key, place, (asking) => fetchView(view, place, options, asking));
+}
+
+/** While another part of the same thing is asked for, the last one stays: a chart that vanishes
+ * cannot be zoomed. */
+export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
+  const last = useRef<{ of: string; loaded: Loaded<T> } | null>(null);
+  if (loaded.status === "ready") last.current = { of, loaded };
+  return loaded.status === "loading" && last.current?.of === of ? last.current.loaded : loaded;
 }
 
 /** The record of an event, named as in the URL: `table/row`. */

@@ -22,6 +22,11 @@ export interface State {
   device: string | null;
   range: string | null;
   scale: string | null;
+  /** Of trees and flame graphs: by which time, what is shown, where it starts, which row stands out. */
+  by: string | null;
+  levels: string | null;
+  zoom: string | null;
+  selected: string | null;
   /** The event whose record is open: `table/row`. */
   event: string | null;
   /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
@@ -34,7 +39,7 @@ export interface State {
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
 const EMPTY: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
@@ -103,11 +108,11 @@ function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
-  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale", ...TIMELINE);
-  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range", ...TIMELINE);
-  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", ...TIMELINE);
-  if ("span" in changes && changes.span !== now.span) reset("step", "range", ...TIMELINE);
-  if ("step" in changes && changes.step !== now.step) reset("range");
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale", "by", "levels", "zoom", "selected", ...TIMELINE);
+  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range", "zoom", ...TIMELINE);
+  if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
+  if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);
+  if ("step" in changes && changes.step !== now.step) reset("range", "zoom");
   return { ...next, ...changes };
 }
 

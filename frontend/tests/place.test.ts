@@ -4,7 +4,7 @@ import { select, stepNumber } from "../src/place";
 import type { State } from "../src/state";
 
 const NOTHING: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const span = (n: number, modified_ns = 5) => ({ span: n, label: String(n), bytes: 10, modified_ns, has_sidecar: false });

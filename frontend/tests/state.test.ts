@@ -71,18 +71,18 @@ describe("history", () => {
 
 describe("what depends on what", () => {
   test.each([
-    [{ view: "operators" }, { sort: null, filter: null, group: null, device: null, range: null, scale: null, item: null, find: null, lanes: null, marks: null, step: 3 }],
+    [{ view: "operators" }, { sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, item: null, find: null, lanes: null, marks: null, step: 3 }],
     [{ run: "other" }, { rank: null, span: null, step: null, device: null, range: null, item: null, marks: null, filter: "f" }],
     [{ rank: 9 }, { span: null, step: null, run: "r" }],
     [{ span: 9 }, { step: null, rank: 1 }],
-    [{ step: 9 }, { span: 2, filter: "f", device: "6/0", range: null }],
+    [{ step: 9 }, { span: 2, filter: "f", device: "6/0", range: null, zoom: null, levels: "modules" }],
     [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
     [{ step: 9 }, { event: null }],
     [{ sort: "-a" }, { event: null, filter: "f" }],
     [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
     module.state.value = {
-      view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5",
+      view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x",
       item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7",
     };
     module.go(changes);

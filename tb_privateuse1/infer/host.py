@@ -118,6 +118,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             self_ns=nested.self_ns[is_frame],
             thread=frames.thread,
             parent=nested.enclosing(is_frame)[is_frame],
+            op=nested.enclosing(is_op)[is_frame],
             python_id=frames.id("python_id"),
             module_id=frames.id("module_id"),
             event=frames.event,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
@@ -18,5 +20,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "operators": operators,
     "kernels": kernels,
     "memory": memory,
+    "modules": modules,
+    "flame": flame,
     "quality": quality,
 }

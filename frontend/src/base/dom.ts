@@ -7,7 +7,16 @@ export function isTyping(target: EventTarget | null): boolean {
 
 /** Offers a text as a file. */
 export function download(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  offer(name, new Blob([text], { type }));
+}
+
+/** Offers what a canvas shows as a picture. */
+export function downloadPicture(name: string, canvas: HTMLCanvasElement): void {
+  canvas.toBlob((blob) => blob && offer(name, blob));
+}
+
+function offer(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -3,8 +3,10 @@
 import type { ComponentType } from "preact";
 import type { Views } from "../api";
 import { About } from "./about";
+import { Flame } from "./flame";
 import { Kernels } from "./kernels";
 import { Memory } from "./memory";
+import { Modules } from "./modules";
 import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { PageProps } from "./page";
@@ -30,6 +32,8 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
   kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },
   memory: { title: "Memory", letter: "m", component: Memory, icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z" },
+  modules: { title: "Modules", letter: "u", component: Modules, icon: "M1.5 2.5h5v3h-5zM8.5 8h6v2.5h-6zM8.5 12.5h6M3.5 5.5v8.5h5M3.5 9h5" },
+  flame: { title: "Flame graph", letter: "f", component: Flame, icon: "M1.5 2.5h13v3h-13zM1.5 5.5h9v3h-9zM3.5 8.5h5v3h-5zM3.5 11.5h2.5v3H3.5z" },
   quality: { title: "Quality", letter: "q", component: Quality, icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8" },
 };
 

@@ -1,10 +1,10 @@
 // Memory of one device: over time, at its peak, by operator, by allocation and by step.
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../api";
 import { bytes, count, duration, percent, plural, signedBytes } from "../base/format";
 import { parseRange } from "../base/range";
-import { useView, type Loaded } from "../load";
+import { useLatest, useView } from "../load";
 import { stepNumber } from "../place";
 import { go, state } from "../state";
 import { AreaChart, extent, type Point } from "../widgets/areachart";
@@ -38,13 +38,6 @@ export function Memory({ selected, base }: PageProps) {
       )}
     </div>
   );
-}
-
-/** While a new part is asked for, the last one stays: a chart that vanishes cannot be zoomed. */
-function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
-  const last = useRef<{ of: string; loaded: Loaded<T> } | null>(null);
-  if (loaded.status === "ready") last.current = { of, loaded };
-  return loaded.status === "loading" && last.current?.of === of ? last.current.loaded : loaded;
 }
 
 function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {

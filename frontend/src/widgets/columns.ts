@@ -83,6 +83,33 @@ export function readFilter<Row>(expression: string, columns: readonly Column<Row
   return parseFilter(expression, columns);
 }
 
+/** Rows of a tree, each before its children; siblings as in `sorted`. What is not open hides its
+ * children. `parents` has the row around each row. */
+export function treeOrder(parents: readonly (number | null)[], sorted: readonly number[], isOpen: (row: number) => boolean): number[] {
+  const inside = new Map<number | null, number[]>();
+  for (const row of sorted) {
+    const siblings = inside.get(parents[row] ?? null);
+    if (siblings) siblings.push(row);
+    else inside.set(parents[row] ?? null, [row]);
+  }
+  const order: number[] = [];
+  const stack = [...(inside.get(null) ?? [])].reverse();
+  for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
+    order.push(row);
+    if (isOpen(row)) stack.push(...[...(inside.get(row) ?? [])].reverse());
+  }
+  return order;
+}
+
+/** These rows and all rows around them. */
+export function withAncestors(parents: readonly (number | null)[], chosen: readonly number[]): number[] {
+  const all = new Set<number>();
+  for (const row of chosen) {
+    for (let at: number | null | undefined = row; at !== null && at !== undefined && !all.has(at); at = parents[at]) all.add(at);
+  }
+  return [...all].sort((a, b) => a - b);
+}
+
 /** A value as the table shows it. */
 export function shown(value: Value, kind: Kind): string {
   if (value === null) return MISSING;

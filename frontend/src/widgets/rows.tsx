@@ -48,12 +48,15 @@ interface RowProps<Row> {
   /** The largest value of a column: bars are drawn in its scale, so that small ones are seen. */
   largest: (column: Column<Row>) => number;
   onOpen?: (row: Row) => void;
+  /** Of a row of a tree that has children. */
+  expanded?: boolean;
 }
 
-export function RowView<Row>({ id, row, rowKey, columns, position, active, selected, inferred, largest, onOpen }: RowProps<Row>) {
+export function RowView<Row>({ id, row, rowKey, columns, position, active, selected, inferred, largest, onOpen, expanded }: RowProps<Row>) {
   const classes = [active && "active", selected && "selected", onOpen && "opens"].filter(Boolean).join(" ");
   return (
     <tr id={id} class={classes} aria-rowindex={position + 2} aria-selected={selected} data-key={rowKey}
+      {...(expanded !== undefined && { "aria-expanded": expanded })}
       {...(onOpen && { onClick: () => onOpen(row) })}>
       {columns.map((column) => {
         const value = column.value(row);

@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
 import { count, plural } from "../base/format";
-import { formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, type Column } from "./columns";
+import { formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
 import { FilterBox } from "./filterbox";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 
@@ -27,7 +27,16 @@ export interface TableProps<Row> {
   inferred?: boolean;
   /** What a row is: `operator`; an s makes it the plural. */
   noun: string;
+  /** Rows are a tree: what is around each row, and which rows show their children. */
+  tree?: Tree<Row>;
   children?: ComponentChildren;
+}
+
+export interface Tree<Row> {
+  /** The number of the row around each row. */
+  parents: readonly (number | null)[];
+  isOpen: (row: Row) => boolean;
+  setOpen: (row: Row, open: boolean) => void;
 }
 
 /** Rows above and below the visible ones that are drawn too, so that scrolling shows no gap. */
@@ -47,7 +56,18 @@ export function Table<Row>(props: TableProps<Row>) {
   const keys = useMemo(() => parseSort(sort ?? defaultSort, columns), [sort, defaultSort, columns]);
   const parsed = useMemo(() => readFilter(expression, columns), [expression, columns]);
   const chosen = useMemo(() => filterRows(rows, parsed, columns), [rows, parsed, columns]);
-  const order = useMemo(() => sortRows(rows, chosen, keys, columns), [rows, chosen, keys, columns]);
+  const { tree } = props;
+  // What a filter finds in a tree stands where it is, whatever is closed.
+  const filtered = (parsed.terms?.length ?? 0) > 0;
+  const sorted = useMemo(
+    () => sortRows(rows, tree && filtered ? withAncestors(tree.parents, chosen) : chosen, keys, columns),
+    [rows, chosen, keys, columns, tree?.parents, filtered],
+  );
+  const order = useMemo(
+    () => (tree ? treeOrder(tree.parents, sorted, (i) => filtered || tree.isOpen(rows[i] as Row)) : sorted),
+    [tree, sorted, filtered, rows],
+  );
+  const parents = useMemo(() => new Set(tree?.parents), [tree?.parents]);
 
   const largest = useMemo(() => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])), [rows, columns]);
 
@@ -84,12 +104,22 @@ export function Table<Row>(props: TableProps<Row>) {
     const to = steps[event.key];
     const row = rows[order[active] ?? -1];
     if (to !== undefined) move(to);
+    else if (tree && row !== undefined && (event.key === "ArrowRight" || event.key === "ArrowLeft")) turn(tree, row, event.key === "ArrowRight");
     else if (event.key === "Enter" && row !== undefined && props.onOpen) props.onOpen(row);
     else return;
     event.preventDefault();
   };
+  /** Right opens, or goes to the first child; Left closes, or goes to the row around. */
+  const turn = (of: Tree<Row>, row: Row, right: boolean): void => {
+    const index = order[active] ?? -1;
+    const open = parents.has(index) && (filtered || of.isOpen(row));
+    if (right && open) move(active + 1);
+    else if (right && parents.has(index)) of.setOpen(row, true);
+    else if (!right && open && !filtered) of.setOpen(row, false);
+    else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
+  };
   const save = (): void => {
-    const body = order.map((index) => columns.map((c) => c.value(rows[index] as Row)));
+    const body = (tree ? sorted : order).map((index) => columns.map((c) => c.value(rows[index] as Row)));
     download(`${props.name}.csv`, csv(columns.map((c) => c.key), body), "text/csv;charset=utf-8");
   };
 
@@ -102,7 +132,7 @@ export function Table<Row>(props: TableProps<Row>) {
         <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
           onInput={setExpression} onSettled={props.onFilter} />
         <span class="muted" data-testid="row-count">
-          {order.length === rows.length ? "" : `${count(order.length)} of `}{plural(rows.length, props.noun)}
+          {chosen.length === rows.length ? "" : `${count(chosen.length)} of `}{plural(rows.length, props.noun)}
         </span>
         {props.children}
         <button type="button" class="quiet push" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
@@ -111,7 +141,7 @@ export function Table<Row>(props: TableProps<Row>) {
         aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
         onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
         onKeyDown={onKeyDown}>
-        <table style={{ minWidth: `${widths}px` }} aria-rowcount={order.length + 1}>
+        <table style={{ minWidth: `${widths}px` }} aria-rowcount={order.length + 1} {...(tree && { role: "treegrid" } as const)}>
           <colgroup>{columns.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
           <Head columns={columns} keys={keys} onSort={(column, add) => {
             const text = formatSort(nextSort(keys, column, add));
@@ -124,11 +154,12 @@ export function Table<Row>(props: TableProps<Row>) {
               const key = rowKey(row);
               return <RowView key={key} id={`${id}-${first + i}`} row={row} rowKey={key} columns={columns}
                 position={first + i} active={first + i === active} selected={key === props.selected}
-                inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1} {...(props.onOpen && { onOpen: props.onOpen })} />;
+                inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1}
+                {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })} {...(props.onOpen && { onOpen: props.onOpen })} />;
             })}
             {last < order.length && <tr class="gap" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
           </tbody>
-          {order.length > 1 && <Foot columns={columns} rows={rows} order={order} all={order.length === rows.length} />}
+          {order.length > 1 && <Foot columns={columns} rows={rows} order={tree ? chosen : order} all={chosen.length === rows.length} />}
         </table>
         {order.length === 0 && (
           <p class="empty" data-testid="no-rows">

@@ -1,0 +1,297 @@
+"""Flame graph: the merged call tree of Python frames, modules, operators and what they launched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, calltree, intervals
+from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
+from tb_privateuse1.views.base import (
+    Provenance,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+    with_descendants,
+)
+
+Levels = Literal["all", "operators", "modules"]
+
+KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none")
+"""What a node is; ``none`` holds the device activities that no operator launched."""
+_OPERATOR, _ANNOTATION, _FRAME, _MODULE, _DEVICE = range(5)
+_NOWHERE = len(KINDS) - 1
+
+_LEAST_SHARE = 1 / 4000
+"""Of the root: less is no pixel of any screen."""
+
+
+@dataclass(frozen=True)
+class FlameNode:
+    """All ranges with the same names from the root down."""
+
+    name: str
+    kind: str
+    """``module``, ``frame``, ``operator``, ``annotation``, a kind of device activity, or
+    ``none``: what no operator launched."""
+    parent: int | None
+    """The row around it; null for the outermost."""
+    calls: int
+    total_ns: int
+    self_ns: int
+    """Without the nodes inside."""
+    bound_ns: int | None
+    """How far off ``total_ns`` may be; 0 for measured times."""
+    merged: int
+    """Nodes directly inside that are too small to be rows."""
+    merged_ns: int
+    """Their time: ``total_ns`` is that of the rows inside, ``self_ns`` and this."""
+
+
+@dataclass(frozen=True)
+class Flame:
+    """The result of the view: rows depth first, the most time first among those of one parent."""
+
+    provenance: Provenance
+    rows: tuple[FlameNode, ...]
+    by: Literal["device", "host"]
+    total_ns: int
+    """Of the outermost rows and what was merged beside them."""
+    nodes: int
+    """How many nodes there are below the root, shown or not."""
+    merged: int
+    """Outermost nodes that are too small to be rows."""
+    merged_ns: int
+    has_frames: bool
+    """Whether Python frames were recorded (``with_stack``)."""
+    has_modules: bool
+
+
+def flame(
+    trace: Trace,
+    *,
+    by: Literal["best", "device", "host"] = "best",
+    levels: Levels = "all",
+    group: Literal["instance", "class"] = "instance",
+    root: str | None = None,
+    limit: int = 2000,
+    step: int | None = None,
+) -> Flame:
+    """The call tree by device time (where there is any) or by host time.
+
+    ``levels`` leaves out Python frames (``operators``), or operators as well (``modules``);
+    ``group="class"`` merges modules of one class. ``root`` starts at a node: its names from the
+    outermost on, separated by ``;``. No more than ``limit`` rows, the largest ones.
+    Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
+    """
+    if limit < 1:
+        raise TraceError("bad_option", f"limit must be at least 1, not {limit}.")
+    row = step_row(trace, step)
+    unit = ("device" if len(trace.kernels) else "host") if by == "best" else by
+    tree = _tree(trace, levels, group, row, on_device=unit == "device")
+    top = NONE if root is None else _find(tree, root)
+    return _result(trace, tree, top, limit, unit)
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """Merged nodes with their figures; parents come before children."""
+
+    parent: I32
+    label: I32
+    labels: list[tuple[int, str]]
+    """Kind and text."""
+    calls: I64
+    total: I64
+    own: I64
+    bound: I64
+    unknown: I64
+
+
+def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_device: bool) -> _Tree:
+    ops, frames = trace.ops, trace.frames
+    start = np.concatenate((ops.start_ns, frames.start_ns))
+    end = np.concatenate((ops.end_ns, frames.end_ns))
+    kind = np.concatenate(
+        (
+            np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION),
+            np.where(calltree.is_module(trace), _MODULE, _FRAME),
+        )
+    ).astype(np.int8)
+    name = np.concatenate((ops.name, frames.name))
+    # Steps would keep the calls of each apart.
+    keep = ~np.isin(kind, _left_out(kind, levels)) & ~calltree.starts(trace, calltree.STEP)[name]
+    inside = keep & calltree.started_in(trace, start, row)
+    thread = np.concatenate((ops.thread, frames.thread))
+    around = calltree.joined(trace)
+    parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
+    value = np.where(inside, calltree.clipped(thread, around, start, end) - start, 0)
+    bound = np.zeros(len(value), np.int64)
+    if on_device:
+        holder = calltree.own_or_nearest(around, inside)[: len(ops)]
+        leaves = _leaves(trace, holder, row, len(start))
+        parent = np.concatenate((parent, leaves.parent))
+        name = np.concatenate((name, leaves.name))
+        kind = np.concatenate((kind, leaves.kind))
+        inside = np.concatenate((inside, leaves.shown))
+        value = np.concatenate((np.zeros(len(value), np.int64), leaves.value))
+        bound = np.concatenate((bound, leaves.bound))
+    labels, label = _labels(trace, kind, name, inside, group)
+    nodes = calltree.merged(parent, label, inside)
+    n = len(nodes)
+    summed = sums(nodes.of, value, n)
+    known = np.where(bound == MISSING, 0, bound)
+    if on_device:
+        own, total = summed, with_descendants(nodes.parent, summed)
+    else:
+        own, total = summed - sums(nodes.parent, summed, n), summed
+    return _Tree(
+        nodes.parent,
+        nodes.name,
+        labels,
+        sums(nodes.of, np.ones(len(value), np.int64), n),
+        total,
+        np.maximum(own, 0),
+        with_descendants(nodes.parent, sums(nodes.of, known, n)),
+        with_descendants(nodes.parent, sums(nodes.of, (bound == MISSING).astype(np.int64), n)),
+    )
+
+
+def _left_out(kind: I8, levels: Levels) -> tuple[int, ...]:
+    if levels == "modules":
+        # As in the modules' view: annotations take their place where there are none.
+        others = (_ANNOTATION,) if (kind == _MODULE).any() else ()
+        return (_FRAME, _OPERATOR, *others)
+    return (_FRAME,) if levels == "operators" else ()
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """Device activities as the innermost rows, and one row around those without an operator."""
+
+    parent: I32
+    name: I32
+    kind: I8
+    shown: Bools
+    value: I64
+    bound: I64
+
+
+def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
+    """``holder`` is the range that shows each operator; ``rows`` how many ranges there are."""
+    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    n = len(kernels)
+    nowhere = rows + n
+    parent = calltree.at(holder, kernels.op)
+    parent = np.where(parent >= 0, parent, nowhere)
+    lost = bool((parent == nowhere).any())
+    return _Leaves(
+        np.append(parent, NONE).astype(np.int32),
+        np.append(kernels.name, 0).astype(np.int32),
+        np.append(breakdown.kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
+        np.append(np.ones(n, np.bool_), lost),
+        np.append(kernels.end_ns - kernels.start_ns, 0),
+        np.append(kernels.duration_bound_ns, 0),
+    )
+
+
+def _labels(
+    trace: Trace, kind: I8, name: I32, rows: Bools, group: str
+) -> tuple[list[tuple[int, str]], I32]:
+    """Kind and text of each label, and the label of each row."""
+    key = name.astype(np.int64) * len(KINDS) + kind
+    found, code = calltree.numbered(key[rows])
+    number: dict[tuple[int, str], int] = {}
+    of = [number.setdefault(_label(trace, int(k), group), len(number)) for k in found]
+    label = np.zeros(len(key), np.int32)
+    label[rows] = np.array(of, np.int32)[code]
+    return list(number), label
+
+
+def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
+    kind, text = key % len(KINDS), trace.text(key // len(KINDS))
+    if kind == _NOWHERE:
+        return kind, "launched by no operator"
+    if kind == _MODULE:
+        text = text.removeprefix(calltree.MODULE)
+        text = calltree.class_of(text) if group == "class" else text
+    return kind, text
+
+
+def _find(tree: _Tree, root: str) -> int:
+    """The node of a path of names. Raises TraceError ``unknown_node``."""
+    at = NONE
+    for name in calltree.names(root):
+        inside = np.flatnonzero(tree.parent == at)
+        found = [n for n in inside.tolist() if tree.labels[tree.label[n]][1] == name]
+        if not found:
+            raise TraceError("unknown_node", f"There is no {name!r} at this place of the tree.")
+        at = max(found, key=lambda n: int(tree.total[n]))
+    return at
+
+
+def _result(
+    trace: Trace, tree: _Tree, top: int, limit: int, unit: Literal["device", "host"]
+) -> Flame:
+    below = _below(tree.parent, top)
+    outer = below & (tree.parent == (NONE if top == NONE else tree.parent[top]))
+    whole = int(tree.total[outer].sum())
+    shown = below & (tree.total > 0) & (tree.total >= whole * _LEAST_SHARE)
+    # The largest ones; a parent is as large as its children and stands before them.
+    largest = np.lexsort((np.arange(len(shown)), -tree.total, ~shown))[: int(shown.sum())][:limit]
+    chosen = np.zeros(len(shown), np.bool_)
+    chosen[largest] = True
+    rows, at = _ordered(tree, chosen, int(tree.parent[top]) if top >= 0 else NONE)
+    small = below & ~chosen & (tree.total > 0)
+    small_ns = sums(np.where(small, tree.parent, NONE), tree.total, len(shown))
+    smalls = sums(np.where(small, tree.parent, NONE), small.astype(np.int64), len(shown))
+    return Flame(
+        provenance=provenance(trace),
+        rows=tuple(
+            FlameNode(
+                name=tree.labels[tree.label[n]][1],
+                kind=KINDS[tree.labels[tree.label[n]][0]],
+                parent=at.get(int(tree.parent[n])),
+                calls=int(tree.calls[n]),
+                total_ns=int(tree.total[n]),
+                self_ns=int(tree.own[n]),
+                bound_ns=None if tree.unknown[n] else int(tree.bound[n]),
+                merged=int(smalls[n]),
+                merged_ns=int(small_ns[n]),
+            )
+            for n in rows
+        ),
+        by=unit,
+        total_ns=whole,
+        nodes=int((below & (tree.total > 0)).sum()),
+        merged=int((small & outer).sum()),
+        merged_ns=int(tree.total[small & outer].sum()),
+        has_frames=len(trace.frames) > 0,
+        has_modules=bool(calltree.is_module(trace).any()),
+    )
+
+
+def _below(parent: I32, top: int) -> Bools:
+    """The node and all below it; all of them for ``NONE``."""
+    if top == NONE:
+        return np.ones(len(parent), np.bool_)
+    this = np.arange(len(parent)) == top
+    found: Bools = this | (intervals.nearest(parent, this) >= 0)
+    return found
+
+
+def _ordered(tree: _Tree, chosen: Bools, above: int) -> tuple[list[int], dict[int, int]]:
+    """Chosen nodes depth first, the largest first among siblings; the row of each node."""
+    nodes = np.flatnonzero(chosen)
+    inside: dict[int, list[int]] = {}
+    for node in nodes[np.argsort(-tree.total[nodes], kind="stable")].tolist():
+        inside.setdefault(int(tree.parent[node]), []).append(node)
+    rows: list[int] = []
+    stack = inside.get(above, [])[::-1]
+    while stack:
+        rows.append(node := stack.pop())
+        stack += inside.get(node, [])[::-1]
+    return rows, {node: i for i, node in enumerate(rows)}

@@ -1,0 +1,295 @@
+"""The tree of nn.Modules, or of annotations where no modules were recorded: calls and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1 import calltree, intervals
+from tb_privateuse1.trace import (
+    ANNOTATION,
+    I32,
+    I64,
+    MISSING,
+    NONE,
+    Bools,
+    Trace,
+)
+from tb_privateuse1.views.base import (
+    Provenance,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+    with_descendants,
+)
+
+Source = Literal["modules", "annotations", "none"]
+
+
+@dataclass(frozen=True)
+class ModuleRow:
+    """The calls of one module at one place of the tree. Device times are null without any."""
+
+    path: str
+    """The names from the root down, separated by `` / ``."""
+    name: str
+    parent: int | None
+    """The row of the module around it; null at the root."""
+    depth: int
+    instances: int
+    """How many modules the row stands for: more than one if grouped by class."""
+    calls: int
+    host_self_ns: int
+    """Without the modules called from it."""
+    host_total_ns: int
+    device_self_ns: int | None
+    """What operators launched in its forward pass outside the modules called from it."""
+    device_total_ns: int | None
+    device_bound_ns: int | None
+    """How far off ``device_total_ns`` plus ``backward_device_ns`` may be; 0 for measured times."""
+    backward_host_ns: int
+    """Of the backward pass of its operators, and of those of the modules inside."""
+    backward_device_ns: int | None
+    kernels: int | None
+    """Device activities in forward and backward pass, those of the modules inside too."""
+    share: float | None
+    """Of all device time in both passes; of all modules' host time without device times."""
+
+
+@dataclass(frozen=True)
+class Modules:
+    """The result of the view: rows in the order of the tree, most time first."""
+
+    provenance: Provenance
+    rows: tuple[ModuleRow, ...]
+    source: Source
+    """What the rows are: modules, or ranges of ``record_function`` in their place."""
+    device_ns: int | None
+    """The sum of all device activities: that of the rows and ``outside_device_ns``."""
+    outside_device_ns: int | None
+    """Activities that belong to no row: the optimizer's, those without an operator, …"""
+    stacks: bool
+    """Whether Python frames were recorded at all (``with_stack``)."""
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """Calls of modules (or annotations), and which of them each operator is in."""
+
+    source: Source
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    parent: I32
+    of_op: I32
+
+
+def modules(
+    trace: Trace,
+    *,
+    group: Literal["instance", "class"] = "instance",
+    source: Literal["best", "modules", "annotations"] = "best",
+    step: int | None = None,
+) -> Modules:
+    """The module tree with calls, host and device time of the forward and backward pass.
+
+    ``group="class"`` merges the modules of one class at the same place; ``source`` is modules
+    where they were recorded and annotations elsewhere, unless it says which.
+    Raises TraceError ``unknown_step``.
+    """
+    row = step_row(trace, step)
+    ranges = _modules(trace)
+    if source == "annotations" or (source == "best" and not len(ranges.name)):
+        ranges = _annotations(trace)
+    chosen = calltree.started_in(trace, ranges.start_ns, row)
+    labels, label = _labels(trace, ranges.name, group)
+    nodes = calltree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
+    return _result(trace, ranges, nodes, labels, chosen, row)
+
+
+def _modules(trace: Trace) -> _Ranges:
+    frames = trace.frames
+    wanted = calltree.is_module(trace)
+    number = (np.cumsum(wanted) - 1).astype(np.int32)
+    up = calltree.at(number, intervals.nearest(frames.parent, wanted))
+    inner = calltree.at(number, calltree.own_or_nearest(frames.parent, wanted))
+    return _Ranges(
+        "modules",
+        frames.name[wanted],
+        frames.start_ns[wanted],
+        frames.end_ns[wanted],
+        up[wanted],
+        calltree.at(inner, trace.ops.frame),
+    )
+
+
+def _annotations(trace: Trace) -> _Ranges:
+    ops = trace.ops
+    wanted = (ops.kind == ANNOTATION) & ~calltree.starts(trace, calltree.STEP, calltree.LOADER)[
+        ops.name
+    ]
+    number = (np.cumsum(wanted) - 1).astype(np.int32)
+    up = calltree.at(number, intervals.nearest(ops.parent, wanted))
+    return _Ranges(
+        "annotations",
+        ops.name[wanted],
+        ops.start_ns[wanted],
+        ops.end_ns[wanted],
+        up[wanted],
+        calltree.at(number, calltree.own_or_nearest(ops.parent, wanted)),
+    )
+
+
+def _labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
+    """What the rows are called, and the label of each range."""
+    names, code = np.unique(name, return_inverse=True)
+    texts = [trace.text(n).removeprefix(calltree.MODULE) for n in names]
+    if group == "class":
+        texts = [calltree.class_of(text) for text in texts]
+    labels = list(dict.fromkeys(texts))
+    number = {text: i for i, text in enumerate(labels)}
+    return labels, np.array([number[text] for text in texts], np.int32)[code]
+
+
+@dataclass(frozen=True)
+class _Device:
+    """Sums per node over the device activities of the forward or the backward pass."""
+
+    ns: I64
+    kernels: I64
+    bound_ns: I64
+    unknown: I64
+    """Activities whose bound is not known."""
+
+
+def _result(
+    trace: Trace,
+    ranges: _Ranges,
+    nodes: calltree.Nodes,
+    labels: list[str],
+    chosen: Bools,
+    row: int | None,
+) -> Modules:
+    n = len(nodes)
+    duration = ranges.end_ns - ranges.start_ns
+    inner = sums(ranges.parent, duration, len(duration))
+    of = np.where(chosen, nodes.of, NONE)
+    calls = sums(of, np.ones(len(of), np.int64), n)
+    total = sums(of, duration, n)
+    own = sums(of, np.maximum(duration - inner, 0), n)
+
+    # An operator of the backward pass belongs to the module of its forward operator.
+    ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
+    forward = calltree.forward_of(ops)
+    node_of_op = calltree.at(nodes.of, ranges.of_op)
+    back_of_op = calltree.at(node_of_op, forward)
+    node_of_op = np.where(forward >= 0, NONE, node_of_op).astype(np.int32)
+    first = (forward >= 0) & (calltree.at(forward, ops.parent) < 0) & in_step(ops.step, row)
+    back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
+    ahead = _device(trace, kernels.op, node_of_op, n, row)
+    back = _device(trace, kernels.op, back_of_op, n, row)
+
+    # A module that ran in no chosen step has rows only if something of its backward pass did.
+    used = with_descendants(nodes.parent, calls + ahead.kernels + back.kernels + back_host) > 0
+    spread = _Figures(
+        calls=calls,
+        instances=_instances(ranges, of, n),
+        host_self=own,
+        host_total=total,
+        device_self=ahead.ns,
+        device_total=with_descendants(nodes.parent, ahead.ns),
+        back_host=with_descendants(nodes.parent, back_host),
+        back_device=with_descendants(nodes.parent, back.ns),
+        kernels=with_descendants(nodes.parent, ahead.kernels + back.kernels),
+        bound=with_descendants(nodes.parent, ahead.bound_ns + back.bound_ns),
+        unknown=with_descendants(nodes.parent, ahead.unknown + back.unknown),
+    )
+    any_device = len(trace.kernels) > 0
+    whole = int((kernels.end_ns - kernels.start_ns).sum())
+    inside = int(ahead.ns.sum() + back.ns.sum())
+    return Modules(
+        provenance=provenance(trace),
+        rows=_rows(nodes, labels, spread, used, whole if any_device else None),
+        source=ranges.source if len(ranges.name) else "none",
+        device_ns=whole if any_device else None,
+        outside_device_ns=whole - inside if any_device else None,
+        stacks=len(trace.frames) > 0,
+    )
+
+
+def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None) -> _Device:
+    kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    node = calltree.at(node_of_op, op)
+    bound = kernels.duration_bound_ns
+    return _Device(
+        sums(node, kernels.end_ns - kernels.start_ns, nodes),
+        sums(node, np.ones(len(node), np.int64), nodes),
+        sums(node, np.where(bound == MISSING, 0, bound), nodes),
+        sums(node, (bound == MISSING).astype(np.int64), nodes),
+    )
+
+
+def _instances(ranges: _Ranges, of: I32, nodes: int) -> I64:
+    """How many different names each node's ranges have."""
+    pairs = np.unique(of.astype(np.int64)[of >= 0] << 32 | ranges.name[of >= 0])
+    return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """The figures of each node."""
+
+    calls: I64
+    instances: I64
+    host_self: I64
+    host_total: I64
+    device_self: I64
+    device_total: I64
+    back_host: I64
+    back_device: I64
+    kernels: I64
+    bound: I64
+    unknown: I64
+
+
+def _rows(
+    nodes: calltree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
+) -> tuple[ModuleRow, ...]:
+    """Depth first, the most time first among the modules of one parent."""
+    weight = f.device_total + f.back_device if whole is not None else f.host_total
+    all_of = whole if whole is not None else int(f.host_total[nodes.parent < 0].sum())
+    order = np.lexsort((-f.host_total, -weight))
+    below: dict[int, list[int]] = {}
+    for node in order[used[order]].tolist():
+        below.setdefault(int(nodes.parent[node]), []).append(node)
+    rows: list[ModuleRow] = []
+    stack: list[tuple[int, int | None]] = [(node, None) for node in reversed(below.get(NONE, []))]
+    while stack:
+        node, parent = stack.pop()
+        up = None if parent is None else rows[parent]
+        name = labels[nodes.name[node]]
+        stack += [(child, len(rows)) for child in reversed(below.get(node, []))]
+        device = whole is not None
+        rows.append(
+            ModuleRow(
+                path=f"{up.path} / {name}" if up else name,
+                name=name,
+                parent=parent,
+                depth=up.depth + 1 if up else 0,
+                instances=int(f.instances[node]),
+                calls=int(f.calls[node]),
+                host_self_ns=int(f.host_self[node]),
+                host_total_ns=int(f.host_total[node]),
+                device_self_ns=int(f.device_self[node]) if device else None,
+                device_total_ns=int(f.device_total[node]) if device else None,
+                device_bound_ns=int(f.bound[node]) if device and not f.unknown[node] else None,
+                backward_host_ns=int(f.back_host[node]),
+                backward_device_ns=int(f.back_device[node]) if device else None,
+                kernels=int(f.kernels[node]) if device else None,
+                share=float(weight[node] / all_of) if all_of else None,
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,120 @@
+"""The module tree and the flame graph: figures, keys, search, zoom and links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard, number
+
+FIGURES = ("share", "device_total_ns", "device_self_ns", "host_total_ns", "host_self_ns", "calls",
+           "kernels")  # fmt: skip
+
+
+def result(dashboard: Dashboard, query: str) -> Any:
+    return dashboard.server.plugin(query).json
+
+
+def test_the_tree_is_that_of_the_result(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="modules")
+    rows = dashboard.rows("modules")
+    told = {r["path"]: r for r in result(dashboard, "modules?run=ddp")["rows"]}
+    assert list(rows) == ["Net_0", "Net_0 / Linear_0", "Net_0 / Linear_1"] == list(told)
+    for path, row in told.items():
+        assert {k: number(rows[path][k]) for k in FIGURES} == {k: row[k] for k in FIGURES}
+    outside = result(dashboard, "modules?run=ddp")["outside_device_ns"]
+    assert float(dashboard.value("outside")) == outside > 0
+
+
+def test_rows_open_and_close_by_mouse_and_keys(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="modules")
+    table = dashboard.get("table-modules")
+    dashboard.rows("modules")
+    dashboard.get("twist").click()
+    expect(table).to_have_attribute("data-shown", "1")
+    table.locator(".scroller").focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        dashboard.page.keyboard.press(key)
+    expect(table).to_have_attribute("data-shown", "3")
+    dashboard.page.keyboard.press("ArrowRight")  # to the first child
+    dashboard.page.keyboard.press("Enter")
+    chosen = table.locator("tr.selected")
+    expect(chosen).to_have_attribute("data-key", "Net_0 / Linear_0")
+    assert dashboard.state()["selected"] == "Net_0 / Linear_0"
+    for key in ("ArrowLeft", "ArrowLeft"):  # to the row around, and close that
+        dashboard.page.keyboard.press(key)
+    expect(table).to_have_attribute("data-shown", "1")
+    dashboard.get("filter").fill("linear_1")  # what is found is shown where it is
+    expect(table).to_have_attribute("data-shown", "2")
+    dashboard.open(run="ddp", view="modules", selected="Net_0 / Linear_1")
+    expect(dashboard.get("table-modules").locator("tr.selected")).to_be_visible()
+
+
+def test_modules_of_a_class(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="modules")
+    dashboard.rows("modules")
+    dashboard.get("group-class").click()
+    linear = dashboard.get("table-modules").locator('tr[data-key="Net / Linear"]')
+    expect(linear).to_contain_text(re.compile("Linear . 2"))
+    assert dashboard.state()["group"] == "class"
+
+
+def test_without_modules_the_page_says_how_to_record_them(dashboard: Dashboard) -> None:
+    dashboard.open(run="host", view="modules")
+    dashboard.shows("no-modules", stacks="false")
+    expect(dashboard.get("no-modules")).to_contain_text("with_stack=True")
+
+
+def test_from_a_module_into_the_flame_graph_and_back(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="modules")
+    dashboard.rows("modules")
+    dashboard.get("table-modules").get_by_text("Linear_1").click()
+    expect(dashboard.get("crumbs")).to_contain_text(re.compile("all . Net_0 . Linear_1"))
+    told = result(dashboard, "flame?run=ddp&by=device&levels=modules&root=Net_0;Linear_1")
+    graph = dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    graph.focus()
+    dashboard.page.keyboard.press("ArrowDown")
+    dashboard.shows("flame-details", name="Linear_1", value=told["rows"][0]["total_ns"])
+    dashboard.page.keyboard.press("ArrowDown")
+    dashboard.shows("flamegraph", focus=told["rows"][1]["name"])
+    dashboard.get("zoom-reset").click()
+    expect(dashboard.get("crumbs")).to_have_count(0)
+    dashboard.page.go_back()
+    expect(dashboard.get("crumbs")).to_be_visible()
+    dashboard.page.go_back()
+    dashboard.shows("table-modules")
+
+
+def test_the_flame_graph_zooms_searches_and_saves(dashboard: Dashboard, tmp_path: Path) -> None:
+    dashboard.open(run="ddp", view="flame", by="host")
+    told = result(dashboard, "flame?run=ddp&by=host")
+    graph = dashboard.shows("flamegraph", boxes=len(told["rows"]))
+    box = graph.locator("canvas").bounding_box()
+    assert box is not None
+    dashboard.page.mouse.click(box["x"] + 5, box["y"] + 30)  # the second level's widest
+    expect(dashboard.get("crumbs")).to_contain_text(re.compile("Net_0 . Linear_0"))
+    dashboard.get("flamegraph").press("Backspace")
+    expect(dashboard.get("crumbs")).to_contain_text("Net_0")
+    dashboard.get("zoom-reset").click()
+    dashboard.get("flame-search").fill("linear")
+    found = [r["total_ns"] for r in told["rows"] if r["name"].startswith("Linear")]
+    dashboard.shows("flame-matched", value=sum(found))
+    with dashboard.page.expect_download() as saved:
+        dashboard.get("collapsed").click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == told["total_ns"]
+    assert any(line.startswith("Net_0;Linear_0;aten::mm ") for line in lines)
+    with dashboard.page.expect_download() as picture:
+        dashboard.get("png").click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_place_that_is_not_in_the_graph(dashboard: Dashboard) -> None:
+    dashboard.watch.expected.append("404")
+    dashboard.open(run="ddp", view="flame", zoom="nothing")
+    dashboard.shows("error", code="unknown_node", status=404)
+    dashboard.get("zoom-reset").click()
+    dashboard.shows("flamegraph")
