@@ -120,6 +120,22 @@ class Launches(Table):
 
 
 @dataclass(frozen=True)
+class Collectives(Table):
+    """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
+
+    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.
+    """
+
+    kernel: I32
+    op: I32
+    kind: I32
+    group: I32
+    purpose: I32
+    group_size: I64
+    bytes: I64
+
+
+@dataclass(frozen=True)
 class Lanes(Table):
     """What runs device activities one after another: a stream of a device."""
 
@@ -242,6 +258,7 @@ TABLES: dict[str, type[Table]] = {
     "memory": Memory,
     "steps": Steps,
     "checkpoints": Checkpoints,
+    "collectives": Collectives,
 }
 
 
@@ -266,6 +283,7 @@ class Trace:
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    collectives: Collectives = field(default_factory=Collectives.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
         """The string of an index; empty for ``NONE``."""

@@ -47,7 +47,7 @@ read.chrome read.record
 read.kernel_events
 read
 infer.base
-infer.timeline/ infer.quality/
+infer.timeline/ infer.quality/ infer.host
 infer/
 identity locks
 cachedir

@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.infer import facts, host, measured, quality, steps, timeline
+from tb_privateuse1.infer import collectives, facts, host, measured, quality, steps, timeline
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
@@ -51,6 +51,7 @@ def build(
     step, of_ops, of_kernels = steps.build(
         tables.ops, kernels, tables.launches, strings, end - start
     )
+    talk = collectives.build(tables, kernels, activities.told, strings)
     trace = Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
@@ -69,6 +70,7 @@ def build(
         kernels=dataclasses.replace(kernels, step=of_kernels),
         memory=tables.memory,
         steps=step,
+        collectives=talk,
         checkpoints=raw.checkpoints,
     )
     told = facts.findings(raw, sidecar, vendor, activities)

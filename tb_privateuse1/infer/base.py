@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tb_privateuse1.read.base import Group
 from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes
 
 
@@ -25,6 +26,20 @@ class Strings:
 
 
 @dataclass(frozen=True)
+class Told:
+    """The events with the arguments of a collective, and which rows of their table they are."""
+
+    row: I32
+    events: Group
+
+    @classmethod
+    def by(cls, events: Group) -> Told:
+        """Of the events of a whole table."""
+        row = np.flatnonzero(events.text("collective") >= 0).astype(np.int32)
+        return cls(row, events.take(row))
+
+
+@dataclass(frozen=True)
 class Activities:
     """A device timeline, measured or inferred, and what there is to say about it."""
 
@@ -32,6 +47,8 @@ class Activities:
     lanes: Lanes
     calibration: dict[str, int | None] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    told: Told | None = None
+    """What the kernels say of collectives; None for inferred ones."""
 
 
 def rows_of(keys: I64, wanted: I64) -> I32:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.infer.base import rows_of
+from tb_privateuse1.infer.base import Told, rows_of
 from tb_privateuse1.read.base import Group, Raw, Sidecar
+from tb_privateuse1.read.events import MISSING_OF
 from tb_privateuse1.trace import (
     ANNOTATION,
     I8,
@@ -47,12 +48,16 @@ _UNCOUNTED = frozenset(
 
 @dataclass(frozen=True)
 class Host:
-    """The tables of the host's side; ``step`` columns are filled later."""
+    """The tables of the host's side; ``step`` columns are filled later.
+
+    ``told`` is what the operators say of collectives.
+    """
 
     ops: Ops
     frames: Frames
     launches: Launches
     memory: Memory
+    told: Told
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,11 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         c.lower() for c in raw.groups if vendor.launch_categories.search(c.lower())
     )
     first_annotation = len(operators)
-    parts = [Group.join([operators, annotations]), _of(raw, _FRAMES), _of(raw, launched)]
+    parts = [
+        Group.join([operators, annotations], MISSING_OF),
+        _of(raw, _FRAMES),
+        _of(raw, launched),
+    ]
     del operators, annotations
     nested = _nested(parts)
 
@@ -133,6 +142,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             event=calls.event,
         ),
         _memory(raw, ops),
+        Told.by(ranges),
     )
 
 
@@ -218,7 +228,8 @@ def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
 
 def _of(raw: Raw, categories: frozenset[str]) -> Group:
     """The events of some categories; ``raw`` has them no more."""
-    return Group.join([raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories])
+    found = [raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories]
+    return Group.join(found, MISSING_OF)
 
 
 def shift(host: Host, start: int) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.infer.base import Activities, Strings, rows_of
+from tb_privateuse1.infer.base import Activities, Strings, Told, rows_of
 from tb_privateuse1.read.base import Flows, Group, Raw
+from tb_privateuse1.read.events import MISSING_OF
 from tb_privateuse1.trace import (
     BOUND,
     EVIDENCE,
@@ -43,8 +44,7 @@ def build(
     groups = {c: g for c, g in raw.groups.items() if c.lower() in kinds}
     if not groups:
         return None
-    gaps = dict.fromkeys(("bytes", "start_bound_ns", "duration_bound_ns"), int(MISSING))
-    found = Group.join(list(groups.values()), gaps)
+    found = Group.join(list(groups.values()), MISSING_OF)
     sizes = [len(g) for g in groups.values()]
     kind = np.repeat([kinds[c.lower()] for c in groups], sizes).astype(np.int8)
     merged = np.repeat([c.lower() == MERGED_CATEGORY for c in groups], sizes)
@@ -75,7 +75,7 @@ def build(
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
         event=found.event,
     )
-    return Activities(kernels, lanes)
+    return Activities(kernels, lanes, told=Told.by(found))
 
 
 def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:

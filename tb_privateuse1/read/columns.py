@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Flows, Group, Raw
-from tb_privateuse1.read.events import LOOSE, MISSING_OF, NO_ARGS, Event
+from tb_privateuse1.read.events import COLLECTIVE, LOOSE, MISSING_OF, NO_ARGS, Event
 from tb_privateuse1.read.interned import JsonTexts, Strings, ThreadRows
 from tb_privateuse1.read.pairs import Pairs
 from tb_privateuse1.read.parts import Column, Parts
@@ -35,7 +35,7 @@ _DEVICE_ARGUMENTS = ("external_id", "correlation", "device", "stream", "bytes", 
 _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
-    "user_annotation": ("external_id",),
+    "user_annotation": ("external_id", "shapes", "dtypes"),
     "python_function": ("python_id", "python_parent", "module_id"),
     # What our export and the published recipe add to a trace.
     "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
@@ -245,7 +245,8 @@ class Builder:
             args = [NO_ARGS if a is None else a for a in args]
         ids: dict[str, I64] = {}
         texts: dict[str, I32] = {}
-        for key in keys:
+        wanted = list(keys)
+        for key in wanted:
             column = self._argument(key, args)
             absent = MISSING_OF.get(key, NONE)
             if key in _SPELT_2021 and absent in column:
@@ -253,6 +254,8 @@ class Builder:
                 column = np.where(column == absent, older, column)
             if (column != absent).any():
                 (ids if key in MISSING_OF else texts)[key] = column
+                if key == "collective":
+                    wanted += COLLECTIVE
         return Group(rows.name, rows.start_ns, rows.end_ns, rows.thread, rows.event, ids, texts)
 
     def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:

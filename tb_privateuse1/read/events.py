@@ -39,9 +39,28 @@ _QUANTITIES = {
     "memory_bytes": "Bytes",
     "allocated_bytes": "Total Allocated",
     "reserved_bytes": "Total Reserved",
+    "in_elements": "In msg nelems",
+    "out_elements": "Out msg nelems",
+    "group_size": "Group size",
 }
 _JSON = {"shapes": "Input Dims", "shapes_2021": "Input dims", "dtypes": "Input type"}
-_TEXTS = {"stack": "Call stack", "evidence": "class", "collective": "Collective name"}
+_TEXTS = {
+    "stack": "Call stack",
+    "evidence": "class",
+    "collective": "Collective name",
+    "element_type": "dtype",
+    "process_group": "Process Group Name",
+    "group_purpose": "Process Group Description",
+}
+COLLECTIVE = (
+    "in_elements",
+    "out_elements",
+    "group_size",
+    "element_type",
+    "process_group",
+    "group_purpose",
+)
+"""Looked for only where there is the name of a collective."""
 _LABELS = {"name": "name"}
 
 MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
