@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1 import breakdown, calltree, intervals
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
@@ -52,7 +53,7 @@ class FlameNode:
 
 
 @dataclass(frozen=True)
-class Flame:
+class Flame(Result):
     """The result of the view: rows depth first, the most time first among those of one parent."""
 
     provenance: Provenance

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1 import calltree, intervals
+from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import (
     ANNOTATION,
     I32,
@@ -60,7 +61,7 @@ class ModuleRow:
 
 
 @dataclass(frozen=True)
-class Modules:
+class Modules(Result):
     """The result of the view: rows in the order of the tree, most time first."""
 
     provenance: Provenance
