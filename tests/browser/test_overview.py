@@ -123,7 +123,8 @@ def test_facts_and_findings_are_shown(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="about")
     now = result(dashboard, "run=mlp")
     dashboard.shows("page-about")
-    assert dashboard.get("files").locator("li").all_inner_texts() == now["provenance"]["files"]
+    # Waits for the list: the page is there before its trace is read.
+    expect(dashboard.get("files").locator("li")).to_have_text(now["provenance"]["files"])
     codes = [finding["code"] for finding in now["provenance"]["warnings"]]
     shown = dashboard.get("findings").locator("li[data-code]")
     assert shown.evaluate_all("rows => rows.map(r => r.dataset.code)") == codes
