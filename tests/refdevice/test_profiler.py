@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ class Run:
 
     def __init__(self, directory: Path) -> None:
         run = json.loads((directory / "run.json").read_text())
-        trace = json.loads((directory / "trace.json").read_text())
+        # A double has not the digits for nanoseconds months after the base time.
+        trace = json.loads((directory / "trace.json").read_text(), parse_float=Decimal)
         self.truth = run["truth"]
         self.elapsed_us = {int(key): value for key, value in run["elapsed_us"].items()}
         self.events = trace["traceEvents"]
