@@ -26,6 +26,7 @@ size_t rounded(size_t bytes) {
 class Pool {
  public:
   void* take(size_t bytes) {
+    only_in_first_process();
     std::lock_guard lock(mutex_);
     auto& free_blocks = free_[bytes];
     if (!free_blocks.empty()) {

@@ -26,9 +26,14 @@ void note_lateness(int64_t late_ns) {
 constexpr auto kLookEvery = std::chrono::microseconds(50);
 constexpr int kLooks = 400;
 
-// Worker threads do not survive a fork; a child that uses the device would wait for ever.
 const pid_t first_process = getpid();
 } // namespace
+
+void only_in_first_process() {
+  if (getpid() != first_process) {
+    throw std::runtime_error("refdev: cannot be used in a forked process, start it with spawn");
+  }
+}
 
 Lateness lateness(bool reset) {
   std::lock_guard lock(lateness_mutex);
@@ -48,6 +53,7 @@ int64_t Stream::noisy(int64_t duration_ns, const Config& config) {
 }
 
 Span Stream::launch(int64_t duration_ns, std::function<void()> compute) {
+  only_in_first_process();
   const auto config = refdev::config();
   std::lock_guard launch_lock(launch_mutex_);
   if (config->host_synchronous()) {
@@ -102,6 +108,7 @@ Span Stream::run_now(std::function<void()> compute) {
 }
 
 Mark Stream::record() {
+  only_in_first_process();
   const auto config = refdev::config();
   auto mark = std::make_shared<MarkState>();
   mark->stream = this;
@@ -120,6 +127,7 @@ Mark Stream::record() {
 }
 
 void Stream::wait_for(const Mark& mark) {
+  only_in_first_process();
   if (mark->stream == this) {
     return;
   }
@@ -130,6 +138,7 @@ void Stream::wait_for(const Mark& mark) {
 }
 
 Mark Stream::tail() {
+  only_in_first_process();
   auto mark = std::make_shared<MarkState>();
   mark->stream = this;
   std::lock_guard launch_lock(launch_mutex_);
@@ -169,6 +178,7 @@ void Stream::synchronize(const MarkState& mark) {
 }
 
 bool Stream::done(const MarkState& mark) {
+  only_in_first_process();
   std::lock_guard lock(mark.stream->mutex_);
   return mark.stream->completed_ >= mark.ticket && now_ns() >= mark.time_ns;
 }
@@ -176,9 +186,6 @@ bool Stream::done(const MarkState& mark) {
 uint64_t Stream::enqueue(std::function<void()> task) {
   if (stopping_) {
     throw std::runtime_error("refdev: the device has been shut down");
-  }
-  if (getpid() != first_process) {
-    throw std::runtime_error("refdev: cannot be used in a forked process, start it with spawn");
   }
   if (!worker_.joinable()) {
     worker_ = std::thread([this] { work(); });

@@ -16,6 +16,10 @@ namespace refdev {
 struct Config;
 class Stream;
 
+// Throws in a child made by fork. Neither the workers nor who held a lock at that moment live on in
+// it, so this comes before every lock; a child that uses the device would wait for ever.
+void only_in_first_process();
+
 // A point in a stream's order; what an event holds. Its time is on the device's clock, in ns.
 struct MarkState {
   Stream* stream;
