@@ -58,6 +58,14 @@ def compute(kernels: Kernels) -> Kernels:
     return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
 
 
+def communication(trace: Trace) -> intervals.Set:
+    """When this rank communicates: kernels, and ranges of libraries that work on the host."""
+    kernels, ops = trace.kernels, trace.ops
+    row = trace.collectives.op[trace.collectives.op >= 0]
+    hosted = intervals.union(ops.start_ns[row], ops.end_ns[row])
+    return intervals.merge(busy(kernels.take(kernels.communication)), hosted)
+
+
 def of_steps(trace: Trace) -> dict[str, I64]:
     """The ns of each part in each step's window; the parts of a step sum to its window."""
     steps = trace.steps
@@ -73,15 +81,13 @@ def of_steps(trace: Trace) -> dict[str, I64]:
 
 def _sets(trace: Trace) -> tuple[intervals.Set, ...]:
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    # gloo works on the host: its ranges are the communication, not only its launch.
-    hosted = _host(ops, _named(trace, "gloo:"))
     # Old torch wrote the steps themselves as operators: they are no work.
     working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
         busy(compute(kernels)),
         busy(kernels.take(kernels.kind == MEMCPY)),
         busy(kernels.take(kernels.kind == MEMSET)),
-        intervals.merge(busy(kernels.take(kernels.communication)), hosted),
+        communication(trace),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, _named(trace, "enumerate(DataLoader)")),
         _host(ops, working),

@@ -43,6 +43,7 @@ _MAKERS = (
     "table.py",
     "findings.py",
     "describe.py",
+    "calltree.py",
     "trace.py",
     "intervals.py",
     "vendors",

@@ -28,6 +28,8 @@ def worded(name: str, value: Any) -> str:
         return _scaled(value, _TIMES, "ns")
     if name.endswith("bytes") and isinstance(value, int):
         return _scaled(value, _SIZES, "B")
+    if name.endswith("bytes_per_s"):
+        return f"{value / 1e9:.3g} GB/s"
     if name in _SHARES or name.endswith("_share"):
         return f"{100 * value:.1f} %"
     return f"{value:.4g}" if isinstance(value, float) else plain(str(value))

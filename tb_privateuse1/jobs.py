@@ -31,13 +31,16 @@ _LONGEST_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a trace is that is being read."""
+    """How far a trace is that is being read, or several of them together."""
 
     phase: Phase
     bytes_done: int
     bytes_total: int
     events: int
     seconds_left: float | None
+    traces_done: int = 0
+    traces: int = 1
+    """How many a view reads; bytes and events are of those that are not done."""
 
 
 class Pending(Exception):

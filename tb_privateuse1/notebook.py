@@ -8,6 +8,7 @@ log.overview().totals.busy_ns           # a view: the first run, lowest rank, la
 log.kernels(run="exp1", rank=3, step=5).rows
 log.kernels().to_arrow()                # a table as Arrow; to_pandas() where pandas is installed
 log.overview().to_pandas("steps")       # another table than the main one; .tables names them
+log.diff(rank=0, base=tbp.Place("baseline"))
 log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
 log.event("kernels", 5).record          # all that the file has of one event, as JSON
 """
@@ -23,6 +24,8 @@ from typing import Any
 from tb_privateuse1 import query, runs
 from tb_privateuse1.event import EventRecord
 from tb_privateuse1.findings import TableName
+from tb_privateuse1.reading import Place, Reader
+from tb_privateuse1.schema import reads_of
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
@@ -34,12 +37,14 @@ class Log:
     """A logdir, a run or one trace. Each view is a method of its name.
 
     Its keywords are ``run``, ``rank`` and ``span`` (by default the first, the lowest, the latest)
-    and the view's own. Raises TraceError for what does not exist or cannot be read.
+    and the view's own; ``base`` is the Place of the trace to compare with. Raises TraceError for
+    what does not exist or cannot be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._store = Store(jobs=0)
+        self._reader = Reader(self._store)
         self._catalog = runs.scan(self._path)
 
     @property
@@ -90,9 +95,11 @@ class Log:
             run: str | None = None,
             rank: int | None = None,
             span: int | None = None,
+            base: Place | None = None,
             **options: Any,
         ) -> Any:
-            return query.run(view, self.trace(run, rank, span), options)
+            here = Place(run, rank, span)
+            return self._reader.run(view, self._catalog, here, base or here, options)
 
         signature = inspect.signature(view)
         keyword = inspect.Parameter.KEYWORD_ONLY
@@ -101,6 +108,9 @@ class Log:
             inspect.Parameter(name, keyword, default=None, annotation=annotation)
             for name, annotation in _SELECTION.items()
         ]
+        if "base" in reads_of(view):
+            kind = "Place | None"
+            chosen.append(inspect.Parameter("base", keyword, default=None, annotation=kind))
         method.__signature__ = signature.replace(parameters=[*own, *chosen])  # type: ignore[attr-defined]
         return method
 

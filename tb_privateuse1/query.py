@@ -55,7 +55,7 @@ def whole(name: str, text: str | None) -> int | None:
 
 
 def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any:
-    """The view's result on one trace and on what is prepared of it."""
+    """The result of a view of one trace, and of what is prepared of it."""
     sources = [getattr(prepared.of(trace), name) for name in schema.reads_of(view)]
     return view(*sources, **asked)
 

@@ -9,7 +9,7 @@ asked for with GET; only to give up reading a trace takes a POST.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from isal import igzip
@@ -17,9 +17,10 @@ from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import query, static_files
 from tb_privateuse1.event import event
+from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
-from tb_privateuse1.schema import ApiError, Cancelled, Problem, query_of
+from tb_privateuse1.schema import ApiError, Cancelled, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import TraceError
 
@@ -46,6 +47,7 @@ _STATUS = {
 PLUGIN = "privateuse1"
 _BASE = f"/data/plugin/{PLUGIN}/"
 _PLACE = ("run", "rank", "span")
+_BASE_PLACE = ("base_run", "base_rank", "base_span")
 _SELECTION = (*_PLACE, "wait_ms")
 _CANCEL = "cancel"
 _LONGEST_WAIT_MS = 60_000
@@ -60,6 +62,7 @@ class Routes:
     def __init__(self, scanner: Scanner, store: Store) -> None:
         self._scanner = scanner
         self._store = store
+        self._reader = Reader(store)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """The WSGI application. Its path is what follows the plugin's name."""
@@ -95,14 +98,21 @@ class Routes:
             query.only(name, asked, ())
             return self._scanner.catalog().runs
         about = event if name == "event" else query.view_named(name)
-        query.only(name, asked, [*_SELECTION, *(key for key, _, _ in query_of(about))])
-        chosen = {key: asked.pop(key) for key in _SELECTION if key in asked}
+        selection = (*_SELECTION, *(_BASE_PLACE if "base" in reads_of(about) else ()))
+        query.only(name, asked, [*selection, *(key for key, _, _ in query_of(about))])
+        chosen = {key: asked.pop(key) for key in selection if key in asked}
         wait_s = _wait_s(chosen.get("wait_ms"))
         if about is event:
             return query.event(self._store, self._find(chosen, wait_s), asked, wait_s)
         options = query.options(about, asked)
-        files = self._find(chosen, wait_s)
-        return query.run(about, self._store.trace(files, wait_s), options)
+        base = {key: chosen.get(f"base_{key}", chosen.get(key)) for key in _PLACE}
+        if "base_run" in chosen:  # another run has ranks and spans of its own
+            base = {key: chosen.get(f"base_{key}") for key in _PLACE}
+        for place in (chosen, base):
+            self._find(place, wait_s)  # waits for the scan, if it has to
+        return self._reader.run(
+            about, self._scanner.catalog(), _place(chosen), _place(base), options, wait_s=wait_s
+        )
 
     def _cancel(self, request: Request) -> Cancelled:
         # A page of another site could send this, though it could not see the answer.
@@ -112,14 +122,20 @@ class Routes:
         query.only(_CANCEL, asked, _PLACE)
         return Cancelled(self._store.cancel(self._find(asked, 0)))
 
-    def _find(self, chosen: dict[str, str], wait_s: float | None) -> Files:
-        rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
+    def _find(self, chosen: Mapping[str, str | None], wait_s: float | None) -> Files:
+        place = _place(chosen)
         try:
-            return self._scanner.find(chosen.get("run"), rank, span, wait_s)
+            return self._scanner.find(place.run, place.rank, place.span, wait_s)
         except TraceError as error:
             if error.code == "scanning":
                 raise Pending(Progress("waiting", 0, 0, 0, None)) from error
             raise
+
+
+def _place(chosen: Mapping[str, str | None]) -> Place:
+    """Raises TraceError ``bad_option``."""
+    rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
+    return Place(chosen.get("run"), rank, span)
 
 
 def _methods(path: str) -> tuple[str, ...]:

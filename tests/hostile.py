@@ -52,6 +52,7 @@ def main(path: str, views: list[str]) -> None:
     from tb_privateuse1 import query, runs
     from tb_privateuse1.trace import TraceError
     from tb_privateuse1.views import VIEWS
+    from tests.asking import result
 
     files = runs.scan(path).find()
     before, started = _peak_bytes(), time.process_time()
@@ -59,7 +60,7 @@ def main(path: str, views: list[str]) -> None:
     try:
         trace = reader.ingest(files)
         for view in views:
-            assert query.encode(query.run(VIEWS[view], trace, {}))
+            assert query.encode(result(VIEWS[view], trace))
         told["findings"] = {finding.code: finding.count for finding in trace.meta.findings}
         tables = ("ops", "frames", "launches", "kernels", "memory", "threads", "lanes", "steps")
         told["rows"] = {name: len(getattr(trace, name)) for name in tables}

@@ -12,12 +12,13 @@ from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
+from tests.asking import result
 
 
 def check(trace: Trace) -> None:
     """Raises AssertionError, or whatever a view raises."""
     for view in VIEWS.values():
-        assert query.encode(query.run(view, trace, {}))
+        assert query.encode(result(view, trace))
     of_time(trace)
     of_trees(trace)
     of_memory(trace)

@@ -16,6 +16,7 @@ import pytest
 
 from tb_privateuse1 import cli, query, runs
 from tb_privateuse1.cli import demo
+from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS
@@ -35,8 +36,9 @@ def log(tmp_path: Path) -> Path:
 
 
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
-    files = runs.scan(str(log)).find(run, rank, span)
-    return query.encode(query.run(VIEWS[name], Store(jobs=0).trace(files), options))
+    place = Place(run, rank, span)
+    reader = Reader(Store(jobs=0))
+    return query.encode(reader.run(VIEWS[name], runs.scan(str(log)), place, place, options))
 
 
 @pytest.mark.parametrize("name", VIEWS)

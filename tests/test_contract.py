@@ -28,6 +28,7 @@ from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.vendors import VENDORS
 from tb_privateuse1.views import VIEWS
+from tests.asking import result as result_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tb_privateuse1"
@@ -90,7 +91,7 @@ def test_the_documented_views_exist() -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_answers_on_an_empty_trace(name: str) -> None:
-    result = query.run(VIEWS[name], Trace(), {})
+    result = result_of(VIEWS[name], Trace())
     assert json.loads(query.encode(result))["provenance"]["timeline"] == "none"
     assert not list(not_finite(result))
 
@@ -98,7 +99,7 @@ def test_a_view_answers_on_an_empty_trace(name: str) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_result_has_tables(name: str) -> None:
     """For CSV, Arrow and notebooks: each of its tables, also without a row."""
-    result = query.run(VIEWS[name], Trace(), {})
+    result = result_of(VIEWS[name], Trace())
     assert isinstance(result, tables.Result)
     main, _ = tables.chosen(type(result))
     for table in result.tables:
@@ -113,7 +114,7 @@ def test_a_result_has_tables(name: str) -> None:
 def test_no_view_says_nan(name: str, run: str, logdir: Path) -> None:
     """JSON has none: it would be written as null, which means something else."""
     trace = Store(jobs=0).trace(runs.scan(str(logdir)).find(run))
-    assert not list(not_finite(query.run(VIEWS[name], trace, {})))
+    assert not list(not_finite(result_of(VIEWS[name], trace)))
 
 
 def not_finite(value: Any, where: str = "") -> Iterator[str]:

@@ -27,7 +27,8 @@ chain
 vendors/
 vendor_file
 breakdown describe allocations pyramid calltree
-allocators counters
+allocators counters ranks
+bandwidth stragglers
 prepared
 pool
 remote.address
@@ -62,6 +63,7 @@ lookups/
 export/
 schema
 query
+reading
 static_files
 routes
 plugin notebook

@@ -35,7 +35,7 @@ def view(
 def test_texts_become_the_views_types(text: dict[str, str], value: dict[str, Any]) -> None:
     asked = query.options(view, text)
     assert asked == value
-    assert query.run(view, Trace(), asked) == {**view(Trace()), **value}
+    assert view(Trace(), **asked) == {**view(Trace()), **value}
 
 
 @pytest.mark.parametrize(

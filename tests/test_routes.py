@@ -13,6 +13,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1 import query, runs, scanner, views
+from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
@@ -54,8 +55,10 @@ def test_runs(client: Client) -> None:
 def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str) -> None:
     answer = client.get(BASE + name, query_string={"run": run})
     assert answer.status_code == 200
-    trace = Store(jobs=0).trace(runs.scan(str(logdir)).find(run))
-    assert answer.data == query.encode(query.run(views.VIEWS[name], trace, {}))
+    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(logdir))
+    assert answer.data == query.encode(
+        reader.run(views.VIEWS[name], catalog, Place(run), Place(run))
+    )
 
 
 def test_the_selection_and_the_options_arrive(client: Client) -> None:
@@ -190,6 +193,7 @@ def test_a_trace_that_is_being_read_answers_with_its_progress(scan: Scanner) -> 
     assert answer.status_code == 202
     assert answer.json == {
         "phase": "reading", "bytes_done": 5, "bytes_total": 10, "events": 3, "seconds_left": 1.5,
+        "traces_done": 0, "traces": 1,
     }  # fmt: skip
     ask(scan, shelf, "overview?run=ddp")
     ask(scan, shelf, "overview?run=ddp&wait_ms=0")

@@ -59,6 +59,25 @@ export interface Category {
   events: number;
 }
 
+/** The calls of one kind and size in one process group, of all ranks. */
+export interface CollectiveRow {
+  kind: string;
+  group: string | null;
+  purpose: string | null;
+  group_size: number | null;
+  on_host: boolean;
+  bytes: number | null;
+  calls: number;
+  ranks: number;
+  total_ns: number;
+  mean_ns: number;
+  transfer_ns: number | null;
+  synchronising_ns: number | null;
+  matched: number;
+  algorithm_bytes_per_s: number | null;
+  bus_bytes_per_s: number | null;
+}
+
 /** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
@@ -71,6 +90,17 @@ export interface Counter {
 export interface Curves {
   at_ns: Float64Array;
   value: Float64Array;
+}
+
+/** The result of the view. */
+export interface Distributed {
+  provenance: Provenance;
+  rows: RankRow[];
+  steps: RankStep[];
+  collectives: CollectiveRow[];
+  stragglers: Straggler[];
+  world_size: number | null;
+  notes: Finding[];
 }
 
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
@@ -404,13 +434,15 @@ export interface Problem {
   hint: string | null;
 }
 
-/** How far a trace is that is being read. */
+/** How far a trace is that is being read, or several of them together. */
 export interface Progress {
   phase: "waiting" | "reading" | "inferring" | "storing";
   bytes_done: number;
   bytes_total: number;
   events: number;
   seconds_left: number | null;
+  traces_done: number;
+  traces: number;
 }
 
 /** Where a result's figures come from; part of every result. */
@@ -442,6 +474,44 @@ export interface Quality {
   unlinked_share: number | null;
   unlinked_device_ns: number | null;
   facts: Fact[];
+}
+
+/** One rank: means over its steps. Times are null where nothing was read. */
+export interface RankRow {
+  rank: number;
+  worker: string;
+  host: string | null;
+  timeline: "measured" | "inferred" | "none" | null;
+  on_host: boolean;
+  steps: number;
+  step_ns: number | null;
+  computation_ns: number | null;
+  communication_ns: number | null;
+  overlap_ns: number | null;
+  exposed_ns: number | null;
+  copy_ns: number | null;
+  idle_ns: number | null;
+  transferring_ns: number | null;
+  synchronising_ns: number | null;
+  last: number;
+  caused_ns: number;
+  problem: string | null;
+}
+
+/** A step of one rank. Computation, exposed communication, copies and idle time sum to it. */
+export interface RankStep {
+  rank: number;
+  step: string;
+  duration_ns: number;
+  computation_ns: number;
+  communication_ns: number;
+  overlap_ns: number;
+  exposed_ns: number;
+  copy_ns: number;
+  idle_ns: number;
+  transferring_ns: number | null;
+  synchronising_ns: number | null;
+  incomplete: boolean;
 }
 
 /** By track, row and start; a column each. */
@@ -523,6 +593,16 @@ export interface Step {
   other_ns: number;
 }
 
+/** A rank for which the others wait, and what it does longer than they. */
+export interface Straggler {
+  rank: number;
+  last: number;
+  collectives: number;
+  caused_ns: number;
+  cause: string;
+  excess_ns: number;
+}
+
 /** The result of the view. */
 export interface Timeline {
   provenance: Provenance;
@@ -586,6 +666,7 @@ export interface Views {
   memory: MemoryUse;
   modules: Modules;
   flame: Flame;
+  distributed: Distributed;
   quality: Quality;
 }
 
@@ -605,6 +686,7 @@ export interface Options {
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
+  distributed: { step?: number | null };
   quality: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };

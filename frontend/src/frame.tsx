@@ -39,12 +39,14 @@ function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; pag
   const base: Resource<Overview> = useView("overview", selected, {}, null);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
+  const Alone = page.alone;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} />
       <Rail page={page} />
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
-        <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} /></Guard>}</Show>
+        {Alone && <Guard key={page.name}><Alone selected={selected} /></Guard>}
+        {!Alone && <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} /></Guard>}</Show>}
       </main>
       <RecordDialog selected={selected} />
     </>

@@ -29,7 +29,8 @@ def _event(options: argparse.Namespace) -> int:
 
     if options.path is None:
         raise UsageError("event needs PATH")
-    with opened(options) as (store, files):
+    with opened(options) as (store, catalog):
+        files = catalog.find(options.run, options.rank, options.span)
         result = query.event(store, files, {"table": options.table, "row": options.row})
     write(query.encode(result) if options.json else text.render(result).encode())
     return 0

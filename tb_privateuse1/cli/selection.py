@@ -12,25 +12,38 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
-    from tb_privateuse1.runs import Files
+    from tb_privateuse1.reading import Place
+    from tb_privateuse1.runs import Catalog, Files
     from tb_privateuse1.store import Progress, Store
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Which trace below a path."""
     parser.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
-    parser.add_argument("--run", help="its name; the first one by default")
-    parser.add_argument("--rank", type=int, metavar="N", help="the lowest one by default")
-    parser.add_argument("--span", type=int, metavar="S", help="the latest one by default")
+    add_place(parser)
+
+
+def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Which trace of a catalogue; ``of`` goes before the names."""
+    parser.add_argument(f"--{of}run", metavar="RUN", help="its name; the first one by default")
+    parser.add_argument(f"--{of}rank", type=int, metavar="N", help="the lowest one by default")
+    parser.add_argument(f"--{of}span", type=int, metavar="S", help="the latest one by default")
+
+
+def place(options: argparse.Namespace, of: str = "") -> Place:
+    """What ``add_place`` has asked for."""
+    from tb_privateuse1.reading import Place
+
+    return Place(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 
 
 @contextlib.contextmanager
-def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Files]]:
-    """The chosen trace and what reads it; a terminal is told how far that is."""
+def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
+    """The catalogue of a path and what reads its traces; a terminal is told how far that is."""
     from tb_privateuse1 import runs
     from tb_privateuse1.store import Store
 
-    files = runs.scan(options.path).find(options.run, options.rank, options.span)
+    catalog = runs.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
 
@@ -40,4 +53,4 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Files]]:
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
         # A log is told of the result only.
-        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None), files
+        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None), catalog

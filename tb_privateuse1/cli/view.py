@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import UsageError, add_vendor, write
-from tb_privateuse1.cli.selection import add_selection, opened
+from tb_privateuse1.cli.selection import add_place, add_selection, opened, place
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -23,6 +23,8 @@ def add(commands: Commands) -> None:
     view.add_argument("--list", action="store_true", help="list the views")
     view.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
     view.add_argument("--option", action="append", default=[], metavar="K=V", help="of the view")
+    view.add_argument("--base", metavar="PATH", help="where the trace to compare with is")
+    add_place(view, "base-")
     add_vendor(view)
     form = view.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
@@ -32,8 +34,9 @@ def add(commands: Commands) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
+    from tb_privateuse1 import query, runs
     from tb_privateuse1.export import csv, text
+    from tb_privateuse1.reading import Place, Reader
 
     if options.list:
         return _list(options)
@@ -46,8 +49,12 @@ def _view(options: argparse.Namespace) -> int:
     if options.step is not None:
         asked["step"] = options.step
     chosen = query.options(view, asked)
-    with opened(options) as (store, files):
-        result = query.run(view, store.trace(files), chosen)
+    here, there = place(options), place(options, "base_")
+    if options.base is None and there == Place():
+        there = here
+    with opened(options) as (store, catalog):
+        base = runs.scan(options.base) if options.base is not None else catalog
+        result = Reader(store).run(view, catalog, here, there, chosen, base_catalog=base)
     if options.json:
         body = query.encode(result)
     elif options.csv:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tb_privateuse1 import ranks
+from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
@@ -22,5 +24,9 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "memory": memory,
     "modules": modules,
     "flame": flame,
+    "distributed": distributed,
     "quality": quality,
 }
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {"distributed": ranks.reduce}
+"""What is kept of each trace for a view that reads ``ranks``."""

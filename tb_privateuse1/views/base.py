@@ -1,8 +1,8 @@
 """What all views share: provenance, the selected step, and the registry's type.
 
 A view is a pure function. Its positional parameters say what it reads (``trace``: one trace;
-``ranks``: all of a run), its keyword-only parameters are its query: routes, command line and
-generated TypeScript are made from that signature.
+``ranks``: all of a span; ``base``: another trace to compare with), its keyword-only parameters
+are its query: routes, command line and generated TypeScript are made from that signature.
 """
 
 from __future__ import annotations
@@ -27,6 +27,21 @@ from tb_privateuse1.trace import (
     TraceError,
 )
 from tb_privateuse1.version import __version__
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One rank as a view of all ranks gets it: what its reduction made of the trace, or why not.
+
+    A view that reads ``ranks`` names its reduction in ``views.REDUCTIONS``: a function of one
+    trace, whose result is kept in its place, so that never many traces are open at once.
+    """
+
+    rank: int
+    worker: str
+    part: Any
+    """None if the trace is not there or cannot be read."""
+    problem: Finding | None = None
 
 
 @dataclass(frozen=True)

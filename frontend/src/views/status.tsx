@@ -45,6 +45,7 @@ function Reading({ progress, cancel }: { progress: Progress | null; cancel: () =
       <h2>{PHASES[progress.phase]}</h2>
       <progress {...(share !== null && { value: share })} max={1} aria-label="Bytes read" />
       <p class="muted figures">
+        {progress.traces > 1 && <span data-testid="traces" data-value={progress.traces_done}>{count(progress.traces_done)} of {count(progress.traces)} ranks</span>}
         {progress.bytes_total > 0 && <span>{bytes(progress.bytes_done)} of {bytes(progress.bytes_total)}</span>}
         {progress.events > 0 && <span>{count(progress.events)} events</span>}
         <span>{progress.seconds_left === null ? `${seconds} s so far` : `about ${count(Math.max(1, Math.ceil(progress.seconds_left)))} s left`}</span>

@@ -14,11 +14,17 @@ export interface Bar {
 
 interface StackedBarsProps {
   bars: readonly Bar[];
-  /** Device parts are hatched. */
+  /** Device parts, or those of `hatched`, are hatched. */
   inferred: boolean;
+  hatched?: ReadonlySet<Category>;
   selected: string | null;
   average: number | null;
   onSelect: (key: string) => void;
+  /** What a bar is, and what it is called for tests. */
+  noun?: string;
+  testid?: string;
+  /** What the parts are called; by default as their categories. */
+  names?: Readonly<Partial<Record<Category, string>>>;
 }
 
 const HEIGHT = 220;
@@ -27,7 +33,7 @@ const BOTTOM = 20;
 const TOP = 8;
 const WIDEST = 64;
 
-export function StackedBars({ bars, inferred, selected, average, onSelect }: StackedBarsProps) {
+export function StackedBars({ bars, inferred, selected, average, onSelect, noun = "Step", testid = "step-chart", names = {}, hatched = DEVICE }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const [hover, setHover] = useState<number | null>(null);
@@ -65,8 +71,8 @@ export function StackedBars({ bars, inferred, selected, average, onSelect }: Sta
   const chosen = bars.findIndex((b) => b.key === selected);
   const shown = bars[hover ?? -1];
   return (
-    <div class="stackedbars" ref={box} data-testid="step-chart" data-bars={bars.length}>
-      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label="Step times by what they go to. Arrow keys move, Enter selects."
+    <div class="stackedbars" ref={box} data-testid={testid} data-bars={bars.length}>
+      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={`${noun} times by what they go to. Arrow keys move, Enter selects.`}
         onPointerMove={(e) => setHover(at(e.clientX, e.currentTarget))} onPointerLeave={() => setHover(null)}
         onBlur={() => setHover(null)} onKeyDown={onKeyDown}
         onClick={(e) => { const bar = bars[at(e.clientX, e.currentTarget) ?? -1]; if (bar) onSelect(bar.key); }}>
@@ -85,7 +91,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect }: Sta
         ))}
         {hover !== null && <rect class="cursor" x={LEFT + 4 + hover * slot} y={TOP} width={slot} height={HEIGHT - BOTTOM - TOP} />}
         {CATEGORIES.map((c) => {
-          const fill = inferred && DEVICE.has(c) ? `url(#${id}-${c})` : color(c);
+          const fill = inferred && hatched.has(c) ? `url(#${id}-${c})` : color(c);
           return <g key={c}><path d={paths[c].whole} fill={fill} /><path d={paths[c].cut} fill={fill} opacity="0.45" /></g>;
         })}
         {bars.map((b, i) => b.incomplete && <rect key={b.key} class="cut" x={x(i)} y={y(b.total)} width={barWidth} height={y(0) - y(b.total)} />)}
@@ -95,20 +101,31 @@ export function StackedBars({ bars, inferred, selected, average, onSelect }: Sta
         )}
         {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
       </svg>
-      {shown && hover !== null && <Tooltip bar={shown} inferred={inferred} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
+      {shown && hover !== null && <Tooltip bar={shown} noun={noun} names={names} hatched={inferred ? hatched : NONE} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
     </div>
   );
 }
 
-function Tooltip({ bar, inferred, left, flip }: { bar: Bar; inferred: boolean; left: number; flip: number | null }) {
+const NONE: ReadonlySet<Category> = new Set();
+
+interface TooltipProps {
+  bar: Bar;
+  noun: string;
+  names: Readonly<Partial<Record<Category, string>>>;
+  hatched: ReadonlySet<Category>;
+  left: number;
+  flip: number | null;
+}
+
+function Tooltip({ bar, noun, names, hatched, left, flip }: TooltipProps) {
   return (
     <div class="tooltip" style={{ left: `${flip ?? left}px` }} data-testid="step-tooltip">
-      <b>Step {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
+      <b>{noun} {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
       <table><tbody>
         <tr><td>Duration</td><td title={exactDuration(bar.total)}>{exactDuration(bar.total)}</td><td /></tr>
         {CATEGORIES.filter((c) => bar.parts[c] > 0).map((c) => (
           <tr key={c}>
-            <td><i class={inferred && DEVICE.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />{LABELS[c]}</td>
+            <td><i class={hatched.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />{names[c] ?? LABELS[c]}</td>
             <td>{exactDuration(bar.parts[c])}</td>
             <td>{percent(bar.parts[c] / bar.total)}</td>
           </tr>

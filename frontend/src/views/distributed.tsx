@@ -1,0 +1,200 @@
+// All ranks of a run: what their steps go to, collectives, stragglers, and what is missing.
+import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler } from "../api";
+import { CATEGORIES, color, type Category } from "../base/color";
+import { bytes, count, duration, exactDuration, MISSING, percent, plural } from "../base/format";
+import { useView } from "../load";
+import { stepNumber } from "../place";
+import { go, state } from "../state";
+import type { Column } from "../widgets/columns";
+import { Segmented } from "../widgets/segmented";
+import { StackedBars, type Bar } from "../widgets/stackedbars";
+import { Table } from "../widgets/table";
+import { linkProps } from "./link";
+import type { PageProps } from "./page";
+import { Show } from "./status";
+
+type Group = "ranks" | "collectives" | "steps";
+
+export function Distributed({ selected }: Pick<PageProps, "selected">) {
+  const resource = useView("distributed", selected, {});
+  return (
+    <div class="distributed fill">
+      <Show resource={resource}>{(result) => <Page result={result} rank={selected.place.rank} />}</Show>
+    </div>
+  );
+}
+
+/** What a part of a rank's step is called, and the category whose colour it has. */
+const PARTS: readonly { category: Category; name: string; of: (r: RankRow) => number }[] = [
+  { category: "kernel", name: "Computation", of: (r) => r.computation_ns ?? 0 },
+  { category: "memcpy", name: "Copies", of: (r) => r.copy_ns ?? 0 },
+  { category: "communication", name: "Exposed communication", of: (r) => r.exposed_ns ?? 0 },
+  { category: "other", name: "Idle", of: (r) => r.idle_ns ?? 0 },
+];
+/** What gloo does on the host is measured, however the device's times are known. */
+function hatchedOf(result: Result): ReadonlySet<Category> {
+  if (result.provenance.timeline !== "inferred") return new Set();
+  const talks = result.collectives.some((c) => !c.on_host);
+  return new Set<Category>(talks ? ["kernel", "memcpy", "communication"] : ["kernel", "memcpy"]);
+}
+
+const NAMES = Object.fromEntries(PARTS.map((p) => [p.category, p.name]));
+
+function Page({ result, rank }: { result: Result; rank: number }) {
+  const { group, step } = state.value;
+  const shown: Group = group === "collectives" || group === "steps" ? group : "ranks";
+  const inferred = result.provenance.timeline === "inferred";
+  const hatched = hatchedOf(result);
+  const here = result.rows.filter((r) => r.step_ns !== null);
+  return (
+    <>
+      <Notes result={result} />
+      <Stragglers result={result} />
+      {here.length > 0 && (
+        <section class="rankchart">
+          <h2>{step === null ? "The average step of each rank" : `Step ${step} of each rank`}{here.some((r) => r.on_host) && <small class="muted"> computation is that of the host: {here.every((r) => r.on_host) ? "there is no device" : "some ranks have no device"}</small>}</h2>
+          <StackedBars bars={here.map(barOf)} inferred={inferred} hatched={hatched} selected={String(rank)} average={null} noun="Rank" testid="rank-chart" names={NAMES}
+            onSelect={(key) => go({ rank: Number(key), step })} />
+          <Legend rows={here} hatched={hatched} />
+        </section>
+      )}
+      <Tables result={result} shown={shown} inferred={inferred} />
+    </>
+  );
+}
+
+function barOf(row: RankRow): Bar {
+  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, PARTS.find((p) => p.category === c)?.of(row) ?? 0])) as Record<Category, number>;
+  return { key: String(row.rank), label: String(row.rank), total: row.step_ns ?? 0, parts, incomplete: false };
+}
+
+function Legend({ rows, hatched }: { rows: readonly RankRow[]; hatched: ReadonlySet<Category> }) {
+  const whole = rows.reduce((sum, r) => sum + (r.step_ns ?? 0), 0);
+  const hidden = rows.reduce((sum, r) => sum + (r.overlap_ns ?? 0), 0);
+  return (
+    <ul class="legend" aria-label="What the ranks' steps go to">
+      {PARTS.map((p) => {
+        const ns = rows.reduce((sum, r) => sum + p.of(r), 0);
+        return (
+          <li key={p.category} data-key={p.category} data-value={ns}>
+            <i class={hatched.has(p.category) ? "swatch inferred" : "swatch"} style={{ "--fill": color(p.category) }} />{p.name} <b>{percent(whole > 0 ? ns / whole : null)}</b>
+          </li>
+        );
+      })}
+      <li class="muted" title={`Communication while there is computation: ${exactDuration(hidden)} over all ranks.`}>{percent(whole > 0 ? hidden / whole : null)} communication hidden by computation</li>
+    </ul>
+  );
+}
+
+function Notes({ result }: { result: Result }) {
+  if (result.notes.length === 0) return null;
+  return (
+    <aside class="notice" data-kind="host_only">
+      {result.notes.map((n) => <p key={n.code} data-testid="rank-note" data-code={n.code}><b>{n.message}</b> {n.hint}</p>)}
+    </aside>
+  );
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  computation: "it computes longer", copy: "it copies longer", idle: "its device has nothing to do for longer: look at its host",
+};
+
+function Stragglers({ result }: { result: Result }) {
+  if (result.stragglers.length === 0) return null;
+  return (
+    <aside class="notice">
+      <ul class="plainlist" data-testid="stragglers">{result.stragglers.map((s) => <Late key={s.rank} straggler={s} />)}</ul>
+    </aside>
+  );
+}
+
+function Late({ straggler: s }: { straggler: Straggler }) {
+  const why = CAUSES[s.cause];
+  return (
+    <li data-rank={s.rank} data-cause={s.cause}>
+      <b>The others wait for <a {...linkProps({ view: "overview", rank: s.rank, span: state.value.span })}>rank {s.rank}</a>:</b>{" "}
+      it was last in {count(s.last)} of {plural(s.collectives, "collective")} in which somebody waited, {duration(s.caused_ns)} of each other rank's time.
+      {why ? ` Per step ${why}, ${duration(s.excess_ns)} more than the median of the others.` : " What it does longer cannot be told."}
+    </li>
+  );
+}
+
+function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
+  const { sort, filter } = state.value;
+  const shared = {
+    sort, filter, inferred,
+    onSort: (s: string | null) => go({ sort: s }), onFilter: (f: string | null) => go({ filter: f }, "replace"),
+  };
+  const choice = (
+    <Segmented label="Table" value={shown} onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })} choices={[
+      { value: "ranks", label: "Ranks" }, { value: "collectives", label: "Collectives" }, { value: "steps", label: "Steps" },
+    ]} />
+  );
+  switch (shown) {
+    case "ranks": return <Table {...shared} key="ranks" name="ranks" noun="rank" columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))} rows={result.rows} rowKey={(r) => String(r.rank)} defaultSort="rank">{choice}</Table>;
+    case "collectives": return (
+      <Table {...shared} key="collectives" name="collectives" noun="collective" columns={COLLECTIVES} rows={result.collectives}
+        rowKey={(c) => `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`} defaultSort="-total_ns">{choice}</Table>
+    );
+    case "steps": return <Table {...shared} key="steps" name="rank-steps" noun="step" columns={STEPS} rows={result.steps} rowKey={(s) => `${s.rank} ${s.step}`} defaultSort="rank">{choice}</Table>;
+  }
+}
+
+const time = <Row,>(key: keyof Row & string, title: string, width: number, help: string): Column<Row> =>
+  ({ key, title, kind: "time", width, help, value: (r) => r[key] as number | null });
+
+const RANKS: readonly Column<RankRow>[] = [
+  { key: "rank", title: "Rank", kind: "text", width: 150, value: (r) => r.rank,
+    cell: (r) => (
+      <span class="value">{r.problem === null ? <a {...linkProps({ view: "overview", rank: r.rank, span: state.value.span })}>{r.rank}</a> : r.rank}
+        <span class="muted"> {r.worker}{r.host !== null && ` on ${r.host}`}</span></span>
+    ) },
+  { key: "problem", title: "Problem", kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },
+  { key: "steps", title: "Steps", kind: "count", width: 62, value: (r) => r.steps },
+  time("step_ns", "Step", 80, "Mean over the complete steps."),
+  time("computation_ns", "Computation", 98, "Kernels that are not communication; operators without a device."),
+  time("communication_ns", "Communication", 116, "Kernels, and gloo's work on the host."),
+  time("overlap_ns", "Overlap", 80, "Both at once."),
+  time("exposed_ns", "Exposed", 80, "Communication that no computation hides."),
+  time("copy_ns", "Copies", 76, "Copies and fills beside these."),
+  time("idle_ns", "Idle", 80, "The rest of the step."),
+  time("transferring_ns", "Transferring", 98, "Of the communication calls: what the last one to come takes."),
+  time("synchronising_ns", "Waiting", 80, "Of the communication calls: waiting for the last rank to come."),
+  { key: "last", title: "Last", kind: "count", width: 58, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
+  time("caused_ns", "Caused", 80, "How long each other rank has waited for it, in all."),
+];
+
+/** 1.23 GB/s: as the NCCL tests have it, in powers of ten. */
+function rate(value: number | null): string {
+  if (value === null) return MISSING;
+  const [unit, size] = value >= 1e9 ? ["GB/s", 1e9] : value >= 1e6 ? ["MB/s", 1e6] : ["kB/s", 1e3];
+  return `${(value / size).toPrecision(3)} ${unit}`;
+}
+
+const COLLECTIVES: readonly Column<CollectiveRow>[] = [
+  { key: "kind", title: "Collective", kind: "text", width: 130, value: (c) => c.kind, cell: (c) => <span class="value">{c.kind.replace(/_/g, "-")}{c.on_host && <span class="muted"> on the host</span>}</span> },
+  { key: "group", title: "Group", kind: "text", width: 120, help: "The process group and what it is for.", value: (c) => c.group,
+    cell: (c) => <span class="value">{c.group ?? "–"}{c.purpose && c.purpose !== "undefined" && <span class="muted"> {c.purpose}</span>}</span> },
+  { key: "group_size", title: "Members", kind: "count", width: 78, value: (c) => c.group_size },
+  { key: "bytes", title: "Bytes", kind: "bytes", width: 92, help: "Of one call on one rank.", value: (c) => c.bytes, cell: (c) => <span class="value">{bytes(c.bytes)}</span> },
+  { key: "calls", title: "Calls", kind: "count", width: 66, additive: true, value: (c) => c.calls },
+  { key: "ranks", title: "Ranks", kind: "count", width: 64, value: (c) => c.ranks },
+  time("total_ns", "Total", 80, "Over all ranks."),
+  time("mean_ns", "Mean", 80, "Of one call on one rank, waiting included."),
+  time("transfer_ns", "Transfer", 84, "Of one call: what the last rank to come takes. Only where the same call is known on several ranks."),
+  time("synchronising_ns", "Waiting", 84, "Of one call: what it takes longer, on average."),
+  { key: "algorithm_bytes_per_s", title: "Algorithm", kind: "bytes", width: 92, help: "Bytes by the transfer's time; where that is not known, by the mean, and so too little.", value: (c) => c.algorithm_bytes_per_s,
+    cell: (c) => <span class="value">{c.matched === 0 && c.algorithm_bytes_per_s !== null && "≥ "}{rate(c.algorithm_bytes_per_s)}</span> },
+  { key: "bus_bytes_per_s", title: "Bus", kind: "bytes", width: 92, help: "What goes over each link, as the NCCL tests count it.", value: (c) => c.bus_bytes_per_s,
+    cell: (c) => <span class="value">{c.matched === 0 && c.bus_bytes_per_s !== null && "≥ "}{rate(c.bus_bytes_per_s)}</span> },
+];
+
+const STEPS: readonly Column<RankStep>[] = [
+  { key: "rank", title: "Rank", kind: "text", width: 100, value: (s) => s.rank },
+  { key: "step", title: "Step", kind: "text", width: 110, value: (s) => s.step,
+    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn"> cut off</span>}</span> },
+  time("duration_ns", "Duration", 84, "The step's window."),
+  time("computation_ns", "Computation", 98, ""), time("communication_ns", "Communication", 116, ""), time("overlap_ns", "Overlap", 80, ""),
+  time("exposed_ns", "Exposed", 80, ""), time("copy_ns", "Copies", 76, ""), time("idle_ns", "Idle", 80, ""),
+  time("transferring_ns", "Transferring", 98, ""), time("synchronising_ns", "Waiting", 80, ""),
+];

@@ -1,0 +1,68 @@
+"""All ranks of a run on one page, whichever of them can be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard, number
+
+TIMES = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
+         "idle_ns", "transferring_ns", "synchronising_ns", "caused_ns")  # fmt: skip
+
+
+def result(dashboard: Dashboard, query: str = "distributed?run=ddp") -> Any:
+    return dashboard.server.plugin(query).json
+
+
+def test_ranks_are_those_of_the_result(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="distributed")
+    dashboard.shows("rank-chart", bars=2)
+    rows = dashboard.rows("ranks")
+    told = result(dashboard)["rows"]
+    assert list(rows) == ["0", "1"]
+    for row in told:
+        cells = rows[str(row["rank"])]
+        assert {key: number(cells[key]) for key in TIMES} == {key: row[key] for key in TIMES}
+
+
+def test_collectives_and_steps(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="distributed")
+    dashboard.get("group-collectives").click()
+    (cells,) = dashboard.rows("collectives").values()
+    (told,) = result(dashboard)["collectives"]
+    assert (cells["kind"], number(cells["calls"])) == ("all_reduce", 6.0)
+    assert number(cells["total_ns"]) == told["total_ns"]
+    dashboard.get("group-steps").click()
+    assert len(dashboard.rows("rank-steps")) == 6
+    assert dashboard.state()["group"] == "steps"
+    dashboard.pick("step", 1)
+    expect(dashboard.get("table-rank-steps")).to_have_attribute("data-rows", "2")
+
+
+def test_from_a_rank_to_its_overview_and_back(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="distributed")
+    dashboard.rows("ranks")
+    dashboard.get("table-ranks").locator('tr[data-key="1"] a').click()
+    dashboard.shows("rank-picker", value=1)
+    dashboard.shows("page-overview")
+    dashboard.page.go_back()
+    dashboard.shows("page-distributed")
+
+
+@pytest.mark.parametrize("run", ["mlp", "host"])
+def test_a_run_of_one_rank_is_shown_too(dashboard: Dashboard, run: str) -> None:
+    dashboard.open(run=run, view="distributed")
+    dashboard.shows("rank-chart", bars=1)
+    codes = dashboard.get("rank-note").evaluate_all("notes => notes.map(n => n.dataset.code)")
+    assert set(codes) == {"one_rank", "no_communication"}
+
+
+def test_a_rank_that_cannot_be_read_is_a_row_with_its_problem(dashboard: Dashboard) -> None:
+    dashboard.watch.expected.append("422")  # the overview of that rank, for the badges
+    dashboard.open(run="unreadable", view="distributed")
+    (cells,) = dashboard.rows("ranks").values()
+    assert cells["problem"]
+    assert cells["step_ns"] == ""

@@ -1,0 +1,135 @@
+"""What a view reads: a trace, its base, or all ranks with a little memory and progress."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1 import runs
+from tb_privateuse1.jobs import Pending, Progress
+from tb_privateuse1.reading import Place, Reader
+from tb_privateuse1.runs import Files
+from tb_privateuse1.store import Store
+from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.views.base import Rank
+from tests.tracefiles import trace, write
+
+
+def distributed(ranks: tuple[Rank, ...], *, step: int | None = None) -> tuple[Rank, ...]:
+    """A view of all ranks by the name of one that has a reduction."""
+    return ranks
+
+
+def both(trace: Trace, base: Trace) -> tuple[str, ...]:
+    return trace.meta.files + base.meta.files
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    for rank in range(4):
+        trace(tmp_path / "r" / f"host_{rank}.1.pt.trace.json", rank=rank)
+    trace(tmp_path / "r" / "host_0.2.pt.trace.json", rank=0)
+    trace(tmp_path / "s" / "other_0.1.pt.trace.json", rank=0)
+    return tmp_path
+
+
+class Slow(Store):
+    """A store whose traces become ready one by one."""
+
+    def __init__(self) -> None:
+        super().__init__(jobs=0)
+        self.asked: list[str] = []
+        self.ready: set[str] = set()
+
+    def trace(self, files: Files, wait_s: float | None = None) -> Trace:
+        self.asked.append(files.trace.name)
+        if files.trace.name in self.ready:
+            return super().trace(files, None)
+        raise Pending(Progress("reading", 10, files.trace.size, 5, 1.0))
+
+
+def test_all_ranks_of_a_span(log: Path) -> None:
+    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+    found = reader.run(distributed, catalog, Place("r", span=1))
+    assert [r.rank for r in found] == [0, 1, 2, 3]
+    assert all(r.part is not None and r.problem is None for r in found)
+    latest = reader.run(distributed, catalog, Place("r"))
+    assert [r.part is None for r in latest] == [False, True, True, True]
+    assert latest[1].problem.code == "unknown_span"
+    with pytest.raises(TraceError, match="There is no span 7"):
+        reader.run(distributed, catalog, Place("r", span=7))
+    with pytest.raises(TraceError, match="There is no run x"):
+        reader.run(distributed, catalog, Place("x"))
+
+
+def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
+    cut = log / "r" / "host_2.1.pt.trace.json"
+    catalog = runs.scan(str(log))
+    cut.write_text("nothing")
+    found = Reader(Store(jobs=0)).run(distributed, catalog, Place("r", span=1))
+    assert [r.part is None for r in found] == [False, False, True, False]
+    assert found[2].problem is not None
+    assert found[2].problem.message
+
+
+def test_each_trace_is_reduced_once(log: Path) -> None:
+    store = Slow()
+    store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
+    reader, catalog = Reader(store), runs.scan(str(log))
+    first = reader.run(distributed, catalog, Place("r", span=1))
+    again = reader.run(distributed, catalog, Place("r", span=1), wait_s=0)
+    assert [r.part for r in first] == [r.part for r in again]
+    assert len(store.asked) == 4
+    trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
+    reader.run(distributed, runs.scan(str(log)), Place("r", span=1))
+    assert store.asked[4:] == ["host_1.1.pt.trace.json"]
+
+
+def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
+    store = Slow()
+    reader, catalog = Reader(store), runs.scan(str(log))
+    sizes = {f.trace.name: f.trace.size for f in catalog.files.values()}
+
+    def pending(wait_s: float) -> Progress:
+        with pytest.raises(Pending) as error:
+            reader.run(distributed, catalog, Place("r", span=1), wait_s=wait_s)
+        return error.value.progress
+
+    before = pending(0.2)
+    assert (before.phase, before.traces, before.traces_done) == ("reading", 4, 0)
+    assert before.bytes_total == sum(sizes[f"host_{rank}.1.pt.trace.json"] for rank in range(4))
+    assert (before.bytes_done, before.events) == (40, 20)
+    store.ready = {f"host_{rank}.1.pt.trace.json" for rank in (0, 3)}
+    assert pending(0.2).traces_done == 2
+    store.asked.clear()
+    assert pending(0.2).traces_done == 2
+    assert not store.ready & set(store.asked)
+    store.ready |= {f"host_{rank}.1.pt.trace.json" for rank in (1, 2)}
+    assert len(reader.run(distributed, catalog, Place("r", span=1), wait_s=5)) == 4
+
+
+def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
+    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+    found = reader.run(both, catalog, Place("r", 1), Place("s"))
+    assert found == ("host_1.1.pt.trace.json", "other_0.1.pt.trace.json")
+    same = reader.run(both, catalog, Place("r", 0, 2), Place("r", 0, 1))
+    assert same == ("host_0.2.pt.trace.json", "host_0.1.pt.trace.json")
+    far = runs.scan(str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []})))
+    elsewhere = reader.run(both, catalog, Place("r", 1), base_catalog=far)
+    assert elsewhere == ("host_1.1.pt.trace.json", "b.1.pt.trace.json")
+
+
+def test_options_arrive(log: Path) -> None:
+    def trace_and(trace: Trace, *, n: int = 1) -> Any:
+        return n
+
+    assert Reader(Store(jobs=0)).run(trace_and, runs.scan(str(log)), asked={"n": 5}) == 5
+
+
+def test_parts_are_small(log: Path) -> None:
+    found = Reader(Store(jobs=0)).run(distributed, runs.scan(str(log)), Place("r", span=1))
+    assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
+    assert dataclasses.is_dataclass(found[0].part)

@@ -1,0 +1,167 @@
+"""All ranks of a run: means, collectives, stragglers, and what is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.views.distributed import Distributed, distributed
+from tests.asking import ranks
+from tests.make import Event, annotation, kernel, launch, op, step, trace
+
+SIZE = 4_000_000
+ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": SIZE // 4,
+             "Out msg nelems": SIZE // 4, "Group size": 2, "Process Group Name": "0",
+             "Process Group Description": "dp"}  # fmt: skip
+
+
+def rank(
+    number: int, works: float, waits: float, steps: int = 2, world: int = 2, backend: str = "nccl"
+) -> Trace:
+    """Steps of 1 ms: a kernel of ``works`` us, then a collective that ends at 500 us, twice."""
+    events: list[Event] = []
+    for i in range(steps):
+        at, n = 1000.0 * i, 10 * i
+        events += [step(i, at, at + 1000), op("aten::mm", at, at + 20), launch(at + 1, at + 2, n)]
+        events.append(kernel("gemm", at + 10, at + 10 + works, n))
+        for k, end in ((1, 400), (2, 500)):
+            took = waits if k == 1 else 50
+            events += [
+                op("record_param_comms", at + 20 * k, at + 20 * k + 9),
+                launch(at + 20 * k + 1, at + 20 * k + 2, n + k),
+                kernel("nccl", at + end - took, at + end, n + k, stream=9, **ARGUMENTS),
+            ]
+    told = {"backend": backend, "rank": number, "world_size": world}
+    return trace(*events, distributedInfo=told)
+
+
+def slow_and_fast(**more: int) -> Distributed:
+    """Rank 1 computes 200 us longer, so that rank 0 waits for it in one of two collectives."""
+    return distributed(ranks(rank(0, 100, 260), rank(1, 300, 60)), **more)
+
+
+def test_each_rank_has_its_means_per_step() -> None:
+    fast, slow = slow_and_fast().rows
+    assert (fast.rank, fast.steps, fast.step_ns, fast.timeline) == (0, 2, 1_000_000, "measured")
+    assert (fast.computation_ns, slow.computation_ns) == (100_000, 300_000)
+    assert (fast.communication_ns, slow.communication_ns) == (310_000, 110_000)
+    assert (fast.overlap_ns, fast.exposed_ns, fast.copy_ns) == (0, 310_000, 0)
+    assert fast.idle_ns == 1_000_000 - 410_000
+    assert (fast.transferring_ns, fast.synchronising_ns) == (110_000, 200_000)
+    assert (slow.transferring_ns, slow.synchronising_ns) == (110_000, 0)
+    assert not fast.on_host
+
+
+def test_the_parts_of_each_step_sum_to_it() -> None:
+    result = slow_and_fast()
+    assert [(s.rank, s.step) for s in result.steps] == [
+        (0, "ProfilerStep#0"), (0, "ProfilerStep#1"), (1, "ProfilerStep#0"), (1, "ProfilerStep#1"),
+    ]  # fmt: skip
+    for s in result.steps:
+        assert s.computation_ns + s.exposed_ns + s.copy_ns + s.idle_ns == s.duration_ns
+        assert s.communication_ns == s.overlap_ns + s.exposed_ns
+
+
+def test_of_one_step() -> None:
+    result = slow_and_fast(step=1)
+    assert {s.step for s in result.steps} == {"ProfilerStep#1"}
+    assert sum(c.calls for c in result.collectives) == 4
+    assert [r.steps for r in result.rows] == [1, 1]
+    with pytest.raises(TraceError, match="No rank has a step 9"):
+        slow_and_fast(step=9)
+
+
+def test_collectives_and_their_bandwidth() -> None:
+    (row,) = slow_and_fast().collectives
+    assert (row.kind, row.group, row.purpose, row.group_size) == ("all_reduce", "0", "dp", 2)
+    assert (row.bytes, row.calls, row.ranks, row.matched) == (SIZE, 8, 2, 8)
+    assert row.total_ns == 2 * (260 + 50 + 60 + 50) * 1000
+    assert row.mean_ns == 105_000
+    assert (row.transfer_ns, row.synchronising_ns) == (55_000, 50_000)
+    assert row.algorithm_bytes_per_s == pytest.approx(SIZE / 55e-6)
+    assert row.bus_bytes_per_s == pytest.approx(SIZE / 55e-6)  # 2 (n - 1) / n is 1 for two ranks
+
+
+def test_a_straggler_is_named_with_its_cause() -> None:
+    (found,) = distributed(ranks(rank(0, 100, 260, steps=4), rank(1, 300, 60, steps=4))).stragglers
+    assert (found.rank, found.last, found.collectives) == (1, 4, 4)
+    assert found.caused_ns == 4 * 200_000
+    assert (found.cause, found.excess_ns) == ("computation", 200_000)
+
+
+def test_who_is_last_by_turns_is_no_straggler() -> None:
+    a = trace(step(0, 0, 2000), *(e for k in range(4) for e in talk(k, 20 if k % 2 else 90)))
+    b = trace(step(0, 0, 2000), *(e for k in range(4) for e in talk(k, 90 if k % 2 else 20)))
+    result = distributed(ranks(a, b))
+    assert [r.last for r in result.rows] == [2, 2]
+    assert result.stragglers == ()
+
+
+def talk(k: int, took: float) -> list[Event]:
+    at = 100.0 * k
+    return [
+        op("record_param_comms", at, at + 5), launch(at + 1, at + 2, k + 1),
+        kernel("nccl", at + 10, at + 10 + took, k + 1, stream=9, **ARGUMENTS),
+    ]  # fmt: skip
+
+
+def test_a_rank_that_cannot_be_read_is_named_and_the_others_are_shown() -> None:
+    result = distributed(ranks(rank(0, 100, 260, world=4), None, rank(2, 300, 60, world=4)))
+    assert [(r.rank, r.problem) for r in result.rows] == [
+        (0, None), (1, "Rank 1 is cut off."), (2, None),
+    ]  # fmt: skip
+    assert result.rows[1].step_ns is None
+    told = {n.code: n.message for n in result.notes}
+    assert told["ranks_missing"] == "Rank 3 of 4 has no trace here."
+    assert told["ranks_unread"] == "Rank 1 cannot be shown."
+    assert result.world_size == 4
+    assert result.collectives[0].matched == 8
+
+
+def test_different_numbers_of_steps_are_told() -> None:
+    result = distributed(ranks(rank(0, 10, 60), rank(1, 10, 60), rank(2, 10, 60, steps=1)))
+    told = {n.code: n.message for n in result.notes}
+    assert told["steps_differ"] == "Rank 2 has not 2 steps as the others do."
+    assert [r.steps for r in result.rows] == [2, 2, 1]
+
+
+def test_many_missing_ranks_are_listed_in_short() -> None:
+    result = distributed(ranks(rank(0, 10, 60, world=128), rank(5, 10, 60, world=128)))
+    told = {n.code: n.message for n in result.notes}
+    assert told["ranks_missing"] == "Ranks 1 to 4, 6 to 127 of 128 have no trace here."
+
+
+def test_a_rank_alone_says_nothing_about_waiting() -> None:
+    result = distributed(ranks(rank(0, 100, 260)))
+    (row,) = result.rows
+    assert (row.transferring_ns, row.synchronising_ns) == (None, None)
+    (collective,) = result.collectives
+    assert (collective.transfer_ns, collective.matched) == (None, 0)
+    assert collective.algorithm_bytes_per_s == pytest.approx(SIZE / 155e-6)
+    assert {"one_rank", "ranks_missing"} == {n.code for n in result.notes}
+
+
+def test_gloo_on_the_host_counts() -> None:
+    def of(number: int, took: float) -> Trace:
+        shapes = {"Input Dims": [[1000]], "Input type": ["float"]}
+        told = {"backend": "gloo", "rank": number, "world_size": 2}
+        return trace(
+            step(0, 0, 100), op("aten::mm", 0, 30),
+            annotation("gloo:all_reduce", 40, 40 + took, thread=2, **shapes), distributedInfo=told,
+        )  # fmt: skip
+
+    result = distributed(ranks(of(0, 20), of(1, 50)))
+    (row,) = result.collectives
+    assert (row.on_host, row.bytes, row.transfer_ns) == (True, 4000, 20_000)
+    assert result.provenance.timeline == "none"
+    assert [(r.on_host, r.communication_ns) for r in result.rows] == [
+        (True, 20_000),
+        (True, 50_000),
+    ]
+
+
+def test_without_communication() -> None:
+    result = distributed(ranks(trace(op("a", 0, 5)), Trace()))
+    assert "no_communication" in {n.code for n in result.notes}
+    assert result.collectives == ()
+    assert distributed(()).rows == ()
