@@ -27,17 +27,19 @@ SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrie
 
 
 @dataclass(frozen=True)
-class StepPart:
-    """A step of one rank: ``computation_ns`` and the rest but ``overlap_ns`` sum to it."""
+class StepParts:
+    """The steps of one rank as columns: ``computation_ns`` and what follows but ``overlap_ns`` and
+    ``communication_ns``, with what of the latter is no overlap, sum to ``duration_ns``.
+    """
 
-    name: str
-    duration_ns: int
-    computation_ns: int
-    communication_ns: int
-    overlap_ns: int
-    copy_ns: int
-    idle_ns: int
-    incomplete: bool
+    names: tuple[str, ...]
+    duration_ns: I64
+    computation_ns: I64
+    communication_ns: I64
+    overlap_ns: I64
+    copy_ns: I64
+    idle_ns: I64
+    incomplete: Bools
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Part:
     world_size: int | None
     on_host: bool
     """Without a device, what the operators take is the computation."""
-    steps: tuple[StepPart, ...]
+    steps: StepParts
     labels: tuple[Label, ...]
     calls: Calls
 
@@ -92,7 +94,7 @@ def reduce(trace: Trace) -> Part:
     )
 
 
-def _steps(trace: Trace) -> tuple[StepPart, ...]:
+def _steps(trace: Trace) -> StepParts:
     kernels, ops, steps = trace.kernels, trace.ops, trace.steps
     talk = breakdown.communication(trace)
     if len(kernels):
@@ -103,28 +105,21 @@ def _steps(trace: Trace) -> tuple[StepPart, ...]:
         hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
         own = (ops.kind == OPERATOR) & ~hosted
         work = copies = intervals.union(ops.start_ns[own], ops.end_ns[own])
-    overlap = intervals.intersect(work, talk)
     either = intervals.merge(work, talk)
-    all_of = intervals.merge(either, copies)
 
-    def inside(one: intervals.Set) -> list[int]:
-        found: list[int] = intervals.covered(one, steps.start_ns, steps.end_ns).tolist()
-        return found
+    def inside(one: intervals.Set) -> I64:
+        return intervals.covered(one, steps.start_ns, steps.end_ns)
 
-    columns = zip(*map(inside, (work, talk, overlap, either, all_of)), strict=True)
-    duration = (steps.end_ns - steps.start_ns).tolist()
-    return tuple(
-        StepPart(
-            name=trace.text(steps.name[i]),
-            duration_ns=duration[i],
-            computation_ns=computed,
-            communication_ns=talked,
-            overlap_ns=both,
-            copy_ns=busy - one,
-            idle_ns=duration[i] - busy,
-            incomplete=bool(steps.incomplete[i]),
-        )
-        for i, (computed, talked, both, one, busy) in enumerate(columns)
+    duration, busy = steps.end_ns - steps.start_ns, inside(intervals.merge(either, copies))
+    return StepParts(
+        names=tuple(map(trace.text, steps.name)),
+        duration_ns=duration,
+        computation_ns=inside(work),
+        communication_ns=inside(talk),
+        overlap_ns=inside(intervals.intersect(work, talk)),
+        copy_ns=busy - inside(either),
+        idle_ns=duration - busy,
+        incomplete=steps.incomplete.copy(),
     )
 
 
@@ -156,6 +151,8 @@ class Together:
     """The index of the part."""
     step: I32
     """Index into ``step_names``, ``NONE`` outside of all steps."""
+    row: I32
+    """The step's row where the steps of all parts stand one after the other; ``NONE`` outside."""
     label: I32
     group_size: I64
     bytes: I64
@@ -179,23 +176,27 @@ def together(parts: Sequence[Part]) -> Together:
     different numbers of these, or more ranks than the group has members, nothing is matched.
     """
     labels = tuple(dict.fromkeys(label for part in parts for label in part.labels))
-    names = tuple(dict.fromkeys(step.name for part in parts for step in part.steps))
+    names = tuple(dict.fromkeys(name for part in parts for name in part.steps.names))
     label_of = {label: i for i, label in enumerate(labels)}
     name_of = {name: i for i, name in enumerate(names)}
     empty = np.empty(0, np.int64)
-    ranks, steps, which = [empty], [empty], [empty]
+    ranks, steps, rows, which = [empty], [empty], [empty], [empty]
+    before = 0
     for i, part in enumerate(parts):
-        own = np.array([name_of[s.name] for s in part.steps] + [NONE], np.int64)
+        at = part.calls.step
+        own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int64)
         told = np.array([label_of[label] for label in part.labels] + [NONE], np.int64)
-        ranks.append(np.full(len(part.calls.step), i))
-        steps.append(own[part.calls.step])
+        ranks.append(np.full(len(at), i))
+        steps.append(own[at])
+        rows.append(np.where(at >= 0, at + before, NONE))
+        before += len(part.steps.names)
         which.append(told[part.calls.label])
 
     def joined(name: str) -> I64:
         return np.concatenate([empty, *(getattr(part.calls, name) for part in parts)])
 
-    rank, step, label = (
-        np.concatenate(columns).astype(np.int32) for columns in (ranks, steps, which)
+    rank, step, row, label = (
+        np.concatenate(columns).astype(np.int32) for columns in (ranks, steps, rows, which)
     )
     duration, size = joined("duration_ns"), joined("group_size")
     comparable = np.array([one.kind in SYMMETRIC for one in labels] + [False], np.bool_)
@@ -207,6 +208,7 @@ def together(parts: Sequence[Part]) -> Together:
     return Together(
         rank,
         step,
+        row,
         label,
         size,
         joined("bytes"),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1 import intervals
 from tb_privateuse1.ranks import Together
-from tb_privateuse1.trace import I32, I64, NONE, Bools
+from tb_privateuse1.trace import I64, NONE, Bools
 
 CAUSES = ("computation", "copy", "idle")
 Figures = Mapping[str, int]
@@ -57,11 +58,11 @@ def blame(calls: Together, in_step: Bools, ranks: int) -> Blame:
     np.maximum.at(most, calls.match[rows], wait[rows])
     tells = (most >= _LEAST_WAIT_NS) & (most >= _LEAST_WAIT * longest)
     others = np.maximum(np.bincount(calls.match[rows], minlength=n) - 1, 1)
-    each = _sums(calls.match[rows], wait[rows], n) // others
+    each = intervals.sums(calls.match[rows], wait[rows], n) // others
     blamed = rows[calls.last[rows] & tells[calls.match[rows]]]
     last = np.bincount(calls.rank[blamed], minlength=ranks).astype(np.int64)
     return Blame(
-        last, _sums(calls.rank[blamed], each[calls.match[blamed]], ranks), int(tells.sum())
+        last, intervals.sums(calls.rank[blamed], each[calls.match[blamed]], ranks), int(tells.sum())
     )
 
 
@@ -98,9 +99,3 @@ def _straggler(
     if excess.get(cause, 0) <= 0:
         return Straggler(rank, last, telling, caused, "unknown", 0)
     return Straggler(rank, last, telling, caused, cause, excess[cause])
-
-
-def _sums(group: I32, values: I64, groups: int) -> I64:
-    total = np.zeros(groups, np.int64)
-    np.add.at(total, group, values)
-    return total

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tb_privateuse1 import query
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
@@ -12,7 +15,7 @@ from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
-from tests.asking import result
+from tests.asking import ranks, result
 
 
 def check(trace: Trace) -> None:
@@ -23,6 +26,7 @@ def check(trace: Trace) -> None:
     of_trees(trace)
     of_memory(trace)
     of_findings(trace)
+    of_ranks(trace)
 
 
 def of_time(trace: Trace) -> None:
@@ -82,3 +86,15 @@ def of_findings(trace: Trace) -> None:
         for example in finding.examples:
             assert 0 <= example.row < len(getattr(trace, example.table))
             assert len(example.name) <= 200
+
+
+def of_ranks(trace: Trace) -> None:
+    """Each step of a rank, and its collectives by the matches with a rank like it."""
+    (one,) = ranks(trace)
+    whole = distributed((one, dataclasses.replace(one, rank=one.rank + 1)))
+    for s in whole.steps:
+        parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
+        assert min(parts) >= 0
+        assert sum(parts) == s.duration_ns
+        assert s.communication_ns == s.exposed_ns + s.overlap_ns
+    assert sum(c.calls for c in whole.collectives) == 2 * len(trace.collectives)

@@ -28,7 +28,7 @@ vendors/
 vendor_file
 breakdown describe allocations pyramid calltree
 allocators counters ranks
-bandwidth stragglers
+bandwidth stragglers ranksteps
 prepared
 pool
 remote.address

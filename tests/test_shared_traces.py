@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import Trace
+from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview
 from tests import sums
+from tests.asking import ranks
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 EXPECTED: list[dict[str, Any]] = (
@@ -75,6 +79,62 @@ def test_memory_is_exact(expected: dict[str, Any]) -> None:
     }
     assert figures == (expected["memory"] or {})
     assert result.devices or result.notes, "a trace without memory events says why"
+
+
+def whole(trace: Trace) -> Trace:
+    """The same without its steps: one that reaches over all."""
+    end_ns = np.array([max(trace.end_ns, int(trace.kernels.end_ns.max(initial=0)))])
+    start_ns = np.minimum(trace.kernels.start_ns.min(initial=0), 0)[None]
+    steps = dataclasses.replace(
+        trace.steps,
+        name=trace.steps.name[:1],
+        host_start_ns=start_ns,
+        host_end_ns=end_ns,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        incomplete=np.zeros(1, np.bool_),
+    )
+    kernels, ops = (
+        dataclasses.replace(table, step=np.zeros(len(table), np.int32))
+        for table in (trace.kernels, trace.ops)
+    )
+    return dataclasses.replace(trace, steps=steps, kernels=kernels, ops=ops)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [e for e in EXPECTED if e["whole_trace_us"] is not None],
+    ids=lambda e: e["file"].split("/")[1],
+)
+def test_communication_of_a_rank_is_exact(expected: dict[str, Any]) -> None:
+    (row,) = distributed(ranks(whole(load(FOLDER / expected["file"])))).rows
+    us = {
+        "computation_ns": "compute_union",
+        "communication_ns": "comm_union",
+        "overlap_ns": "comm_compute_overlap",
+    }
+    told = expected["whole_trace_us"]
+    assert {k: getattr(row, k) for k in us} == {k: round(told[v] * 1000) for k, v in us.items()}
+    assert (row.step_ns or 0) - (row.idle_ns or 0) == round(told["busy"] * 1000)
+
+
+def test_two_ranks_wait_for_one_another() -> None:
+    """Each symmetric collective of a step is on both, and what is transferred is the same."""
+    files = sorted((FOLDER / "cuda" / "two_ranks_of_128").glob("*.json.gz"))
+    result = distributed(ranks(*map(load, files)))
+    assert [(r.rank, r.steps) for r in result.rows] == [(0, 2), (1, 2)]
+    assert result.world_size == 128
+    assert {n.code: n.count for n in result.notes} == {"ranks_missing": 126}
+    assert len({r.transferring_ns for r in result.rows}) == 1
+    assert sum(c.calls for c in result.collectives) == 20
+    for name in ("ProfilerStep#551", "ProfilerStep#552"):
+        one, other = (s for s in result.steps if s.step == name)
+        assert one.transferring_ns == other.transferring_ns
+        for s in (one, other):
+            assert s.computation_ns + s.exposed_ns + s.copy_ns + s.idle_ns == s.duration_ns
+            assert s.transferring_ns is not None
+            assert s.synchronising_ns is not None
+            assert s.transferring_ns + s.synchronising_ns >= s.communication_ns  # lanes overlap
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)

@@ -97,6 +97,8 @@ export interface Distributed {
   provenance: Provenance;
   rows: RankRow[];
   steps: RankStep[];
+  steps_total: number;
+  grid: Grid;
   collectives: CollectiveRow[];
   stragglers: Straggler[];
   world_size: number | null;
@@ -199,6 +201,16 @@ export interface Found {
   items: Item[];
   names: Match[];
   kernels_ns: number;
+}
+
+/** Ranks by steps, for a picture. */
+export interface Grid {
+  measure: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting";
+  ranks: number[];
+  steps: string[];
+  steps_each: number;
+  values: (number | null)[];
+  median_ns: number | null;
 }
 
 /** One range: a row of a table of the trace. */
@@ -686,7 +698,7 @@ export interface Options {
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
-  distributed: { step?: number | null };
+  distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
   quality: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };

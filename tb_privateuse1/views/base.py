@@ -28,6 +28,8 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.version import __version__
 
+sums = intervals.sums
+
 
 @dataclass(frozen=True)
 class Rank:
@@ -93,14 +95,6 @@ def counted(trace: Trace) -> Bools:
     """
     own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
     return own
-
-
-def sums(group: I32 | I64, values: I64, groups: int) -> I64:
-    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
-    total = np.zeros(groups, np.int64)
-    inside = group >= 0
-    np.add.at(total, group[inside], values[inside])
-    return total
 
 
 def bound_sum(bounds_ns: I64) -> int | None:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1 import ranksteps
 from tb_privateuse1.bandwidth import CollectiveRow, collectives
-from tb_privateuse1.ranks import Part, StepPart, Together, together
+from tb_privateuse1.ranks import Part, Together, together
+from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, NONE, Finding, Timeline, TraceError
+from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
-from tb_privateuse1.views.base import Provenance, Rank, sums
+from tb_privateuse1.views.base import Provenance, Rank
 
 
 @dataclass(frozen=True)
@@ -75,63 +77,64 @@ class Distributed(Result):
     provenance: Provenance
     rows: tuple[RankRow, ...]
     steps: tuple[RankStep, ...]
+    """All, or of more than ``limit`` those that took longest against the median of their step."""
+    steps_total: int
+    grid: Grid
     collectives: tuple[CollectiveRow, ...]
     stragglers: tuple[Straggler, ...]
     world_size: int | None
     notes: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class _Waits:
-    """Sums of one rank's calls, by step; ``matched`` is the number of those that others have."""
-
-    transferring: I64
-    synchronising: I64
-    matched: I64
-
-
-def distributed(ranks: tuple[Rank, ...], *, step: int | None = None) -> Distributed:
+def distributed(
+    ranks: tuple[Rank, ...],
+    *,
+    step: int | None = None,
+    measure: Measure = "step",
+    limit: int = 2000,
+) -> Distributed:
     """Every rank's computation and communication, the collectives, and the stragglers.
 
-    Of one step, or of the complete ones. Raises TraceError ``unknown_step``.
+    Of one step, or of the complete ones. ``measure`` is what the grid of ranks by steps shows,
+    ``limit`` how many ``steps`` there are at most. Raises TraceError ``unknown_step``,
+    ``bad_option``.
     """
+    if limit < 0:
+        raise TraceError("bad_option", f"limit must not be negative, not {limit}.")
     read = [r for r in ranks if isinstance(r.part, Part)]
     parts: list[Part] = [r.part for r in read]
     calls = together(parts)
     wanted = _wanted(calls.step_names, step)
-    waits = [_waits(calls, i) for i in range(len(parts))]
-    in_step = np.isin(calls.step, wanted) if step is not None else calls.step >= NONE
+    in_step = wanted[calls.step] if step is not None else calls.step >= NONE
     blamed = blame(calls, in_step, len(parts))
-    steps = tuple(
-        row
-        for i, rank in enumerate(read)
-        for row in _rank_steps(rank.rank, parts[i], calls, waits[i], wanted)
-    )
-    place = {rank.rank: i for i, rank in enumerate(read)}
-    rows = tuple(
-        _row(r, [s for s in steps if s.rank == r.rank], blamed, place.get(r.rank)) for r in ranks
-    )
+    steps = ranksteps.of(parts, calls)
+    chosen = wanted[steps.step]
+    numbers = [r.rank for r in read]
+    shown = ranksteps.worst(steps, chosen, limit)
+    rows = _rank_rows(ranks, read, steps, chosen, blamed)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
     return Distributed(
         provenance=_provenance(parts),
         rows=rows,
-        steps=steps,
+        steps=_rank_steps(steps, shown, numbers, calls.step_names),
+        steps_total=int(chosen.sum()),
+        grid=ranksteps.grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=collectives(calls, in_step),
-        stragglers=stragglers(blamed, {r.rank: _figures(r) for r in rows if r.rank in place}),
+        stragglers=stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None}),
         world_size=world,
         notes=tuple(_notes(ranks, parts, calls, world)),
     )
 
 
-def _wanted(names: tuple[str, ...], step: int | None) -> list[int]:
-    if step is None:
-        return list(range(len(names)))
-    found = [i for i, name in enumerate(names) if name.rpartition("#")[2] == str(step)]
-    if not found:
+def _wanted(names: tuple[str, ...], step: int | None) -> Bools:
+    """By name of a step, whether it is chosen, and at the end that nothing is outside of steps."""
+    number = None if step is None else str(step)
+    found = [number is None or name.rpartition("#")[2] == number for name in names]
+    if number is not None and not any(found):
         have = ", ".join(names[:20]) or "none"
         raise TraceError("unknown_step", f"No rank has a step {step}.", f"They have: {have}.")
-    return found
+    return np.array([*found, False], np.bool_)
 
 
 def _provenance(parts: Sequence[Part]) -> Provenance:
@@ -143,69 +146,53 @@ def _provenance(parts: Sequence[Part]) -> Provenance:
     return Provenance(whole, tuple(f for part in parts for f in part.files), __version__, ())
 
 
-def _waits(calls: Together, rank: int) -> _Waits:
-    mine = calls.rank == rank
-    step = np.where(mine, calls.step, NONE)
-    n = len(calls.step_names)
-    waiting = sums(step, calls.duration_ns - calls.transfer_ns, n)
-    matched = sums(step, (calls.match >= 0).astype(np.int64), n)
-    return _Waits(sums(step, calls.transfer_ns, n), waiting, matched)
-
-
 def _rank_steps(
-    rank: int, part: Part, calls: Together, waits: _Waits, wanted: list[int]
-) -> list[RankStep]:
-    rows = []
-    for s in part.steps:
-        at = calls.step_names.index(s.name)
-        if at in wanted:
-            rows.append(_rank_step(rank, s, waits, at))
-    return rows
-
-
-def _rank_step(rank: int, s: StepPart, waits: _Waits, at: int) -> RankStep:
-    return RankStep(
-        rank=rank,
-        step=s.name,
-        duration_ns=s.duration_ns,
-        computation_ns=s.computation_ns,
-        communication_ns=s.communication_ns,
-        overlap_ns=s.overlap_ns,
-        exposed_ns=s.communication_ns - s.overlap_ns,
-        copy_ns=s.copy_ns,
-        idle_ns=s.idle_ns,
-        transferring_ns=int(waits.transferring[at]) if waits.matched[at] else None,
-        synchronising_ns=int(waits.synchronising[at]) if waits.matched[at] else None,
-        incomplete=s.incomplete,
+    steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
+) -> tuple[RankStep, ...]:
+    columns = {name: getattr(steps, name)[rows].tolist() for name in ranksteps.TIMES}
+    for name in ("transferring_ns", "synchronising_ns"):
+        columns[name] = [None if ns == MISSING else ns for ns in columns[name]]
+    return tuple(
+        RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
+        for rank, step, cut, times in zip(
+            steps.rank[rows].tolist(),
+            steps.step[rows].tolist(),
+            steps.incomplete[rows].tolist(),
+            (zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True)),
+            strict=True,
+        )
     )
 
 
-def _row(rank: Rank, steps: list[RankStep], blamed: Blame, at: int | None) -> RankRow:
-    part: Part | None = rank.part
-    counted = [s for s in steps if not s.incomplete] or steps
+def _rank_rows(
+    ranks: Sequence[Rank], read: Sequence[Rank], steps: RankSteps, chosen: Bools, blamed: Blame
+) -> tuple[RankRow, ...]:
+    counted = ranksteps.counted(steps, chosen, len(read))
+    means = ranksteps.means(steps, counted, len(read))
+    means["step_ns"] = means.pop("duration_ns")
+    numbers = np.bincount(steps.rank[counted], minlength=len(read)).tolist()
+    place = {rank.rank: i for i, rank in enumerate(read)}
+    return tuple(_row(r, place.get(r.rank), means, numbers, blamed) for r in ranks)
 
-    def mean(name: str) -> int | None:
-        values = [value for s in counted if (value := getattr(s, name)) is not None]
-        return round(sum(values) / len(values)) if values else None
 
+def _row(
+    rank: Rank,
+    at: int | None,
+    means: dict[str, list[int | None]],
+    numbers: Sequence[int],
+    blamed: Blame,
+) -> RankRow:
+    part: Part | None = None if at is None else rank.part
     return RankRow(
         rank=rank.rank,
         worker=rank.worker,
         host=part.hostname if part else None,
         timeline=part.timeline if part else None,
         on_host=bool(part and part.on_host),
-        steps=len(counted),
-        step_ns=mean("duration_ns"),
-        computation_ns=mean("computation_ns"),
-        communication_ns=mean("communication_ns"),
-        overlap_ns=mean("overlap_ns"),
-        exposed_ns=mean("exposed_ns"),
-        copy_ns=mean("copy_ns"),
-        idle_ns=mean("idle_ns"),
-        transferring_ns=mean("transferring_ns"),
-        synchronising_ns=mean("synchronising_ns"),
-        last=int(blamed.last[at]) if at is not None else 0,
-        caused_ns=int(blamed.caused_ns[at]) if at is not None else 0,
+        steps=0 if at is None else numbers[at],
+        **{name: None if at is None else values[at] for name, values in means.items()},
+        last=0 if at is None else int(blamed.last[at]),
+        caused_ns=0 if at is None else int(blamed.caused_ns[at]),
         problem=None if rank.problem is None else rank.problem.message,
     )
 
@@ -228,11 +215,13 @@ def _notes(
     if unread:
         message = f"{_listed(unread)} cannot be shown."
         yield Finding("ranks_unread", message, "The table says why.", len(unread))
-    numbers = Counter(len(part.steps) for part in parts)
+    numbers = Counter(len(part.steps.names) for part in parts)
     if len(numbers) > 1:
         usual = numbers.most_common(1)[0][0]
         shown = [r.rank for r in ranks if r.part is not None]
-        odd = [rank for rank, part in zip(shown, parts, strict=True) if len(part.steps) != usual]
+        odd = [
+            rank for rank, part in zip(shown, parts, strict=True) if len(part.steps.names) != usual
+        ]
         message = f"{_listed(odd)} {_have(odd)} not {usual} steps as the others do."
         yield Finding("steps_differ", message, "Means are over each rank's own.", len(odd))
     if calls.uneven:

@@ -165,3 +165,48 @@ def test_without_communication() -> None:
     assert "no_communication" in {n.code for n in result.notes}
     assert result.collectives == ()
     assert distributed(()).rows == ()
+
+
+def test_of_too_many_steps_those_that_took_longest() -> None:
+    def of(number: int, *lasts: float) -> Trace:
+        told = {"backend": "nccl", "rank": number, "world_size": 3}
+        steps = [step(i, 1000.0 * i, 1000.0 * i + last) for i, last in enumerate(lasts)]
+        return trace(*steps, distributedInfo=told)
+
+    parts = ranks(of(0, 100, 900, 100), of(1, 100, 950, 100), of(2, 100, 900, 300))
+    result = distributed(parts, limit=2)
+    assert result.steps_total == 9
+    assert [(s.rank, s.step) for s in result.steps] == [
+        (1, "ProfilerStep#1"), (2, "ProfilerStep#2"),
+    ]  # fmt: skip
+    assert distributed(parts, limit=0).steps == ()
+    assert len(distributed(parts).steps) == 9
+    assert result.rows == distributed(parts).rows
+    with pytest.raises(TraceError, match="limit must not be negative"):
+        distributed(parts, limit=-1)
+
+
+def test_a_grid_of_ranks_by_steps() -> None:
+    parts = ranks(rank(0, 100, 260), rank(1, 300, 60, steps=3))
+    grid = distributed(parts).grid
+    assert (grid.measure, grid.ranks, grid.steps_each) == ("step", (0, 1), 1)
+    assert grid.steps == ("ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2")
+    assert grid.values == (1_000_000, 1_000_000, None, 1_000_000, 1_000_000, 1_000_000)
+    assert grid.median_ns == 1_000_000
+    waiting = distributed(parts, measure="waiting").grid
+    assert waiting.values == (200_000, 200_000, None, 0, 0, None)
+    assert distributed(parts, measure="computation", step=2).grid.values == (None, 300_000)
+
+
+def test_steps_of_one_name_are_steps_of_their_own() -> None:
+    """A profiler that is started anew counts its steps from 0 again."""
+    twice = trace(
+        step(1, 0, 500), *talk(0, 20), step(1, 1000, 1500), *talk(10, 90), distributedInfo=FIRST
+    )
+    other = trace(step(1, 0, 500), *talk(0, 50), step(1, 1000, 1500), *talk(10, 10))
+    result = distributed(ranks(twice, other))
+    assert [s.transferring_ns for s in result.steps] == [20_000, 10_000] * 2
+    assert [s.synchronising_ns for s in result.steps] == [0, 80_000, 30_000, 0]
+
+
+FIRST = {"backend": "nccl", "rank": 0, "world_size": 2}
