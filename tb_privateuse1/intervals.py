@@ -195,11 +195,3 @@ def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32
     )
     # Instants at the same time nest in each other: only real ranges count.
     return nearest(both, np.arange(len(both)) < n)[n:]
-
-
-def sums(group: I32 | I64, values: I64, groups: int) -> I64:
-    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
-    total = np.zeros(groups, np.int64)
-    inside = group >= 0
-    np.add.at(total, group[inside], values[inside])
-    return total

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1.intervals import sums
+from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Part, Together
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools
 

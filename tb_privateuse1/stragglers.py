@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
+from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Together
 from tb_privateuse1.trace import I64, NONE, Bools
 
@@ -58,12 +58,10 @@ def blame(calls: Together, in_step: Bools, ranks: int) -> Blame:
     np.maximum.at(most, calls.match[rows], wait[rows])
     tells = (most >= _LEAST_WAIT_NS) & (most >= _LEAST_WAIT * longest)
     others = np.maximum(np.bincount(calls.match[rows], minlength=n) - 1, 1)
-    each = intervals.sums(calls.match[rows], wait[rows], n) // others
+    each = sums(calls.match[rows], wait[rows], n) // others
     blamed = rows[calls.last[rows] & tells[calls.match[rows]]]
     last = np.bincount(calls.rank[blamed], minlength=ranks).astype(np.int64)
-    return Blame(
-        last, intervals.sums(calls.rank[blamed], each[calls.match[blamed]], ranks), int(tells.sum())
-    )
+    return Blame(last, sums(calls.rank[blamed], each[calls.match[blamed]], ranks), int(tells.sum()))
 
 
 _LEAST_COLLECTIVES = 4

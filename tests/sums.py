@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from tb_privateuse1 import query
+from tb_privateuse1.perstep import By
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
@@ -27,6 +29,7 @@ def check(trace: Trace) -> None:
     of_memory(trace)
     of_findings(trace)
     of_ranks(trace)
+    of_differences(trace)
 
 
 def of_time(trace: Trace) -> None:
@@ -98,3 +101,14 @@ def of_ranks(trace: Trace) -> None:
         assert sum(parts) == s.duration_ns
         assert s.communication_ns == s.exposed_ns + s.overlap_ns
     assert sum(c.calls for c in whole.collectives) == 2 * len(trace.collectives)
+
+
+def of_differences(trace: Trace) -> None:
+    """A trace does not differ from itself, and its rows sum to all device time."""
+    names: tuple[By, ...] = ("operators", "kernels", "modules", "annotations")
+    for by in names:
+        one = diff(trace, trace, by=by)
+        assert {r.verdict for r in one.rows} <= {"same"}
+        assert {f.verdict for f in one.figures} <= {"same", "unknown"}
+        outermost = [r.now_ns for r in one.rows if r.parent is None]
+        assert abs(sum(outermost) - one.now_total_ns) <= len(outermost)

@@ -23,12 +23,15 @@ trace
 figures
 tables
 intervals
+grouping
 chain
 vendors/
 vendor_file
 breakdown describe allocations pyramid calltree
+regions
 allocators counters ranks
-bandwidth stragglers ranksteps
+bandwidth stragglers ranksteps compare
+perstep
 prepared
 pool
 remote.address

@@ -92,6 +92,62 @@ export interface Curves {
   value: Float64Array;
 }
 
+/** The result of the view: rows with the greatest change first. */
+export interface Diff {
+  provenance: Provenance;
+  base: Provenance;
+  rows: DiffRow[];
+  figures: DiffFigure[];
+  steps: DiffStep[];
+  by: "operators" | "shapes" | "kernels" | "modules" | "annotations";
+  time: "device" | "host";
+  base_steps: number;
+  now_steps: number;
+  base_total_ns: number;
+  now_total_ns: number;
+  notes: Finding[];
+}
+
+/** A part of the step, on average over the chosen steps of each trace. */
+export interface DiffFigure {
+  name: string;
+  base_ns: number | null;
+  now_ns: number | null;
+  change_ns: number | null;
+  change_share: number | null;
+  noise_ns: number | null;
+  bound_ns: number | null;
+  verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
+}
+
+/** An operator, kernel, module or annotation in both traces; figures are per step. */
+export interface DiffRow {
+  name: string;
+  detail: string | null;
+  parent: number | null;
+  status: "both" | "new" | "gone";
+  base_calls: number;
+  now_calls: number;
+  base_ns: number;
+  now_ns: number;
+  change_ns: number;
+  change_share: number | null;
+  noise_ns: number | null;
+  bound_ns: number | null;
+  verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
+  device_change_ns: number | null;
+  host_change_ns: number | null;
+}
+
+/** The n-th step of each trace; null where one has no more. */
+export interface DiffStep {
+  base: string | null;
+  now: string | null;
+  base_ns: number | null;
+  now_ns: number | null;
+  change_ns: number | null;
+}
+
 /** The result of the view. */
 export interface Distributed {
   provenance: Provenance;
@@ -679,6 +735,7 @@ export interface Views {
   modules: Modules;
   flame: Flame;
   distributed: Distributed;
+  diff: Diff;
   quality: Quality;
 }
 
@@ -699,6 +756,7 @@ export interface Options {
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
   distributed: { step?: number | null; measure?: "step" | "computation" | "communication" | "exposed" | "idle" | "waiting"; limit?: number };
+  diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
   quality: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };

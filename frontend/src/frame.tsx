@@ -46,7 +46,7 @@ function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; pag
       <Rail page={page} />
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
         {Alone && <Guard key={page.name}><Alone selected={selected} /></Guard>}
-        {!Alone && <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} /></Guard>}</Show>}
+        {!Alone && <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} runs={runs} /></Guard>}</Show>}
       </main>
       <RecordDialog selected={selected} />
     </>

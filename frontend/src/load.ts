@@ -33,6 +33,14 @@ export function useView<V extends keyof Results>(
   return useLoad(key, place, (asking) => fetchView(view, place, options, asking));
 }
 
+/** The difference of two traces. */
+export function useDiff(selected: Selected, base: Selected, options: Omit<Options["diff"], "step" | "base_step">): Resource<Results["diff"]> {
+  const { run, rank, span, step } = base.place;
+  const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
+  const key = JSON.stringify(["diff", selected.place, asked, selected.stamp, base.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchView("diff", selected.place, asked, asking));
+}
+
 /** While another part of the same thing is asked for, the last one stays: a chart that vanishes
  * cannot be zoomed. */
 export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {

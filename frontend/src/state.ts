@@ -27,6 +27,11 @@ export interface State {
   levels: string | null;
   zoom: string | null;
   selected: string | null;
+  /** What is compared with: a run, rank, span and step of its own. */
+  base: string | null;
+  baserank: number | null;
+  basespan: number | null;
+  basestep: number | null;
   /** The event whose record is open: `table/row`. */
   event: string | null;
   /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
@@ -37,9 +42,9 @@ export interface State {
   marks: string | null;
 }
 
-const NUMBERS = new Set<keyof State>(["rank", "span", "step"]);
+const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
@@ -113,6 +118,9 @@ function withChanges(now: State, changes: Partial<State>): State {
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);
   if ("step" in changes && changes.step !== now.step) reset("range", "zoom");
+  if ("base" in changes && changes.base !== now.base) reset("baserank", "basespan", "basestep");
+  if ("baserank" in changes && changes.baserank !== now.baserank) reset("basespan", "basestep");
+  if ("basespan" in changes && changes.basespan !== now.basespan) reset("basestep");
   return { ...next, ...changes };
 }
 

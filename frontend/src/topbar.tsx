@@ -1,13 +1,13 @@
 // Selectors for run, rank, span and step; the source badge and the findings badge.
 import type { Finding, Overview, Runs } from "./api";
-import { bytes, count, dateTime, duration, plural } from "./base/format";
-import { stepNumber, type Selected } from "./place";
+import type { Selected } from "./place";
 import { go, state } from "./state";
+import { rankChoices, runChoices, spanChoices, stepChoices } from "./views/choices";
 import { Mark, ranked, summary } from "./views/doubts";
 import { linkProps } from "./views/link";
 import { Source, sourceLabel } from "./views/source";
 import { Findings } from "./views/status";
-import { Picker, type Choice } from "./widgets/picker";
+import { Picker } from "./widgets/picker";
 import { Popover } from "./widgets/popover";
 
 interface TopBarProps {
@@ -54,38 +54,4 @@ function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
       {(close) => <><h2>Findings <small><a {...linkProps({ view: "quality" })} onClickCapture={close}>with examples</a></small></h2><Findings findings={findings} /></>}
     </Popover>
   );
-}
-
-function runChoices(runs: Runs): Choice[] {
-  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: plural(r.workers.length, "rank") }));
-}
-
-function rankChoices({ run }: Selected): Choice[] {
-  return [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank).map((w) => ({
-    value: w.rank, label: String(w.rank), note: w.worker,
-  }));
-}
-
-function spanChoices(worker: Selected["worker"]): Choice[] {
-  return [...(worker?.spans ?? [])].sort((a, b) => b.span - a.span).map((s) => ({
-    value: s.span, label: String(s.span), note: `${s.modified_ns === null ? "" : `${dateTime(s.modified_ns)}, `}${bytes(s.bytes)}`,
-  }));
-}
-
-/** A step that takes this much longer than the median stands out. */
-const SLOW = 1.2;
-
-function stepChoices({ steps, spread }: Overview): Choice[] {
-  const numbered = steps.flatMap((s) => {
-    const number = stepNumber(s.name);
-    return number === null ? [] : [{ ...s, number }];
-  });
-  const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
-  return [
-    { value: null, label: "all", note: numbered.length ? count(numbered.length) : "the trace has no steps" },
-    ...numbered.map((s): Choice => ({
-      value: s.number, label: String(s.number), bar: s.duration_ns / longest, slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
-      note: duration(s.duration_ns) + (s.incomplete ? " incomplete" : ""),
-    })),
-  ];
 }

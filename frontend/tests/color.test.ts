@@ -39,7 +39,7 @@ describe.each([["light", ":root"], ["dark", ':root[data-theme="dark"]']])("%s", 
     for (const text of ["ink", "muted", "accent"]) expect(contrast(of(text), of("warn-tint")), text).toBeGreaterThanOrEqual(4.5);
     expect(contrast(of("bad"), of("raised"))).toBeGreaterThanOrEqual(4.5);
   });
-  test.each([...CATEGORIES, "edge"])("%s stands out from the ground as graphics must (3:1)", (name) => {
+  test.each([...CATEGORIES, "edge", "longer", "shorter"])("%s stands out from the ground as graphics must (3:1)", (name) => {
     expect(contrast(of(name), of("ground"))).toBeGreaterThanOrEqual(3);
   });
   test("no two categories look alike", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bound, bytes, count, dateTime, duration, exactDuration, percent, plural, signedBytes } from "../src/base/format";
+import { bound, bytes, count, dateTime, duration, exactDuration, percent, plural, signedBytes, signedDuration } from "../src/base/format";
 
 describe("duration", () => {
   test.each([
@@ -39,6 +39,7 @@ test.each([
 
 test.each([[null, "–"], [512, "512 B"], [1024, "1.00 KiB"], [-1024, "-1.00 KiB"], [1536, "1.50 KiB"], [435e6, "415 MiB"], [5 * 2 ** 30, "5.00 GiB"]])("%s bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
 
+test.each([[null, "–"], [0, "0 ns"], [1536, "+1.54 us"], [-3, "−3 ns"]])("a change of %s ns is %s", (n, text) => expect(signedDuration(n)).toBe(text));
 test.each([[null, "–"], [0, "0 B"], [1536, "+1.50 KiB"], [-3, "−3 B"]])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
 
 test("dates sort as text", () => expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));

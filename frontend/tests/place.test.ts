@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Runs, Worker } from "../src/api";
-import { select, stepNumber } from "../src/place";
+import { baseOf, select, stepNumber } from "../src/place";
 import type { State } from "../src/state";
 
 const NOTHING: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const span = (n: number, modified_ns = 5) => ({ span: n, label: String(n), bytes: 10, modified_ns, has_sidecar: false });
@@ -29,6 +29,26 @@ test("a trace written again is another one", () => {
   const again: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [{ ...worker(0), spans: [span(1, 6)] }] }] };
   const before: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [{ ...worker(0), spans: [span(1, 5)] }] }] };
   expect(select(again, NOTHING)?.stamp).not.toBe(select(before, NOTHING)?.stamp);
+});
+test("the base is what the URL says", () => {
+  const here = select(RUNS, NOTHING);
+  expect(here && baseOf(RUNS, { ...NOTHING, base: "b", basestep: 4 }, here)?.place).toEqual({ run: "b", rank: 0, span: 1, step: 4 });
+  expect(here && baseOf(RUNS, { ...NOTHING, basespan: 1 }, here)?.place).toEqual({ run: "a", rank: 1, span: 1, step: null });
+  expect(here && baseOf(RUNS, { ...NOTHING, baserank: 3 }, here)?.place).toEqual({ run: "a", rank: 3, span: 1, step: null });
+});
+test("by default the span before, else another run, else another rank, else a step of its own", () => {
+  const base = (runs: Runs, state: Partial<State>) => {
+    const here = select(runs, { ...NOTHING, ...state });
+    return (here && baseOf(runs, { ...NOTHING, ...state }, here)?.place) ?? null;
+  };
+  expect(base(RUNS, {})).toMatchObject({ run: "a", rank: 1, span: 2 });
+  expect(base(RUNS, { span: 1 })).toMatchObject({ run: "b", rank: 0, span: 1 });
+  expect(base(RUNS, { run: "b" })).toMatchObject({ run: "a", rank: 1, span: 10 });
+  const ranks: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [worker(0, 1), worker(1, 1)] }] };
+  expect(base(ranks, {})).toMatchObject({ run: "a", rank: 1, span: 1 });
+  const alone: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [worker(0, 1)] }] };
+  expect(base(alone, {})).toBeNull();
+  expect(base(alone, { basestep: 3 })).toEqual({ run: "a", rank: 0, span: 1, step: 3 });
 });
 test("a step's number", () => {
   expect(stepNumber("ProfilerStep#12")).toBe(12);

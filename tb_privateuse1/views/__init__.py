@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1 import ranks
+from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
@@ -25,6 +26,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "modules": modules,
     "flame": flame,
     "distributed": distributed,
+    "diff": diff,
     "quality": quality,
 }
 

@@ -11,24 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import grouping, intervals
 from tb_privateuse1.trace import (
     I32,
     I64,
     MISSING,
-    OPERATOR,
     Bools,
     Finding,
-    Ops,
     Timeline,
     Trace,
     TraceError,
 )
 from tb_privateuse1.version import __version__
 
-sums = intervals.sums
+calls, counted, grouped, sums = (
+    grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,35 +86,9 @@ def in_step(rows: I32, row: int | None) -> Bools:
     return inside
 
 
-def counted(trace: Trace) -> Bools:
-    """The operators that tables count, as ``prof.key_averages()`` counts them.
-
-    Not annotations, and not an operator that is alone inside one of its own name: torch takes
-    the two for one call.
-    """
-    own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
-    return own
-
-
 def bound_sum(bounds_ns: I64) -> int | None:
     """The bound of a sum: of all bounds; null if one of them is not known."""
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
-
-
-def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
-    """Rows with equal values in all columns: a first row of each group, each row's group."""
-    key = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values, code = np.unique(column, return_inverse=True)
-        key = key * max(len(values), 1) + code
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    return first, group
-
-
-def calls(ops: Ops) -> I32:
-    """The row that counts for each operator: of a chain of lone calls the outermost."""
-    outer = intervals.nearest(ops.parent, ~ops.single)
-    return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
 
 
 def with_descendants(parent: I32, values: I64) -> I64:

@@ -7,10 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import calltree, intervals
+from tb_privateuse1 import calltree, regions
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import (
-    ANNOTATION,
     I32,
     I64,
     MISSING,
@@ -26,8 +25,6 @@ from tb_privateuse1.views.base import (
     sums,
     with_descendants,
 )
-
-Source = Literal["modules", "annotations", "none"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class Modules(Result):
 
     provenance: Provenance
     rows: tuple[ModuleRow, ...]
-    source: Source
+    source: regions.Source
     """What the rows are: modules, or ranges of ``record_function`` in their place."""
     device_ns: int | None
     """The sum of all device activities: that of the rows and ``outside_device_ns``."""
@@ -74,18 +71,6 @@ class Modules(Result):
     """Activities that belong to no row: the optimizer's, those without an operator, …"""
     stacks: bool
     """Whether Python frames were recorded at all (``with_stack``)."""
-
-
-@dataclass(frozen=True)
-class _Ranges:
-    """Calls of modules (or annotations), and which of them each operator is in."""
-
-    source: Source
-    name: I32
-    start_ns: I64
-    end_ns: I64
-    parent: I32
-    of_op: I32
 
 
 def modules(
@@ -102,57 +87,11 @@ def modules(
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    ranges = _modules(trace)
-    if source == "annotations" or (source == "best" and not len(ranges.name)):
-        ranges = _annotations(trace)
+    ranges = regions.of(trace, source)
     chosen = calltree.started_in(trace, ranges.start_ns, row)
-    labels, label = _labels(trace, ranges.name, group)
+    labels, label = regions.labels(trace, ranges.name, group)
     nodes = calltree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
-
-
-def _modules(trace: Trace) -> _Ranges:
-    frames = trace.frames
-    wanted = calltree.is_module(trace)
-    number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = calltree.at(number, intervals.nearest(frames.parent, wanted))
-    inner = calltree.at(number, calltree.own_or_nearest(frames.parent, wanted))
-    return _Ranges(
-        "modules",
-        frames.name[wanted],
-        frames.start_ns[wanted],
-        frames.end_ns[wanted],
-        up[wanted],
-        calltree.at(inner, trace.ops.frame),
-    )
-
-
-def _annotations(trace: Trace) -> _Ranges:
-    ops = trace.ops
-    wanted = (ops.kind == ANNOTATION) & ~calltree.starts(trace, calltree.STEP, calltree.LOADER)[
-        ops.name
-    ]
-    number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = calltree.at(number, intervals.nearest(ops.parent, wanted))
-    return _Ranges(
-        "annotations",
-        ops.name[wanted],
-        ops.start_ns[wanted],
-        ops.end_ns[wanted],
-        up[wanted],
-        calltree.at(number, calltree.own_or_nearest(ops.parent, wanted)),
-    )
-
-
-def _labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
-    """What the rows are called, and the label of each range."""
-    names, code = np.unique(name, return_inverse=True)
-    texts = [trace.text(n).removeprefix(calltree.MODULE) for n in names]
-    if group == "class":
-        texts = [calltree.class_of(text) for text in texts]
-    labels = list(dict.fromkeys(texts))
-    number = {text: i for i, text in enumerate(labels)}
-    return labels, np.array([number[text] for text in texts], np.int32)[code]
 
 
 @dataclass(frozen=True)
@@ -168,7 +107,7 @@ class _Device:
 
 def _result(
     trace: Trace,
-    ranges: _Ranges,
+    ranges: regions.Regions,
     nodes: calltree.Nodes,
     labels: list[str],
     chosen: Bools,
@@ -233,7 +172,7 @@ def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None)
     )
 
 
-def _instances(ranges: _Ranges, of: I32, nodes: int) -> I64:
+def _instances(ranges: regions.Regions, of: I32, nodes: int) -> I64:
     """How many different names each node's ranges have."""
     pairs = np.unique(of.astype(np.int64)[of >= 0] << 32 | ranges.name[of >= 0])
     return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)

@@ -27,6 +27,11 @@ export function signedBytes(n: number | null): string {
   return n === null || n === 0 ? bytes(n) : `${n < 0 ? "−" : "+"}${bytes(Math.abs(n))}`;
 }
 
+/** `+1.23 ms`, `−40 ns`: a change. */
+export function signedDuration(ns: number | null): string {
+  return ns === null || ns === 0 ? duration(ns) : `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
+}
+
 /** `12,345`. */
 export function count(n: number | null): string {
   if (n === null) return MISSING;

@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import type { Views } from "../api";
 import { About } from "./about";
+import { Diff } from "./diff";
 import { Distributed } from "./distributed";
 import { Flame } from "./flame";
 import { Kernels } from "./kernels";
@@ -10,7 +11,7 @@ import { Memory } from "./memory";
 import { Modules } from "./modules";
 import { Operators } from "./operators";
 import { Overview } from "./overview";
-import type { PageProps } from "./page";
+import type { ChoosingProps, PageProps } from "./page";
 import { Quality } from "./quality";
 import { Timeline } from "./timeline";
 
@@ -22,7 +23,7 @@ export interface Page {
   letter: string;
   /** A path on a grid of 16 by 16, drawn as lines. */
   icon: string;
-  component: ComponentType<PageProps>;
+  component: ComponentType<ChoosingProps>;
   /** Without the selected trace: a page about all ranks is shown even if that one cannot be read. */
   alone?: ComponentType<Pick<PageProps, "selected">>;
 }
@@ -38,6 +39,7 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   modules: { title: "Modules", letter: "u", component: Modules, icon: "M1.5 2.5h5v3h-5zM8.5 8h6v2.5h-6zM8.5 12.5h6M3.5 5.5v8.5h5M3.5 9h5" },
   flame: { title: "Flame graph", letter: "f", component: Flame, icon: "M1.5 2.5h13v3h-13zM1.5 5.5h9v3h-9zM3.5 8.5h5v3h-5zM3.5 11.5h2.5v3H3.5z" },
   distributed: { title: "Distributed", letter: "d", component: Distributed, alone: Distributed, icon: "M8 1.5v4M3 10.5l3.4-3M13 10.5l-3.4-3M6 7.5a2 2 0 1 0 4 0a2 2 0 1 0-4 0M1.5 12a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0M11.1 12a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0" },
+  diff: { title: "Diff", letter: "c", component: Diff, icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13" },
   quality: { title: "Quality", letter: "q", component: Quality, icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8" },
 };
 

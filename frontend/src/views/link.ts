@@ -1,7 +1,7 @@
 // Links from one page to another.
 import { go, linkTo, type State } from "../state";
 
-interface LinkProps {
+export interface LinkProps {
   href: string;
   onClick: (event: MouseEvent) => void;
 }

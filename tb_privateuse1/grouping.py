@@ -1,0 +1,45 @@
+"""Sums over groups of rows, and which operators count as one: shared by tables of all kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.trace import I32, I64, OPERATOR, Bools, Ops, Trace
+
+
+def sums(group: I32 | I64, values: I64, groups: int) -> I64:
+    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
+    total = np.zeros(groups, np.int64)
+    inside = group >= 0
+    np.add.at(total, group[inside], values[inside])
+    return total
+
+
+def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
+    """Rows with equal values in all columns: a first row of each group, each row's group."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, code = np.unique(column, return_inverse=True)
+        key = key * max(len(values), 1) + code
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    return first, group
+
+
+def counted(trace: Trace) -> Bools:
+    """The operators that tables count, as ``prof.key_averages()`` counts them.
+
+    Not annotations, and not an operator that is alone inside one of its own name: torch takes
+    the two for one call.
+    """
+    own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
+    return own
+
+
+def calls(ops: Ops) -> I32:
+    """The row that counts for each operator: of a chain of lone calls the outermost."""
+    outer = intervals.nearest(ops.parent, ~ops.single)
+    return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)

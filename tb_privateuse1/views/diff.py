@@ -1,0 +1,281 @@
+"""Two traces side by side: steps, and operators, kernels, modules or annotations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, compare, perstep
+from tb_privateuse1.compare import Sample, Verdict
+from tb_privateuse1.perstep import By, Items, Name
+from tb_privateuse1.tables import Result
+from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
+from tb_privateuse1.views.base import Provenance, provenance, step_row
+
+Time = Literal["device", "host"]
+Status = Literal["both", "new", "gone"]
+
+
+@dataclass(frozen=True)
+class DiffFigure:
+    """A part of the step, on average over the chosen steps of each trace."""
+
+    name: str
+    base_ns: int | None
+    now_ns: int | None
+    change_ns: int | None
+    change_share: float | None
+    """The change as a share of the base; null if that is 0."""
+    noise_ns: int | None
+    """How far off the change may be by the spread over steps; null with less than two of either."""
+    bound_ns: int | None
+    """How far off the change may be as device times are inferred; 0 for measured ones."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """An operator, kernel, module or annotation in both traces; figures are per step."""
+
+    name: str
+    detail: str | None
+    """Input shapes, or what kind of device activity it is."""
+    parent: int | None
+    """The row around it, of modules and annotations; a row's times have all that is inside."""
+    status: Status
+    base_calls: float
+    now_calls: float
+    base_ns: int
+    now_ns: int
+    change_ns: int
+    change_share: float | None
+    noise_ns: int | None
+    bound_ns: int | None
+    verdict: Verdict
+    device_change_ns: int | None
+    host_change_ns: int | None
+
+
+@dataclass(frozen=True)
+class DiffStep:
+    """The n-th step of each trace; null where one has no more."""
+
+    base: str | None
+    now: str | None
+    base_ns: int | None
+    now_ns: int | None
+    change_ns: int | None
+
+
+@dataclass(frozen=True)
+class Diff(Result):
+    """The result of the view: rows with the greatest change first."""
+
+    provenance: Provenance
+    base: Provenance
+    rows: tuple[DiffRow, ...]
+    """The outermost ones sum to the totals, up to the rounding of each."""
+    figures: tuple[DiffFigure, ...]
+    """The step, and its parts, which sum to it."""
+    steps: tuple[DiffStep, ...]
+    by: By
+    time: Time
+    base_steps: int
+    now_steps: int
+    base_total_ns: int
+    now_total_ns: int
+    notes: tuple[Finding, ...]
+
+
+def diff(
+    trace: Trace,
+    base: Trace,
+    *,
+    by: By = "operators",
+    time: Literal["best", "device", "host"] = "best",
+    step: int | None = None,
+    base_step: int | None = None,
+) -> Diff:
+    """What ``trace`` does longer or shorter than ``base``, per step.
+
+    By device time where both have it. ``step`` and ``base_step`` take one step of each instead
+    of all complete ones. Raises TraceError ``unknown_step``.
+    """
+    now_steps, base_steps = _steps(trace, step), _steps(base, base_step)
+    both = bool(len(trace.kernels) and len(base.kernels))
+    unit: Time = ("device" if both else "host") if time == "best" else time
+    if by == "kernels":
+        unit = "device"
+    now, old = perstep.items(trace, by, now_steps), perstep.items(base, by, base_steps)
+    return Diff(
+        provenance=provenance(trace),
+        base=provenance(base),
+        rows=_rows(old, now, unit),
+        figures=_figures(base, trace, base_steps, now_steps),
+        steps=tuple(_paired(base, trace, base_steps, now_steps)),
+        by=by,
+        time=unit,
+        base_steps=len(base_steps),
+        now_steps=len(now_steps),
+        base_total_ns=_total(old, unit),
+        now_total_ns=_total(now, unit),
+        notes=tuple(_notes(trace, base, len(now_steps), len(base_steps))),
+    )
+
+
+def _steps(trace: Trace, step: int | None) -> I64:
+    """The rows of the chosen steps: the complete ones, or all if there is none."""
+    row = step_row(trace, step)
+    if row is not None:
+        return np.array([row])
+    complete = np.flatnonzero(~trace.steps.incomplete)
+    return complete if len(complete) else np.arange(len(trace.steps))
+
+
+def _total(items: Items, unit: Time) -> int:
+    """All device time; on the host, what the outermost items take."""
+    if unit == "device":
+        return round(items.device_ns)
+    return 0 if items.host is None else round(float(items.host.mean[items.parent < 0].sum()))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The items of one trace in the rows of both."""
+
+    calls: compare.Floats
+    host: Sample | None
+    device: Sample | None
+    bound_ns: compare.Floats
+    ran: Bools
+
+    def of(self, unit: Time) -> Sample:
+        found = self.host if unit == "host" else self.device
+        nothing = np.zeros(len(self.calls))
+        return found or Sample(nothing, nothing, 0)
+
+
+def _side(items: Items, names: dict[Name, int]) -> _Side:
+    row = np.full(len(names), NONE)
+    row[[names[name] for name in items.names]] = np.arange(len(items.names))
+    host, device = items.host and items.host.take(row), items.device and items.device.take(row)
+    count = np.append(items.calls, 0.0)[row]
+    ran = count > 0
+    for sample in (host, device):
+        ran = ran | (sample.mean > 0) if sample else ran
+    return _Side(count, host, device, np.append(items.bound_ns, 0.0)[row], ran)
+
+
+def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
+    names = {name: i for i, name in enumerate(dict.fromkeys([*now.names, *old.names]))}
+    a, b = _side(old, names), _side(now, names)
+    parent = np.full(len(names), NONE)
+    for items in (old, now):
+        inner = np.flatnonzero(items.parent >= 0)
+        at = np.array([names[name] for name in items.names], np.int64)
+        parent[at[inner]] = at[items.parent[inner]]
+    before, after = a.of(unit), b.of(unit)
+    noise = compare.noise(before, after)
+    bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
+    change = after.mean - before.mean
+    order = np.lexsort((-after.mean, -np.abs(change)))
+    order = order[(a.ran | b.ran)[order]]
+    position = np.full(len(names) + 1, NONE)
+    position[order] = np.arange(len(order))
+    texts = list(names)
+
+    def difference(one: Sample | None, other: Sample | None, i: int) -> int | None:
+        return None if one is None or other is None else round(other.mean[i]) - round(one.mean[i])
+
+    rows = []
+    for i in order.tolist():
+        spread = None if noise is None else round(float(noise[i]))
+        error = None if np.isnan(bound[i]) else round(float(bound[i]))
+        up = int(position[parent[i]])
+        rows.append(
+            DiffRow(
+                name=texts[i][0],
+                detail=texts[i][1],
+                parent=up if up >= 0 else None,
+                status=("both" if a.ran[i] else "new") if b.ran[i] else "gone",
+                base_calls=float(a.calls[i]),
+                now_calls=float(b.calls[i]),
+                base_ns=round(before.mean[i]),
+                now_ns=round(after.mean[i]),
+                change_ns=round(after.mean[i]) - round(before.mean[i]),
+                change_share=float(change[i] / before.mean[i]) if before.mean[i] else None,
+                noise_ns=spread,
+                bound_ns=error,
+                verdict=compare.verdict(change[i], spread, error),
+                device_change_ns=difference(a.device, b.device, i),
+                host_change_ns=difference(a.host, b.host, i),
+            )
+        )
+    return tuple(rows)
+
+
+def _figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
+    sides = []
+    for one, rows in ((base, base_steps), (trace, now_steps)):
+        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.of_steps(one)}
+        samples = {name: compare.of_steps(ns[rows]) for name, ns in parts.items()}
+        sides.append((samples, perstep.bounds(one, rows, parts)))
+    (old, a), (now, b) = sides
+    return tuple(_figure(name, old[name], now[name], a[name], b[name]) for name in old)
+
+
+def _figure(
+    name: str, old: Sample, now: Sample, old_bound: float | None, now_bound: float | None
+) -> DiffFigure:
+    bound = None if old_bound is None or now_bound is None else round(old_bound + now_bound)
+    if not old.steps or not now.steps:
+        return DiffFigure(name, None, None, None, None, None, bound, "unknown")
+    before, after = round(old.mean[0]), round(now.mean[0])
+    noise = compare.noise(old, now)
+    spread = None if noise is None else round(float(noise[0]))
+    return DiffFigure(
+        name=name,
+        base_ns=before,
+        now_ns=after,
+        change_ns=after - before,
+        change_share=float(now.mean[0] / old.mean[0] - 1) if before else None,
+        noise_ns=spread,
+        bound_ns=bound,
+        verdict=compare.verdict(after - before, spread, bound),
+    )
+
+
+def _paired(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> Iterator[DiffStep]:
+    """The n-th of the one beside the n-th of the other."""
+    for n in range(max(len(base_steps), len(now_steps))):
+        a, b = _one(base, base_steps, n), _one(trace, now_steps, n)
+        change = None if a[1] is None or b[1] is None else b[1] - a[1]
+        yield DiffStep(base=a[0], now=b[0], base_ns=a[1], now_ns=b[1], change_ns=change)
+
+
+def _one(trace: Trace, steps: I64, n: int) -> tuple[str | None, int | None]:
+    if n >= len(steps):
+        return None, None
+    table, row = trace.steps, steps[n]
+    return trace.text(table.name[row]), int(table.end_ns[row] - table.start_ns[row])
+
+
+def _notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterator[Finding]:
+    """What makes the two less comparable."""
+    if trace is base:
+        yield Finding("same_trace", "Both are the same trace.", "Choose another base.")
+    if min(now_steps, base_steps) < 2:
+        hint = "Record several: then the spread over steps says which changes are no accident."
+        yield Finding("few_steps", "One of them has fewer than two complete steps.", hint)
+    if bool(len(trace.kernels)) != bool(len(base.kernels)):
+        yield Finding("one_without_device", "Only one of them has device times.", "By host time.")
+    if "inferred" in (trace.meta.timeline, base.meta.timeline):
+        message = "Device times of one of them are inferred."
+        hint = "A change within their error bounds may be none."
+        yield Finding("inferred", message, hint, severity="info")
+    if trace.meta.vendor != base.meta.vendor:
+        hint = "Compare operators and modules: kernels have other names."
+        yield Finding("other_vendor", "They come from different accelerators.", hint)

@@ -1,0 +1,146 @@
+"""Two traces side by side: what is compared, the changes, the tables, and the link to it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import make, tracefiles
+from tests.browser.dashboard import Dashboard, number
+from tests.server import Server, serve
+
+TIMES = ("base_ns", "now_ns", "change_ns", "noise_ns", "host_change_ns", "base_calls", "now_calls")
+
+
+def slow(factor: float) -> list[make.Event]:
+    """Three steps with two modules, whose kernel takes so many times 30 us."""
+    events: list[make.Event] = []
+    for i in range(3):
+        at, n = 1000.0 * i, 10 * i
+        events += [
+            make.step(i, at, at + 900),
+            make.frame("nn.Module: Net_0", at + 5, at + 400),
+            make.frame("nn.Module: Linear_0", at + 6, at + 200),
+            make.op("aten::mm", at + 10, at + 30),
+            make.launch(at + 11, at + 12, n + 1),
+            make.kernel("gemm", at + 40, at + 40 + (30 + i / 10) * factor, n + 1),
+            make.op("aten::relu" if factor == 1 else "aten::gelu", at + 300, at + 310),
+            make.launch(at + 301, at + 302, n + 2),
+            make.kernel("pointwise", at + 400, at + 402, n + 2),
+        ]
+    return events
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("diff")
+    for name, factor in (("base", 1), ("now", 2)):
+        path = folder / name / "w.1.pt.trace.json"
+        path.parent.mkdir()
+        tracefiles.write(path, make.document(*slow(factor)))
+    return folder
+
+
+@pytest.fixture
+def two(visit: Callable[[Server], Dashboard], log: Path) -> Any:
+    with serve("--logdir", log) as server:
+        yield visit(server)
+
+
+def result(dashboard: Dashboard, query: str = "") -> Any:
+    return dashboard.server.plugin(f"diff?run=now&base_run=base{query}").json
+
+
+def test_changes_are_those_of_the_result(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base")
+    rows, told = two.rows("diff"), result(two)
+    assert list(rows) == [r["name"] for r in told["rows"]]
+    for row in told["rows"]:
+        cells = rows[row["name"]]
+        assert {key: number(cells[key]) for key in TIMES} == {key: row[key] for key in TIMES}
+    assert rows["aten::mm"]["verdict"] == "longer"
+    assert (rows["aten::gelu"]["status"], rows["aten::relu"]["status"]) == ("new", "gone")
+    whole = told["figures"][0]
+    assert two.figure("change_ns") == whole["change_ns"]
+    assert two.figure("total_change_ns") == told["now_total_ns"] - told["base_total_ns"] > 0
+    parts = two.get("part-changes").locator("tr")
+    shown = {p.get_attribute("data-key"): p.get_attribute("data-value") for p in parts.all()}
+    assert shown == {
+        f["name"]: str(f["change_ns"]) for f in told["figures"][1:] if f["base_ns"] or f["now_ns"]
+    }
+    assert sum(map(int, filter(None, shown.values()))) == whole["change_ns"]
+
+
+def test_the_base_is_chosen_swapped_and_in_the_link(two: Dashboard) -> None:
+    two.open(run="now", view="diff")
+    two.shows("baserun-picker", value="base")  # the other run
+    before = two.figure("total_change_ns")
+    assert before is not None
+    two.get("swap").click()
+    two.shows("run-picker", value="base")
+    two.shows("baserun-picker", value="now")
+    expect(two.get("figure-total_change_ns")).to_have_attribute("data-value", str(int(-before)))
+    two.pick("baserun", "base")
+    note = two.get("diff-note").filter(has_text="same trace")
+    note.wait_for()
+    two.shows("no-change")
+    two.pick("basestep", 1)
+    expect(two.get("figure-base_ns").locator(".note")).to_have_text("1 step")
+    state = two.state()
+    assert (state["base"], state["basestep"]) == ("base", "1")
+    two.page.go_back()
+    two.page.go_back()
+    two.shows("baserun-picker", value="now")
+
+
+def test_kernels_modules_and_steps(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base")
+    two.get("group-kernels").click()
+    assert set(two.rows("diff")) == {"gemm kernel", "pointwise kernel"}
+    two.get("group-modules").click()
+    expect(two.get("table-diff").locator('tr[data-key="Net_0 / Linear_0"]')).to_be_visible()
+    told = {r["name"]: r for r in result(two, "&by=modules")["rows"]}
+    rows = two.rows("diff")
+    assert set(rows) == set(told)
+    assert number(rows["Net_0"]["change_ns"]) == told["Net_0"]["change_ns"] > 0
+    two.get("group-host").click()
+    expect(two.get("table-diff").locator('th[data-column="device_change_ns"]')).to_be_visible()
+    assert number(two.rows("diff")["Net_0"]["change_ns"]) == 0
+    two.get("group-steps").click()
+    assert len(two.rows("diff-steps")) == 3
+    assert two.state()["group"] == "steps"
+
+
+def test_from_a_change_to_its_operator(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base")
+    two.get("row-changes").locator('tr[data-key="aten::mm"] a').click()
+    two.shows("page-operators")
+    assert list(two.rows("operators")) == ["aten::mm"]
+    two.page.go_back()
+    two.shows("page-diff")
+
+
+def test_inferred_changes_have_their_bounds(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="diff")
+    dashboard.shows("basespan-picker", value="1")  # the span before
+    told = dashboard.server.plugin("diff?run=mlp&base_span=1").json
+    rows = dashboard.rows("diff")
+    for row in told["rows"]:
+        assert number(rows[row["name"]]["bound_ns"]) == row["bound_ns"]
+    codes = dashboard.get("diff-note").evaluate_all("notes => notes.map(n => n.dataset.code)")
+    assert "inferred" in codes
+
+
+def test_a_trace_alone_compares_its_steps(visit: Callable[[Server], Dashboard], log: Path) -> None:
+    with serve("--logdir", log / "now") as server:
+        page = visit(server).open(view="diff")
+        page.get("no-base").get_by_role("button").click()
+        page.shows("basespan-picker", value="1")
+        page.pick("step", 2)
+        page.pick("basestep", 0)
+        expect(page.get("figure-change_ns")).to_have_attribute("data-value", "0")
+        assert number(page.rows("diff")["aten::mm"]["change_ns"]) == 400
