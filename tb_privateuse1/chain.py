@@ -10,7 +10,6 @@ takes away what the constraints exclude.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,159 +19,211 @@ from tb_privateuse1.trace import I64, NONE, Bools
 UNKNOWN = 1 << 40
 """A span (18 minutes in ns) that stands for: no largest time is known."""
 
+_MOST = 1 << 62
+"""No sum of times on a level may reach this."""
+
 
 @dataclass(frozen=True)
 class Level:
-    """The series of points inside all nodes of one depth: own marks and those of the children.
+    """The series of points inside some nodes of one depth: own marks and those of the children.
 
     ``point`` are positions of marks; ``first`` and ``last`` index ``point`` per node (its own
-    start and end), ``node`` its number (``NONE`` for the root, which has no marks), ``group`` the
-    node of each point. ``child`` is the node whose start and end a step connects, ``NONE`` for a
-    segment; the step ``k`` leads from point ``k - 1`` to ``k`` (unused at ``first``).
+    start and end), ``size`` counts its points, ``node`` is its number (``NONE`` for the root,
+    which has no marks). The step ``k`` leads from point ``k - 1`` to ``k``; ``step`` is its row in
+    the tables of ``Spans``, which is an empty one where a node begins.
     """
 
     point: I64
-    group: I64
+    step: I64
     first: I64
     last: I64
+    size: I64
     node: I64
-    child: I64
+
+    @property
+    def is_root(self) -> bool:
+        """Whether these are the points outside all nodes."""
+        return bool(self.node[0] == NONE)
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Least and largest time of each node (between its marks) and of each segment.
+    """Least and largest time of each segment and node (between its marks).
 
-    Segment ``p`` lies between the marks ``p - 1`` and ``p``.
+    The tables ``low`` and ``high`` have a row per segment (``p`` lies between the marks ``p - 1``
+    and ``p``), then one per node, then one of length 0.
     """
 
+    low: I64
+    high: I64
+    segments: int
+    paths: tuple[Path, ...]
+    """Per level."""
+
+    @property
+    def segment_low(self) -> I64:
+        """Least time of each segment."""
+        return self.low[: self.segments]
+
+    @property
+    def segment_high(self) -> I64:
+        """Largest time of each segment, at least ``UNKNOWN`` where there is none."""
+        return self.high[: self.segments]
+
+    @property
+    def node_low(self) -> I64:
+        """Least time of each node."""
+        return self.low[self.segments : -1]
+
+    @property
+    def node_high(self) -> I64:
+        """Largest time of each node."""
+        return self.high[self.segments : -1]
+
+
+@dataclass(frozen=True)
+class Path:
+    """Sums along a level, from its beginning to each point, and what they say of its nodes.
+
+    ``least`` and ``most`` are of the least and largest times of the steps; ``spare`` is their
+    difference, and ``most`` is None where the sums grow too large. ``node_low`` and ``node_high``
+    are the times of the level's nodes as differences from their ``least``.
+    """
+
+    least: I64
+    most: I64 | None
+    spare: I64
     node_low: I64
     node_high: I64
-    segment_low: I64
-    segment_high: I64
-    paths: tuple[tuple[I64, I64, I64], ...]
-    """Per level: least and largest time from its beginning to each point, and the unbroken part."""
 
 
 def spans(
-    levels: list[Level], node_low: I64, node_high: I64, segment_low: I64, segment_high: I64
+    levels: list[Level],
+    node_low: I64,
+    node_high: I64,
+    segment_low: I64,
+    segment_high: I64,
+    reach: int = UNKNOWN,
 ) -> tuple[Spans, Bools]:
     """The tightest spans of nodes and segments, and the segments of which too much was said.
 
     The arguments are what is known of each by itself; they are not changed. Where a node
-    contradicts its parts, its own segments lose their limits.
+    contradicts its parts, its own segments lose their limits. ``reach`` is a time from one mark
+    to the next that none exceeds, in any bound on them.
     """
-    node_low, node_high = node_low.copy(), node_high.copy()
-    segment_low, segment_high = segment_low.copy(), segment_high.copy()
-    doubted = np.zeros(len(segment_low), np.bool_)
+    empty = np.zeros(1, np.int64)
+    low = np.concatenate((segment_low, node_low, empty))
+    high = np.concatenate((segment_high, node_high, empty))
+    segments = len(segment_low)
+    doubted = np.zeros(segments, np.bool_)
     for level in reversed(levels):
-        if level.node[0] == NONE:
+        if level.is_root:
             continue
-        low, high = _steps(level, node_low, node_high, segment_low, segment_high)
-        least, most = np.add.reduceat(low, level.first), np.add.reduceat(high, level.first)
-        node = level.node
-        crossed = (node_low[node] > most) | (node_high[node] < least)
+        node = level.node + segments
+        least, most = _sums(level, low, high)
+        crossed = (low[node] > most) | (high[node] < least)
         if crossed.any():
             # What is said of the node's own segments is wrong: nothing is known of them.
-            own_step = crossed[level.group] & (level.child < 0)
-            own_step[level.first] = False
-            own = level.point[own_step]
-            segment_low[own], segment_high[own], doubted[own] = 0, UNKNOWN, True
-            low, high = _steps(level, node_low, node_high, segment_low, segment_high)
-            least, most = np.add.reduceat(low, level.first), np.add.reduceat(high, level.first)
-        node_low[node] = np.maximum(node_low[node], least)
-        node_high[node] = np.minimum(node_high[node], np.minimum(most, UNKNOWN))
-        node_high[node] = np.maximum(node_high[node], node_low[node])
+            own = level.step[np.repeat(crossed, level.size)]
+            own = own[own < segments]
+            low[own], high[own], doubted[own] = 0, UNKNOWN, True
+            least, most = _sums(level, low, high)
+        low[node] = np.maximum(low[node], least)
+        high[node] = np.maximum(np.minimum(high[node], np.minimum(most, UNKNOWN)), low[node])
+    paths = []
     for level in levels:
-        if level.node[0] == NONE:
-            continue
-        low, high = _steps(level, node_low, node_high, segment_low, segment_high)
-        least, most = np.add.reduceat(low, level.first), np.add.reduceat(high, level.first)
-        count = level.last - level.first + 1
-        spare = np.repeat(node_low[level.node] - most, count) + high
-        whole = node_high[level.node]
-        room = np.repeat(np.where(whole < UNKNOWN, whole - least, UNKNOWN), count) + low
-        low = np.maximum(low, np.minimum(spare, high))
-        high = np.minimum(high, np.maximum(room, low))
-        step = np.ones(len(low), np.bool_)
-        step[level.first] = False
-        inner = step & (level.child >= 0)
-        node_low[level.child[inner]], node_high[level.child[inner]] = low[inner], high[inner]
-        own_step = step & (level.child < 0)
-        own = level.point[own_step]
-        segment_low[own], segment_high[own] = low[own_step], high[own_step]
-    paths = tuple(
-        _paths(level, *_steps(level, node_low, node_high, segment_low, segment_high))
-        for level in levels
-    )
-    return Spans(node_low, node_high, segment_low, segment_high, paths), doubted
+        least, most = low[level.step], high[level.step]
+        if not level.is_root:
+            node = level.node + segments
+            whole = np.where(high[node] < UNKNOWN, high[node], _MOST >> 1)
+            lacking = low[node] - np.add.reduceat(most, level.first)
+            room = whole - np.add.reduceat(least, level.first)
+            lacking, room = np.repeat(lacking, level.size), np.repeat(room, level.size)
+            lacking += most
+            room += least
+            least = np.maximum(least, np.minimum(lacking, most))
+            most = np.minimum(most, np.maximum(room, least))
+            low[level.step], high[level.step] = least, most
+            low[-1] = high[-1] = 0
+        paths.append(_path(level, least, most, low[segments:], high[segments:], reach))
+    return Spans(low, high, segments, tuple(paths)), doubted
 
 
 def earliest(levels: list[Level], known: Spans, low: I64) -> I64:
     """The least times that are not before ``low`` and keep all spans."""
     low = low.copy()
-    for level, (least, most, part) in _up_and_down(levels, known):
+    for level, path in _up_and_down(levels, known):
+        # Counted from the sums of the least times, on which no point comes before another.
         at = low[level.point]
-        at = np.maximum.accumulate(at - least) + least
-        if level.node[0] != NONE:
-            ends = at[level.first] + known.node_low[level.node]
-            at[level.last] = np.maximum(at[level.last], ends)
-        at = running_max((at - most)[::-1], -part[::-1])[::-1] + most
-        if level.node[0] != NONE:
-            starts = at[level.last] - known.node_high[level.node]
-            at[level.first] = np.maximum(at[level.first], starts)
-        low[level.point] = np.maximum.accumulate(at - least) + least
+        at -= path.least
+        np.maximum.accumulate(at, out=at)
+        first, last = level.first, level.last
+        if not level.is_root:
+            at[last] = np.maximum(at[last], at[first] + path.node_low)
+        if path.most is not None:
+            at -= path.spare
+            at = np.maximum.accumulate(at[::-1])[::-1]
+            at += path.spare
+        if not level.is_root:
+            at[first] = np.maximum(at[first], at[last] - path.node_high)
+        np.maximum.accumulate(at, out=at)
+        at += path.least
+        low[level.point] = at
     return low
 
 
 def latest(levels: list[Level], known: Spans, high: I64) -> I64:
     """The greatest times that are not after ``high`` and keep all spans."""
     high = high.copy()
-    for level, (least, most, part) in _up_and_down(levels, known):
+    for level, path in _up_and_down(levels, known):
         at = high[level.point]
-        at = np.minimum.accumulate((at - least)[::-1])[::-1] + least
-        if level.node[0] != NONE:
-            starts = at[level.last] - known.node_low[level.node]
-            at[level.first] = np.minimum(at[level.first], starts)
-        at = most - running_max(most - at, part)
-        if level.node[0] != NONE:
-            ends = at[level.first] + known.node_high[level.node]
-            at[level.last] = np.minimum(at[level.last], ends)
-        high[level.point] = np.minimum.accumulate((at - least)[::-1])[::-1] + least
+        at -= path.least
+        at = np.minimum.accumulate(at[::-1])[::-1]
+        first, last = level.first, level.last
+        if not level.is_root:
+            at[first] = np.minimum(at[first], at[last] - path.node_low)
+        if path.most is not None:
+            at -= path.spare
+            np.minimum.accumulate(at, out=at)
+            at += path.spare
+        if not level.is_root:
+            at[last] = np.minimum(at[last], at[first] + path.node_high)
+        at = np.minimum.accumulate(at[::-1])[::-1]
+        at += path.least
+        high[level.point] = at
     return high
 
 
-def _steps(
-    level: Level, node_low: I64, node_high: I64, segment_low: I64, segment_high: I64
-) -> tuple[I64, I64]:
-    """Least and largest time of each step; 0 where a node begins."""
-    inner = level.child >= 0
-    row = np.maximum(level.child, 0)
-    low = np.where(inner, node_low[row], segment_low[level.point])
-    high = np.where(inner, node_high[row], segment_high[level.point])
-    low[level.first], high[level.first] = 0, 0
-    return low, high
+def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
+    """Least and largest sum of the steps of each node."""
+    return (
+        np.add.reduceat(low[level.step], level.first),
+        np.add.reduceat(high[level.step], level.first),
+    )
 
 
-def _up_and_down(levels: list[Level], known: Spans) -> Iterator[tuple[Level, tuple[I64, I64, I64]]]:
+def _up_and_down(levels: list[Level], known: Spans) -> list[tuple[Level, Path]]:
     """The levels with their paths, from the leaves to the root and back."""
     both = list(zip(levels, known.paths, strict=True))
-    yield from reversed(both)
-    yield from both[1:]
+    return both[::-1] + both[1:]
 
 
-def _paths(level: Level, low: I64, high: I64) -> tuple[I64, I64, I64]:
-    """Least and largest time from the level's beginning to each point, and the unbroken part.
-
-    From one node to the next nothing is known but the order: the least time is 0, and a new part
-    begins, as at every step without a largest time.
-    """
-    broken: Bools = high >= UNKNOWN
-    broken[level.first] = True
-    part = np.cumsum(broken).astype(np.int64)
-    # Counted from the beginning of each part, so that no sum grows with the trace.
-    most = np.cumsum(np.where(broken, 0, high))
-    return np.cumsum(low), most - most[np.flatnonzero(broken)][part - 1], part
+def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reach: int) -> Path:
+    """The sums along a level. From one node to the next nothing is known but the order."""
+    least = np.cumsum(low)
+    if level.is_root:
+        none = np.zeros(0, np.int64)
+        inside = none, none
+    else:
+        length = least[level.last] - least[level.first]
+        inside = node_low[level.node] - length, node_high[level.node] - length
+    if len(low) * reach >= _MOST:
+        return Path(least, None, least, *inside)
+    # No step takes longer than ``reach``, so that it stands for no limit.
+    high = np.where(high < UNKNOWN, high, reach)
+    high[level.first] = reach
+    most = np.cumsum(high)
+    return Path(least, most, most - least, *inside)
 
 
 def running_max(values: I64, part: I64) -> I64:

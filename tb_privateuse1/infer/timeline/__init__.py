@@ -86,7 +86,7 @@ def _events(
         order = marks.preempted(plain, ops, quiet)
         pins = bounds.pins(order, blocking, waits, c)
         solved = bounds.solve(order, levels, kept, quiet, ops.elapsed_ns, pins, c)
-        if solved.crossing:
+        if solved.crossing and (pins.earliest > bounds.NEVER).any():
             # A wait returns late where the host's cores are busy: then it pins nothing.
             loose = bounds.without_waits(pins)
             free = bounds.solve(order, levels, kept, quiet, ops.elapsed_ns, loose, c)

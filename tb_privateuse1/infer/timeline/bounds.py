@@ -23,6 +23,9 @@ from tb_privateuse1.chain import UNKNOWN, Level, Spans
 from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
 
+NEVER = int(np.iinfo(np.int64).min)
+"""As an earliest time: none is known."""
+
 _REPAIRS = 6
 """Rounds in which reasons that contradict others are dropped."""
 
@@ -75,7 +78,7 @@ def pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) 
     soon after the last mark before it.
     """
     end = marks.end[blocking]
-    never = np.full(len(end), np.iinfo(np.int64).min)
+    never = np.full(len(end), NEVER)
     prompt = marks.host_high_ns[end] + c.latency_ns + c.jitter_ns
     order = np.argsort(waits[0], kind="stable")
     start, done = waits[0][order], waits[1][order]
@@ -84,23 +87,21 @@ def pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) 
     bare = (at >= 0) & (np.searchsorted(marks.host_ns, done) - 1 == at)
     start, done, at = start[bare], done[bare], at[bare]
     lengthy = done - start >= _WAITED_NS
-    none = np.iinfo(np.int64).min
     return Pins(
         np.concatenate((end, at)),
-        np.concatenate((never, np.where(lengthy, done - _RETURN_MOST_NS, none))),
-        np.concatenate((never, np.where(lengthy, done - _RETURN_NS, none))),
+        np.concatenate((never, np.where(lengthy, done - _RETURN_MOST_NS, NEVER))),
+        np.concatenate((never, np.where(lengthy, done - _RETURN_NS, NEVER))),
         np.concatenate((prompt, done)),
     )
 
 
 def without_waits(pins: Pins, late: Bools | None = None) -> Pins:
     """The pins less what waits (those that are ``late``; all by default) say of earliest times."""
-    never = np.iinfo(np.int64).min
     late = np.ones(len(pins.mark), np.bool_) if late is None else late
     return dataclasses.replace(
         pins,
-        earliest=np.where(late, never, pins.earliest),
-        nearer=np.where(late, never, pins.nearer),
+        earliest=np.where(late, NEVER, pins.earliest),
+        nearer=np.where(late, NEVER, pins.nearer),
     )
 
 
@@ -154,14 +155,15 @@ def solve(
     if not len(marks):
         none = np.zeros(0, np.bool_)
         empty = np.zeros(0, np.int64)
-        spans = Spans(empty, empty, empty, empty, ())
+        spans = Spans(empty, empty, 0, ())
         return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, 0)
     node = elapsed(elapsed_ns, c)
     ready = marks.host_low_ns + c.latency_ns
     prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
     least = np.full(len(marks), c.event_low_ns)
     most = np.full(len(marks), UNKNOWN)
-    known, _ = chain.spans(levels, *node, least, most)
+    reach = _reach(levels, kept, node[0], int(prompt.max() - ready.min()))
+    known, _ = chain.spans(levels, *node, least, most, reach)
     waited = quiet & (known.segment_low > c.event_high_ns)
     limit = np.where(waited, prompt, np.int64(1) << 62)
     _still(marks, quiet, node[0], prompt, limit, c)
@@ -183,7 +185,7 @@ def solve(
             break
         certain = behind
         most = np.where(behind, c.event_high_ns, UNKNOWN)
-        known, doubted = chain.spans(levels, *node, least, most)
+        known, doubted = chain.spans(levels, *node, least, most, reach)
         calm &= ~doubted
         low = chain.earliest(levels, known, low)
         high = np.minimum(int(low.max()) + 2 * far, limit)
@@ -202,6 +204,14 @@ def solve(
         Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
         known, waited & ~wrong, waited & wrong, unknown, relaxed, int(crossing.sum()),
     )  # fmt: skip
+
+
+def _reach(levels: list[Level], kept: Bools, elapsed_low: I64, extent: int) -> int:
+    """More than lies between any two times of the bounds, however far the device is behind."""
+    outer = ~kept
+    row = levels[0].step - 2 * len(kept)
+    outer[row[(row >= 0) & (row < len(kept))]] = True
+    return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
 def _repair(

@@ -193,10 +193,9 @@ def unexplained(
     """Closing segments of operators whose device time those inside them do not add up to."""
     parts = np.zeros(len(ops), np.int64)
     for level in levels:
-        inner = np.flatnonzero(level.child >= 0)
-        if level.node[0] >= 0 and len(inner):
-            row = level.node[level.group[inner]]
-            np.add.at(parts, row, known.node_high[level.child[inner]])
+        if not level.is_root:
+            inside = np.where(level.step >= known.segments, known.high[level.step], 0)
+            parts[level.node] = np.add.reduceat(inside, level.first)
     marked = (marks.end - marks.start) * c.event_high_ns + _WORK_NS
     left = known.node_low - parts > marked
     # On an idle device the time between the marks is the host's too.

@@ -29,6 +29,12 @@ _DELAY_NS = 4_000
 _EXCESS_NS = 2_000
 """How much longer than on the host a quiet operator may take on an idle device by jitter."""
 
+_BLOCK = 1 << 16
+"""Marks whose levels are worked on together: more do not stay in a processor's cache."""
+
+_SHORT = 1 << 14
+"""Depths below this are sorted as short integers, which is faster."""
+
 _MAX_THREADS = 8
 """Threads beyond the busiest few take no part in the tree: each costs one more pass."""
 
@@ -136,7 +142,8 @@ def tree(marks: Marks, ops: Ops) -> tuple[list[Level], Bools]:
     """Levels from the root down, and which operators are in the tree.
 
     Operators of different threads that cross in time are left out of it; their two marks are
-    points like any other.
+    points like any other. Deep levels come in blocks of neighbouring nodes, small enough for a
+    processor's cache; a level always comes before those inside its nodes.
     """
     kept = _nested(marks, ops)
     own = kept[marks.op]
@@ -144,33 +151,58 @@ def tree(marks: Marks, ops: Ops) -> tuple[list[Level], Bools]:
     # The depth of a node, or for a mark outside the tree one more than its container's.
     depth = np.where(own & ~marks.is_end, opened - 1, opened)
     deepest = int(depth.max(initial=-1))
-    order = np.argsort(depth, kind="stable")
-    cut = np.searchsorted(depth[order], np.arange(-1, deepest + 3))
-    levels = []
-    for d in range(-1, deepest + 1):
-        mine = order[cut[d + 1] : cut[d + 2]]
-        inner = order[cut[d + 2] : cut[d + 3]]
-        level = _level(marks, own, np.sort(np.concatenate((mine[own[mine]], inner))), mine, d)
-        if len(level.point):
-            levels.append(level)
+    top, cuts = _blocks(marks, own & ~marks.is_end, depth, deepest)
+    whole = np.arange(len(marks))
+    levels = _levels(marks, own, depth, whole[depth <= top], range(-1, top))
+    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+        block = whole[begin:end]
+        levels += _levels(marks, own, depth, block, range(top, int(depth[block].max()) + 1))
     return levels, kept
 
 
-def _level(marks: Marks, own: Bools, point: I64, mine: I64, d: int) -> Level:
+def _blocks(marks: Marks, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
+    """The depth from which on levels come in blocks, and the marks at which those begin."""
+    if len(marks) <= _BLOCK:
+        return 0, [0, len(marks)]
+    top, begins = 0, np.zeros(0, np.int64)
+    while top <= deepest:
+        begins = np.flatnonzero(starts & (depth == top))
+        if np.max(marks.end[marks.op[begins]] - begins, initial=0) <= _BLOCK:
+            break
+        top += 1
+    if not len(begins):
+        return top, [0, len(marks)]
+    wanted = np.arange(_BLOCK, len(marks), _BLOCK)
+    at = np.unique(np.searchsorted(begins, wanted))
+    return top, [0, *begins[at[at < len(begins)]].tolist(), len(marks)]
+
+
+def _levels(marks: Marks, own: Bools, depth: I64, among: I64, wanted: range) -> list[Level]:
+    """The levels of some depths among these marks; ``own`` are the marks of the tree's nodes."""
+    deep = depth[among].astype(np.int16 if max(wanted, default=0) < _SHORT else np.int64)
+    order = among[np.argsort(deep, kind="stable")]
+    cut = np.searchsorted(np.sort(deep, kind="stable"), range(-1, wanted.stop + 2)).tolist()
+    levels = []
+    for d in wanted:
+        mine, inner = order[cut[d + 1] : cut[d + 2]], order[cut[d + 2] : cut[d + 3]]
+        mine = mine[own[mine]]
+        point = np.sort(np.concatenate((mine, inner)), kind="stable")
+        if len(point):
+            levels.append(_level(marks, point, own[point], depth[point] == d, d))
+    return levels
+
+
+def _level(marks: Marks, point: I64, own: Bools, here: Bools, d: int) -> Level:
     """The series of one depth; at -1 the root's, which has no marks of its own."""
-    row = marks.op[point].astype(np.int64)
-    mine_mask = np.zeros(0, np.bool_)
+    is_end, row = marks.is_end[point], marks.op[point].astype(np.int64)
+    step = np.where(own & ~here & is_end, len(marks) + row, point)
     if d < 0:
-        first, last = np.array([0]), np.array([max(len(point) - 1, 0)])
-        node, group = np.array([NONE]), np.zeros(len(point), np.int64)
-        mine_mask = np.zeros(len(point), np.bool_)
+        first, last, node = np.array([0]), np.array([len(point) - 1]), np.array([NONE])
     else:
-        mine_mask = np.isin(point, mine[own[mine]], assume_unique=True)
-        first = np.flatnonzero(mine_mask & ~marks.is_end[point])
-        last = np.flatnonzero(mine_mask & marks.is_end[point])
-        node, group = row[first], np.cumsum(mine_mask & ~marks.is_end[point]) - 1
-    child = np.where(~mine_mask & marks.is_end[point] & own[point], row, NONE)
-    return Level(point, group, first, last, node, child)
+        first, last = np.flatnonzero(here & ~is_end), np.flatnonzero(here & is_end)
+        node = row[first]
+    step[first] = len(marks) + len(marks.start)
+    return Level(point, step, first, last, last - first + 1, node)
 
 
 def _nested(marks: Marks, ops: Ops) -> Bools:
