@@ -47,6 +47,19 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The levels, each before those inside its nodes, and the nodes that hold no points.
+
+    Those ``leaves`` are in no level of their own: such a node is its one segment, which ends with
+    the mark ``leaf_end``.
+    """
+
+    levels: list[Level]
+    leaves: I64
+    leaf_end: I64
+
+
+@dataclass(frozen=True)
 class Spans:
     """Least and largest time of each segment and node (between its marks).
 
@@ -83,11 +96,10 @@ class Spans:
 
 @dataclass(frozen=True)
 class Path:
-    """Sums along a level, from its beginning to each point, and what they say of its nodes.
+    """Sums along a level, from its beginning to each point, and the times of its nodes.
 
     ``least`` and ``most`` are of the least and largest times of the steps; ``spare`` is their
-    difference, and ``most`` is None where the sums grow too large. ``node_low`` and ``node_high``
-    are the times of the level's nodes as differences from their ``least``.
+    difference. ``most`` is None where the sums grow too large: then it limits nothing.
     """
 
     least: I64
@@ -98,7 +110,7 @@ class Path:
 
 
 def spans(
-    levels: list[Level],
+    tree: Tree,
     node_low: I64,
     node_high: I64,
     segment_low: I64,
@@ -116,7 +128,13 @@ def spans(
     high = np.concatenate((segment_high, node_high, empty))
     segments = len(segment_low)
     doubted = np.zeros(segments, np.bool_)
-    for level in reversed(levels):
+    leaf, own = tree.leaves + segments, tree.leaf_end
+    crossed = (low[leaf] > high[own]) | (high[leaf] < low[own])
+    wrong = own[crossed]
+    low[wrong], high[wrong], doubted[wrong] = 0, UNKNOWN, True
+    low[leaf] = np.maximum(low[leaf], low[own])
+    high[leaf] = np.maximum(np.minimum(high[leaf], high[own]), low[leaf])
+    for level in reversed(tree.levels):
         if level.is_root:
             continue
         node = level.node + segments
@@ -131,7 +149,7 @@ def spans(
         low[node] = np.maximum(low[node], least)
         high[node] = np.maximum(np.minimum(high[node], np.minimum(most, UNKNOWN)), low[node])
     paths = []
-    for level in levels:
+    for level in tree.levels:
         least, most = low[level.step], high[level.step]
         if not level.is_root:
             node = level.node + segments
@@ -146,52 +164,69 @@ def spans(
             low[level.step], high[level.step] = least, most
             low[-1] = high[-1] = 0
         paths.append(_path(level, least, most, low[segments:], high[segments:], reach))
+    low[tree.leaf_end], high[tree.leaf_end] = low[leaf], high[leaf]
     return Spans(low, high, segments, tuple(paths)), doubted
 
 
-def earliest(levels: list[Level], known: Spans, low: I64) -> I64:
+def earliest(tree: Tree, known: Spans, low: I64) -> I64:
     """The least times that are not before ``low`` and keep all spans."""
     low = low.copy()
-    for level, path in _up_and_down(levels, known):
-        # Counted from the sums of the least times, on which no point comes before another.
-        at = low[level.point]
-        at -= path.least
-        np.maximum.accumulate(at, out=at)
-        first, last = level.first, level.last
-        if not level.is_root:
-            at[last] = np.maximum(at[last], at[first] + path.node_low)
-        if path.most is not None:
-            at -= path.spare
-            at = np.maximum.accumulate(at[::-1])[::-1]
-            at += path.spare
-        if not level.is_root:
-            at[first] = np.maximum(at[first], at[last] - path.node_high)
-        np.maximum.accumulate(at, out=at)
-        at += path.least
+    both = list(zip(tree.levels, known.paths, strict=True))
+    for level, path in both[:0:-1]:
+        # From the leaves up only a node's two marks matter to those around it.
+        at = _not_before(low[level.point], path)
+        first, last = at[level.first], at[level.last]
+        last = np.maximum(last, first + path.node_low)
+        at[level.last] = last
         low[level.point] = at
+        low[level.point[level.first]] = np.maximum(first, last - path.node_high)
+    for level, path in both:
+        low[level.point] = _not_before(low[level.point], path)
     return low
 
 
-def latest(levels: list[Level], known: Spans, high: I64) -> I64:
+def latest(tree: Tree, known: Spans, high: I64) -> I64:
     """The greatest times that are not after ``high`` and keep all spans."""
     high = high.copy()
-    for level, path in _up_and_down(levels, known):
-        at = high[level.point]
-        at -= path.least
-        at = np.minimum.accumulate(at[::-1])[::-1]
-        first, last = level.first, level.last
-        if not level.is_root:
-            at[first] = np.minimum(at[first], at[last] - path.node_low)
-        if path.most is not None:
-            at -= path.spare
-            np.minimum.accumulate(at, out=at)
-            at += path.spare
-        if not level.is_root:
-            at[last] = np.minimum(at[last], at[first] + path.node_high)
-        at = np.minimum.accumulate(at[::-1])[::-1]
-        at += path.least
+    both = list(zip(tree.levels, known.paths, strict=True))
+    for level, path in both[:0:-1]:
+        at = _not_after(high[level.point], path)
+        first, last = at[level.first], at[level.last]
+        first = np.minimum(first, last - path.node_low)
+        at[level.first] = first
         high[level.point] = at
+        high[level.point[level.last]] = np.minimum(last, first + path.node_high)
+    for level, path in both:
+        high[level.point] = _not_after(high[level.point], path)
     return high
+
+
+def _not_before(at: I64, path: Path) -> I64:
+    """Raises the times of a level's points until its steps are kept. Changes ``at``."""
+    # Counted from the sums of the least times no point comes before another, and from those of
+    # the largest none after.
+    at -= path.least
+    np.maximum.accumulate(at, out=at)
+    if path.most is None:
+        at += path.least
+        return at
+    at -= path.spare
+    at = np.maximum.accumulate(at[::-1])[::-1]
+    at += path.most
+    return at
+
+
+def _not_after(at: I64, path: Path) -> I64:
+    """Lowers the times of a level's points until its steps are kept. Changes ``at``."""
+    at -= path.least
+    at = np.minimum.accumulate(at[::-1])[::-1]
+    if path.most is None:
+        at += path.least
+        return at
+    at -= path.spare
+    np.minimum.accumulate(at, out=at)
+    at += path.most
+    return at
 
 
 def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
@@ -202,21 +237,10 @@ def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
     )
 
 
-def _up_and_down(levels: list[Level], known: Spans) -> list[tuple[Level, Path]]:
-    """The levels with their paths, from the leaves to the root and back."""
-    both = list(zip(levels, known.paths, strict=True))
-    return both[::-1] + both[1:]
-
-
 def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reach: int) -> Path:
     """The sums along a level. From one node to the next nothing is known but the order."""
     least = np.cumsum(low)
-    if level.is_root:
-        none = np.zeros(0, np.int64)
-        inside = none, none
-    else:
-        length = least[level.last] - least[level.first]
-        inside = node_low[level.node] - length, node_high[level.node] - length
+    inside = node_low[level.node], node_high[level.node]
     if len(low) * reach >= _MOST:
         return Path(least, None, least, *inside)
     # No step takes longer than ``reach``, so that it stands for no limit.

@@ -77,7 +77,7 @@ def build(
 def _events(
     ops: Ops, strings: Strings, plain: Marks, may: Bools, waits: tuple[I64, I64], c: Calibration
 ) -> Activities:
-    levels, kept = marks.tree(plain, ops)
+    tree, kept = marks.tree(plain, ops)
     nobody = np.zeros(len(ops), np.bool_)
     keys = launchers.keys(ops)
 
@@ -85,13 +85,13 @@ def _events(
         quiet = marks.quiet_segments(plain, loud)
         order = marks.preempted(plain, ops, quiet)
         pins = bounds.pins(order, blocking, waits, c)
-        solved = bounds.solve(order, levels, kept, quiet, ops.elapsed_ns, pins, c)
+        solved = bounds.solve(order, tree, kept, quiet, ops.elapsed_ns, pins, c)
         if solved.crossing and (pins.earliest > bounds.NEVER).any():
             # A wait returns late where the host's cores are busy: then it pins nothing.
             loose = bounds.without_waits(pins)
-            free = bounds.solve(order, levels, kept, quiet, ops.elapsed_ns, loose, c)
+            free = bounds.solve(order, tree, kept, quiet, ops.elapsed_ns, loose, c)
             pins = bounds.without_waits(pins, pins.earliest > free.bounds.high[pins.mark])
-            solved = bounds.solve(order, levels, kept, quiet, ops.elapsed_ns, pins, c)
+            solved = bounds.solve(order, tree, kept, quiet, ops.elapsed_ns, pins, c)
             if free.crossing < solved.crossing:
                 solved = free
         return solved, order
@@ -114,7 +114,7 @@ def _events(
     surely, none = launchers.working(own, order, solved.bounds, solved.spans, c)
     use = launchers.chosen(prior, may, order, ops, keys, own, surely, none)
     # What the device did in there cannot all be that of the operators inside.
-    use |= launchers.unexplained(ops, order, levels, own, use, solved.bounds, solved.spans, c)
+    use |= launchers.unexplained(ops, order, tree, own, use, solved.bounds, solved.spans, c)
     copies = launchers.copies(ops, strings)[own.op[use]]
     where = placement.Where(own.op[use], own.first[use], own.last[use], surely[use], copies)
     blocked = blocking[where.op]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import chain
-from tb_privateuse1.chain import UNKNOWN, Level, Spans
+from tb_privateuse1.chain import UNKNOWN, Spans, Tree
 from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
 
@@ -141,7 +141,7 @@ def elapsed(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
 
 def solve(
     marks: Marks,
-    levels: list[Level],
+    tree: Tree,
     kept: Bools,
     quiet: Bools,
     elapsed_ns: I64,
@@ -162,14 +162,14 @@ def solve(
     prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
     least = np.full(len(marks), c.event_low_ns)
     most = np.full(len(marks), UNKNOWN)
-    reach = _reach(levels, kept, node[0], int(prompt.max() - ready.min()))
-    known, _ = chain.spans(levels, *node, least, most, reach)
+    reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
+    known, _ = chain.spans(tree, *node, least, most, reach)
     waited = quiet & (known.segment_low > c.event_high_ns)
     limit = np.where(waited, prompt, np.int64(1) << 62)
     _still(marks, quiet, node[0], prompt, limit, c)
     np.minimum.at(limit, pins.mark, pins.latest)
     np.maximum.at(ready, pins.mark, pins.earliest)
-    ready, low, relaxed = _repair(marks, levels, kept, known, node, ready, limit, c)
+    ready, low, relaxed = _repair(marks, tree, kept, known, node, ready, limit, c)
     wrong = low > limit
     limit = np.where(wrong, np.int64(1) << 62, limit)
     calm = quiet & ~wrong
@@ -185,18 +185,18 @@ def solve(
             break
         certain = behind
         most = np.where(behind, c.event_high_ns, UNKNOWN)
-        known, doubted = chain.spans(levels, *node, least, most, reach)
+        known, doubted = chain.spans(tree, *node, least, most, reach)
         calm &= ~doubted
-        low = chain.earliest(levels, known, low)
+        low = chain.earliest(tree, known, low)
         high = np.minimum(int(low.max()) + 2 * far, limit)
-        high = chain.latest(levels, known, high)
+        high = chain.latest(tree, known, high)
         for _ in range(2):
-            high = chain.latest(levels, known, _promptly(high, prompt, calm, c))
+            high = chain.latest(tree, known, _promptly(high, prompt, calm, c))
         waited |= calm & (known.segment_low > c.event_high_ns) & (low <= prompt)
         limit = np.where(waited & ~wrong, np.minimum(limit, prompt), limit)
     nearer = ready.copy()
     np.maximum.at(nearer, pins.mark, pins.nearer)
-    near = np.minimum(chain.earliest(levels, known, np.maximum(low, nearer)), np.maximum(low, high))
+    near = np.minimum(chain.earliest(tree, known, np.maximum(low, nearer)), np.maximum(low, high))
     unknown = high > int(low.max()) + far
     crossing = low > high
     low, high = np.minimum(low, high), np.maximum(low, high)
@@ -206,17 +206,17 @@ def solve(
     )  # fmt: skip
 
 
-def _reach(levels: list[Level], kept: Bools, elapsed_low: I64, extent: int) -> int:
+def _reach(tree: Tree, kept: Bools, elapsed_low: I64, extent: int) -> int:
     """More than lies between any two times of the bounds, however far the device is behind."""
     outer = ~kept
-    row = levels[0].step - 2 * len(kept)
+    row = tree.levels[0].step - 2 * len(kept)
     outer[row[(row >= 0) & (row < len(kept))]] = True
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
 def _repair(
     marks: Marks,
-    levels: list[Level],
+    tree: Tree,
     kept: Bools,
     known: Spans,
     node: tuple[I64, I64],
@@ -228,7 +228,7 @@ def _repair(
     ready = ready.copy()
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = _loose(marks, kept, node, chain.earliest(levels, known, ready))
+        low = _loose(marks, kept, node, chain.earliest(tree, known, ready))
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tb_privateuse1.chain import Level, Spans
+from tb_privateuse1.chain import Spans, Tree
 from tb_privateuse1.infer.base import Strings
 from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
 from tb_privateuse1.trace import I64, MISSING, OPERATOR, Bools, Ops
@@ -183,7 +183,7 @@ def chosen(
 def unexplained(
     ops: Ops,
     marks: Marks,
-    levels: list[Level],
+    tree: Tree,
     found: Segments,
     use: Bools,
     bounds: Bounds,
@@ -192,7 +192,7 @@ def unexplained(
 ) -> Bools:
     """Closing segments of operators whose device time those inside them do not add up to."""
     parts = np.zeros(len(ops), np.int64)
-    for level in levels:
+    for level in tree.levels:
         if not level.is_root:
             inside = np.where(level.step >= known.segments, known.high[level.step], 0)
             parts[level.node] = np.add.reduceat(inside, level.first)

@@ -9,11 +9,12 @@ by host time.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.chain import Level
+from tb_privateuse1.chain import Level, Tree
 from tb_privateuse1.infer.timeline.base import Marks
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools, Ops
 
@@ -42,17 +43,8 @@ _MAX_THREADS = 8
 def build(ops: Ops) -> Marks:
     """Two marks per operator, all threads in one order of host time."""
     n = len(ops)
-    rows = np.arange(n, dtype=np.int64)
-    time = np.concatenate((ops.start_ns, ops.end_ns)) * 2
-    # An operator of no length still starts before it ends.
-    time[n:] += ops.end_ns <= ops.start_ns
-    row = np.concatenate((rows, rows))
-    is_end = np.repeat([False, True], n)
+    row, is_end = _by_thread(ops)
     thread = ops.thread[row]
-    # Within a thread, at one instant: ends of inner before outer, then starts of outer first.
-    inner = np.where(is_end, -row, row)
-    by_thread = np.lexsort((inner, ~is_end & True, time, thread))
-    row, is_end, thread = row[by_thread], is_end[by_thread], thread[by_thread]
     raw = np.where(is_end, ops.end_ns[row], ops.start_ns[row])
     host, host_low, host_high = _recorded(raw, is_end, thread)
     follower = np.arange(1, 2 * n + 1)
@@ -62,7 +54,7 @@ def build(ops: Ops) -> Marks:
     floor = np.where(is_end | np.concatenate(([True], last[:-1])), host_low, earlier)
     innermost = np.where(is_end, ops.parent[row], row)
 
-    order = np.lexsort((np.arange(2 * n), host))
+    order = np.argsort(host, kind="stable")
     position = np.empty(2 * n, np.int64)
     position[order] = np.arange(2 * n)
     start, end = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -80,6 +72,27 @@ def build(ops: Ops) -> Marks:
         start=start,
         end=end,
     )
+
+
+def _by_thread(ops: Ops) -> tuple[I64, Bools]:
+    """Operators' rows twice, for start and end, in the order of each thread in turn.
+
+    At one instant: ends of inner before outer ones, then starts of outer before inner ones.
+    """
+    n = len(ops)
+    if not n:
+        return np.empty(0, np.int64), np.empty(0, np.bool_)
+    origin = int(ops.start_ns.min())
+    # Of threads one after the other; an operator of no length still starts before it ends.
+    apart = ops.thread.astype(np.int64) * (2 * (int(ops.end_ns.max()) - origin) + 2)
+    start = apart + 2 * (ops.start_ns - origin)
+    end = apart + 2 * (ops.end_ns - origin) + (ops.end_ns <= ops.start_ns)
+    last = n - 1 - np.argsort(end[::-1], kind="stable")
+    # Both are in order already: a stable sort only merges them.
+    order = np.argsort(np.concatenate((end[last], start)), kind="stable")
+    is_end = order < n
+    row = np.concatenate((last, np.arange(n)))[order]
+    return row, is_end
 
 
 def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
@@ -138,7 +151,7 @@ def preempted(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
     return dataclasses.replace(marks, host_low_ns=early, host_high_ns=late)
 
 
-def tree(marks: Marks, ops: Ops) -> tuple[list[Level], Bools]:
+def tree(marks: Marks, ops: Ops) -> tuple[Tree, Bools]:
     """Levels from the root down, and which operators are in the tree.
 
     Operators of different threads that cross in time are left out of it; their two marks are
@@ -152,12 +165,17 @@ def tree(marks: Marks, ops: Ops) -> tuple[list[Level], Bools]:
     depth = np.where(own & ~marks.is_end, opened - 1, opened)
     deepest = int(depth.max(initial=-1))
     top, cuts = _blocks(marks, own & ~marks.is_end, depth, deepest)
+    # A node without points inside is no more than its one segment.
+    leaf = np.flatnonzero(own & ~marks.is_end)
+    leaf = marks.op[leaf[marks.end[marks.op[leaf]] == leaf + 1]].astype(np.int64)
+    bound = own.copy()
+    bound[marks.start[leaf]] = bound[marks.end[leaf]] = False
     whole = np.arange(len(marks))
-    levels = _levels(marks, own, depth, whole[depth <= top], range(-1, top))
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    levels = _levels(marks, own, bound, depth, whole[depth <= top], range(-1, top))
+    for begin, end in itertools.pairwise(cuts):
         block = whole[begin:end]
-        levels += _levels(marks, own, depth, block, range(top, int(depth[block].max()) + 1))
-    return levels, kept
+        levels += _levels(marks, own, bound, depth, block, range(top, int(depth[block].max()) + 1))
+    return Tree(levels, leaf, marks.end[leaf]), kept
 
 
 def _blocks(marks: Marks, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
@@ -177,15 +195,20 @@ def _blocks(marks: Marks, starts: Bools, depth: I64, deepest: int) -> tuple[int,
     return top, [0, *begins[at[at < len(begins)]].tolist(), len(marks)]
 
 
-def _levels(marks: Marks, own: Bools, depth: I64, among: I64, wanted: range) -> list[Level]:
-    """The levels of some depths among these marks; ``own`` are the marks of the tree's nodes."""
+def _levels(
+    marks: Marks, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
+) -> list[Level]:
+    """The levels of some depths among these marks.
+
+    ``own`` are the marks of the tree's nodes, ``bound`` those of nodes that hold others.
+    """
     deep = depth[among].astype(np.int16 if max(wanted, default=0) < _SHORT else np.int64)
     order = among[np.argsort(deep, kind="stable")]
     cut = np.searchsorted(np.sort(deep, kind="stable"), range(-1, wanted.stop + 2)).tolist()
     levels = []
     for d in wanted:
         mine, inner = order[cut[d + 1] : cut[d + 2]], order[cut[d + 2] : cut[d + 3]]
-        mine = mine[own[mine]]
+        mine = mine[bound[mine]]
         point = np.sort(np.concatenate((mine, inner)), kind="stable")
         if len(point):
             levels.append(_level(marks, point, own[point], depth[point] == d, d))
