@@ -1,6 +1,7 @@
 """Accuracy of the inferred device timeline against known truth, beside the published recipe.
 
     python -m benchmarks.inference_accuracy [--recipe-sidecar] [--only NAME] [--markdown]
+    python -m benchmarks.inference_accuracy --folder FOLDER
 
 Per trace and method: kernels missed and spurious, start and duration error (median, p95, us),
 busy-time ratio, overlap of busy time, share of the truth inside the stated bounds, and the
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -78,11 +80,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--recipe-sidecar", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--folder", type=Path, help="recordings of benchmarks.inference_regimes")
     parser.add_argument("--ours", action="store_true", help="leave the recipe out")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    cases = [*inference_cases.simulated(recipe=options.recipe_sidecar)]
-    if not options.recipe_sidecar:
+    if options.folder:
+        cases = [*inference_cases.simulated(options.folder)]
+    else:
+        cases = [*inference_cases.simulated(recipe=options.recipe_sidecar)]
+    if not options.folder and not options.recipe_sidecar:
         cases += inference_cases.hidden()
     table = [list(COLUMNS)]
     for case in cases:

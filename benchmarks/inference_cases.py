@@ -28,6 +28,9 @@ FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 UNLINKED = -2
 """The operator of an activity that none is known to have launched."""
 
+_OUTSIDE = 0
+"""The operator of what was launched while nothing was recorded, in the reference device's log."""
+
 _MIN_LATENCY_NS, _MAX_LATENCY_NS, _LATENCY_NS = 2_000, 25_000, 6_000
 
 
@@ -55,7 +58,7 @@ class Case:
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
-    """The recordings with a sidecar and truth; ``recipe``: with the published recipe's sidecar."""
+    """The recordings in a folder with a sidecar and truth; ``recipe``: with the published recipe's sidecar."""
     for path in sorted(folder.glob("*/*.pt.trace.json.gz")):
         beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
         if recipe:
@@ -67,7 +70,9 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         rows = json.loads(gzip.decompress(truth.read_bytes()))
         start, end = (np.array(rows[k], np.int64) - raw.base_ns for k in ("start_ns", "end_ns"))
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
-        yield Case(path.parent.name, raw, kernel_events.read(str(beside)), Truth(ids, start, end))
+        recorded = ids != _OUTSIDE
+        known = Truth(ids[recorded], start[recorded], end[recorded])
+        yield Case(path.parent.name, raw, kernel_events.read(str(beside)), known)
 
 
 def hidden(paths: list[Path] | None = None) -> Iterator[Case]:
@@ -92,9 +97,12 @@ def hide(path: Path, least: int = 30) -> Case | None:
     linked = (kernels.launch >= 0) & (kernels.op >= 0)
     if linked.sum() < least:
         return None
-    # One whose launch is not recorded was launched no later than the next one of the stream.
-    call = np.where(linked, launches.start_ns[kernels.launch], np.iinfo(np.int64).max)
+    # One whose launch is not recorded was launched no later than the next one of the stream; those
+    # ahead of all recorded ones before the recording.
+    called = kernels.launch >= 0
+    call = np.where(called, launches.start_ns[kernels.launch], np.iinfo(np.int64).max)
     call = np.minimum.accumulate(call[::-1])[::-1]
+    call[: called.argmax()] = np.iinfo(np.int64).min
     fastest = int(np.percentile((kernels.start_ns - call)[linked], 1))
     latency = fastest if _MIN_LATENCY_NS <= fastest <= _MAX_LATENCY_NS else _LATENCY_NS
     ids, elapsed = _elapsed(trace, call, kernels.end_ns, latency)

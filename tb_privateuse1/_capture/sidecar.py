@@ -8,7 +8,8 @@ row that raises (a range across two devices does) must not cost the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -38,7 +39,8 @@ def build(
     A row that cannot be read has the time None. What is wrong with the times is added to
     ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """
-    ids, elapsed, host_us = _read_rows(inner, cycle)
+    rows = _read_rows(inner, backend, cycle)
+    ids, elapsed, host_us = rows.external_id, rows.elapsed_us, rows.host_us
     resolution = _resolution_us([value for value in elapsed if value])
     _check_presence(elapsed, cycle)
     _check_unit(elapsed, host_us, calibration, cycle)
@@ -66,14 +68,33 @@ def build(
         "warnings": run.as_json() + cycle.as_json(),
         "external_id": ids,
         "elapsed_us": elapsed,
+        **({} if rows.streams is None else {"device": rows.device, "stream": rows.stream}),
     }
 
 
-def _read_rows(inner: Any, notes: Notes) -> tuple[list[int], list[int | None], float]:
-    """External ids, device times and the sum of the host's times of the same rows, in us."""
-    ids: list[int] = []
-    elapsed: list[int | None] = []
-    host_us = 0.0
+@dataclass
+class _Rows:
+    """What torch's results say, in columns of one length, and the sum of the host's times."""
+
+    external_id: list[int] = field(default_factory=list)
+    elapsed_us: list[int | None] = field(default_factory=list)
+    device: list[int | None] = field(default_factory=list)
+    stream: list[int | None] = field(default_factory=list)
+    """Of both events; None where they are on two."""
+    host_us: float = 0.0
+    streams: Callable[[], tuple[int, int, int]] | None = None
+    """The backend's ``elapsed_streams``: device and streams of the last elapsed time's events."""
+
+    def where(self, known: bool) -> tuple[int | None, int | None]:
+        """Device and stream of the row that was read last."""
+        if self.streams is None or not known:
+            return None, None
+        device, first, second = (int(number) for number in self.streams())
+        return device, first if first == second else None
+
+
+def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
+    rows = _Rows(streams=getattr(getattr(torch, backend, None), "elapsed_streams", None))
     raised: list[Exception] = []
     for row in inner.kineto_results.events():
         external_id = row.correlation_id()
@@ -86,16 +107,24 @@ def _read_rows(inner: Any, notes: Notes) -> tuple[list[int], list[int | None], f
             raised.append(error)
         if value is not None and value < 0:  # no events were recorded around this row
             value = None
-        ids.append(external_id)
-        elapsed.append(value)
-        host_us += 0 if value is None else _host_us(row)
+        rows.external_id.append(external_id)
+        rows.elapsed_us.append(value)
+        rows.host_us += 0 if value is None else _host_us(row)
+        try:
+            device, stream = rows.where(value is not None)
+        except Exception as error:
+            notes.add("streams-failed", f"elapsed_streams() of the backend failed: {error}")
+            rows.streams = device = stream = None  # for good
+        rows.device.append(device)
+        rows.stream.append(stream)
     if raised:
+        count = len(rows.external_id)
         notes.add(
             "row-raised",
-            f"the device times of {len(raised)} of {len(ids)} rows could not be read, they are "
+            f"the device times of {len(raised)} of {count} rows could not be read, they are "
             f"null: {raised[0]}",
         )
-    return ids, elapsed, host_us
+    return rows
 
 
 def _host_us(row: Any) -> float:

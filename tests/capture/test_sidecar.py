@@ -99,6 +99,28 @@ def test_the_sidecars_contract() -> None:
     assert [key for key in value if f"`{key}`" not in documented] == []
 
 
+def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([(0, 1, 1), (0, 0, 1), (1, 0, 0)])
+    module = SimpleNamespace(elapsed_streams=lambda: next(told))
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5), Row(3, RuntimeError("lost")), Row(4, 6)])
+    assert codes == ["row-raised"]
+    assert value["device"] == [0, 0, None, 1]
+    assert value["stream"] == [1, None, None, 0]
+
+
+@pytest.mark.parametrize("answer", [(), "xyz", (1, 2), None])
+def test_a_backend_that_tells_streams_wrongly(
+    answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = SimpleNamespace(elapsed_streams=lambda: answer)
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5)])
+    assert codes == ["streams-failed"]
+    assert value["elapsed_us"] == [4, 5]
+    assert "stream" not in value
+
+
 def test_a_row_that_raises_costs_only_itself() -> None:
     value, codes = build([Row(1, 4), Row(2, RuntimeError("two devices")), Row(3, 5)])
     assert value["elapsed_us"] == [4, None, 5]

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <atomic>
+#include <cmath>
 #include <stdexcept>
 
 namespace refdev {
@@ -32,11 +33,13 @@ void set_config(Config next) {
   require(next.bandwidth_gb_per_s > 0, "bandwidth_gb_per_s must be positive");
   require(next.throughput_gflop_per_s > 0, "throughput_gflop_per_s must be positive");
   require(next.speed > 0, "speed must be positive");
+  require(next.kernels_per_launch >= 1, "kernels_per_launch must be at least 1");
   require(next.jitter >= 0 && next.jitter < 1, "jitter must lie in [0, 1)");
   require(next.elapsed_resolution_ns > 0, "elapsed_resolution_ns must be positive");
   require(
       next.elapsed_kind == "event" || next.elapsed_kind == "kernel_sum" || next.elapsed_kind == "host",
       "elapsed_kind must be 'event', 'kernel_sum' or 'host'");
+  require(std::abs(next.clock_drift_ppm) <= 1000, "clock_drift_ppm must lie within 1000");
   require(next.elapsed_unit == "us" || next.elapsed_unit == "ms", "elapsed_unit must be 'us' or 'ms'");
   next.epoch = config()->epoch + 1;
   current().store(std::make_shared<const Config>(std::move(next)));

@@ -22,12 +22,14 @@ struct Config {
   double bandwidth_gb_per_s = 8.0;
   double throughput_gflop_per_s = 20.0;
   double speed = 1.0;
+  int64_t kernels_per_launch = 1; // as an operator has that prepares and cleans up: equal parts
   double jitter = 0.0; // noise is normal with standard deviation 1, cut at 3
   int64_t seed = 0; // of the noise; every configure() restarts it
 
   // What ProfilerStubs::elapsed says, so that other backends can be played.
   std::string elapsed_kind = "event"; // "event", "kernel_sum" or "host"
   int64_t elapsed_resolution_ns = 1000;
+  double clock_drift_ppm = 0.0; // by how much the device's clock runs faster than the host's
   std::string elapsed_unit = "us"; // "us" is right, "ms" is the mistake that many backends make
 
   int64_t epoch = 0; // counts set_config(), set by it

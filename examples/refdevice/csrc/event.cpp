@@ -1,5 +1,6 @@
 #include "event.h"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "config.h"
@@ -10,7 +11,9 @@ int64_t exact_elapsed_ns(const MarkState& first, const MarkState& second) {
   if (first.stream->device() != second.stream->device()) {
     throw std::runtime_error("refdev: the events are on two devices, whose clocks do not compare");
   }
-  return second.time_ns - first.time_ns;
+  const int64_t elapsed = second.time_ns - first.time_ns;
+  const double drift = static_cast<double>(elapsed) * config()->clock_drift_ppm / 1e6;
+  return elapsed + static_cast<int64_t>(std::llround(drift));
 }
 
 int64_t reported_elapsed_ns(const MarkState& first, const MarkState& second) {

@@ -28,12 +28,11 @@ const char* runtime_call(Kind kind) {
       return "refdevLaunchKernel";
   }
 }
-} // namespace
 
-void launch(Stream& stream, const Work& work, std::function<void()> compute) {
+void launch_one(Stream& stream, const Work& work, int64_t duration_ns, std::function<void()> compute) {
   const int64_t correlation = next_correlation();
   CallScope call(runtime_call(work.kind), correlation);
-  const Span span = stream.launch(duration_ns(work), std::move(compute));
+  const Span span = stream.launch(duration_ns, std::move(compute));
   log_activity(
       {work.name,
        work.kind,
@@ -45,6 +44,15 @@ void launch(Stream& stream, const Work& work, std::function<void()> compute) {
        span.launch_ns,
        span.start_ns,
        span.end_ns});
+}
+} // namespace
+
+void launch(Stream& stream, const Work& work, std::function<void()> compute) {
+  const int64_t parts = config()->kernels_per_launch;
+  for (int64_t part = 1; part < parts; ++part) {
+    launch_one(stream, work, duration_ns(work) / parts, [] {});
+  }
+  launch_one(stream, work, duration_ns(work) / parts, std::move(compute));
 }
 
 void synchronize(Stream& stream) {

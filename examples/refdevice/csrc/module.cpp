@@ -46,6 +46,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
       .def_readwrite("launch_latency_ns", &Config::launch_latency_ns)
       .def_readwrite("launch_jitter_ns", &Config::launch_jitter_ns)
       .def_readwrite("kernel_gap_ns", &Config::kernel_gap_ns)
+      .def_readwrite("kernels_per_launch", &Config::kernels_per_launch)
+      .def_readwrite("clock_drift_ppm", &Config::clock_drift_ppm)
       .def_readwrite("event_cost_ns", &Config::event_cost_ns)
       .def_readwrite("queue_depth", &Config::queue_depth)
       .def_readwrite("kernel_fixed_ns", &Config::kernel_fixed_ns)
@@ -82,6 +84,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   });
 
   m.def("register_profiler_stubs", &refdev::register_profiler_stubs);
+  m.def("elapsed_streams", [] {
+    const auto streams = refdev::elapsed_streams();
+    return py::make_tuple(streams.device, streams.first, streams.second);
+  });
   m.def("register_kineto_profiler", &refdev::register_kineto_profiler);
   m.def("listen_for_external_ids", &refdev::listen_for_external_ids);
 }

@@ -15,6 +15,8 @@ namespace {
 
 using torch::profiler::impl::ProfilerVoidEventStub;
 
+thread_local ElapsedStreams last_elapsed;
+
 struct Stubs final : torch::profiler::impl::ProfilerStubs {
   void record(c10::DeviceIndex* device, ProfilerVoidEventStub* event, int64_t* cpu_ns) const override {
     const int index = current_device();
@@ -31,6 +33,7 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
   float elapsed(const ProfilerVoidEventStub* first, const ProfilerVoidEventStub* second) const override {
     const auto& from = *static_cast<const MarkState*>(first->get());
     const auto& to = *static_cast<const MarkState*>(second->get());
+    last_elapsed = {from.stream->device(), from.stream->id(), to.stream->id()};
     Stream::synchronize(from);
     Stream::synchronize(to);
     const double us = static_cast<double>(reported_elapsed_ns(from, to)) / 1e3;
@@ -56,6 +59,10 @@ struct Stubs final : torch::profiler::impl::ProfilerStubs {
 };
 
 } // namespace
+
+ElapsedStreams elapsed_streams() {
+  return last_elapsed;
+}
 
 void register_profiler_stubs() {
   static Stubs stubs;

@@ -97,7 +97,8 @@ def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[in
         if count >= _ALIKE:
             middle = float(np.median(ops.elapsed_ns[row][segments == k]))
             low, high = max(low, middle / k), min(high, (middle + resolution) / k)
-    high = max(low, high)
+    # A device that waited took longer than its marks cost, one that did not never shorter.
+    low = min(low, high)
     return int(low + high) // 2, int(high * 1.5) + 100
 
 
