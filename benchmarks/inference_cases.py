@@ -58,7 +58,7 @@ class Case:
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
-    """The recordings in a folder with a sidecar and truth; ``recipe``: with the published recipe's sidecar."""
+    """The recordings of a folder that have a truth; ``recipe``: with the sidecar it publishes."""
     for path in sorted(folder.glob("*/*.pt.trace.json.gz")):
         beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
         if recipe:

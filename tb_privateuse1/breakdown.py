@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import certainty, intervals
 from tb_privateuse1.trace import (
     I8,
     I64,
@@ -58,12 +60,16 @@ def compute(kernels: Kernels) -> Kernels:
     return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
 
 
-def communication(trace: Trace) -> intervals.Set:
+def communication(trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy) -> intervals.Set:
     """When this rank communicates: kernels, and ranges of libraries that work on the host."""
-    kernels, ops = trace.kernels, trace.ops
+    kernels = trace.kernels
+    return intervals.merge(cover(kernels.take(kernels.communication)), _hosted(trace))
+
+
+def _hosted(trace: Trace) -> intervals.Set:
+    """When a library of the host communicates (gloo): its ranges are more than a launch."""
     row = trace.collectives.op[trace.collectives.op >= 0]
-    hosted = intervals.union(ops.start_ns[row], ops.end_ns[row])
-    return intervals.merge(busy(kernels.take(kernels.communication)), hosted)
+    return intervals.union(trace.ops.start_ns[row], trace.ops.end_ns[row])
 
 
 def of_steps(trace: Trace) -> dict[str, I64]:
@@ -71,7 +77,7 @@ def of_steps(trace: Trace) -> dict[str, I64]:
     steps = trace.steps
     taken = intervals.EMPTY
     parts: dict[str, I64] = {}
-    for name, one in zip(PARTS, _sets(trace), strict=False):
+    for name, one in zip(PARTS, sets(trace), strict=False):
         free = intervals.subtract(one, taken)
         parts[name] = intervals.covered(free, steps.start_ns, steps.end_ns)
         taken = intervals.merge(taken, one)
@@ -79,15 +85,33 @@ def of_steps(trace: Trace) -> dict[str, I64]:
     return parts
 
 
-def _sets(trace: Trace) -> tuple[intervals.Set, ...]:
+def communication_on_host(trace: Trace) -> I64:
+    """What of each step's communication no device activity does: that of gloo. It is measured."""
+    steps = trace.steps
+    free = intervals.subtract(_hosted(trace), busy(trace.kernels))
+    return intervals.covered(free, steps.start_ns, steps.end_ns)
+
+
+def kernels_bounded(trace: Trace) -> I64:
+    """What of each step's kernels is only of those of which nothing but limits are known."""
+    steps, kernels = trace.steps, compute(trace.kernels)
+    only = certainty.bounded(kernels)
+    free = intervals.subtract(busy(kernels.take(only)), busy(kernels.take(~only)))
+    return intervals.covered(free, steps.start_ns, steps.end_ns)
+
+
+def sets(
+    trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
+) -> tuple[intervals.Set, ...]:
+    """When each part but the last goes on; ``cover`` says when device activities do."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
     # Old torch wrote the steps themselves as operators: they are no work.
     working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
-        busy(compute(kernels)),
-        busy(kernels.take(kernels.kind == MEMCPY)),
-        busy(kernels.take(kernels.kind == MEMSET)),
-        communication(trace),
+        cover(compute(kernels)),
+        cover(kernels.take(kernels.kind == MEMCPY)),
+        cover(kernels.take(kernels.kind == MEMSET)),
+        communication(trace, cover),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, _named(trace, "enumerate(DataLoader)")),
         _host(ops, working),

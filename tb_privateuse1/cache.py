@@ -42,6 +42,7 @@ _MAKERS = (
     "cache.py",
     "table.py",
     "findings.py",
+    "grounds.py",
     "describe.py",
     "calltree.py",
     "trace.py",

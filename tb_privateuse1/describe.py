@@ -89,8 +89,8 @@ def _run(trace: Trace) -> Iterable[Fact]:
         "Operators": f"{int((trace.ops.kind == OPERATOR).sum()):,}",
         "Host threads": str(len(np.unique(trace.ops.thread))),
     }
-    for key, value in meta.calibration.items():
-        facts[key.removesuffix("_ns").replace("_", " ").capitalize()] = (
-            None if value is None else f"{value / 1000:g} us"
-        )
+    for constant in meta.grounds.constants if meta.grounds else ():
+        if constant.source != "assumed":
+            label = constant.name.replace("_", " ").capitalize()
+            facts[label] = f"{constant.value_ns / 1000:g} us"
     yield from (Fact(label, str(value)) for label, value in facts.items() if value)

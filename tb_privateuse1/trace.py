@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tb_privateuse1.findings import Finding as Finding
+from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.table import I8 as I8
 from tb_privateuse1.table import I32 as I32
 from tb_privateuse1.table import I64 as I64
@@ -242,8 +243,8 @@ class Meta:
     """``deviceProperties`` as the trace has them."""
     profiler: Mapping[str, Any] = field(default_factory=dict)
     """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
-    calibration: Mapping[str, int | None] = field(default_factory=dict)
-    """What the inference went by: launch_latency_ns, elapsed_resolution_ns, …"""
+    grounds: Grounds | None = None
+    """What the inference went by; None where there was nothing to infer from."""
     timeline: Timeline = "none"
     findings: tuple[Finding, ...] = ()
 

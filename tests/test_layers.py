@@ -18,7 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version
-table findings
+table findings grounds
 trace
 figures
 tables
@@ -27,8 +27,10 @@ grouping
 chain
 vendors/
 vendor_file
+certainty
 breakdown describe allocations pyramid calltree
-regions
+stepbounds
+steptable regions
 allocators counters ranks
 bandwidth stragglers ranksteps compare
 perstep

@@ -60,7 +60,7 @@ def build(
         meta=dataclasses.replace(
             meta,
             timeline=_timeline(kernels),
-            calibration=activities.calibration,
+            grounds=activities.grounds,
         ),
         threads=raw.threads,
         ops=dataclasses.replace(tables.ops, step=of_ops),

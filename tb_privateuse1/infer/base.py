@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.read.base import Group
 from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes
 
@@ -45,10 +46,10 @@ class Activities:
 
     kernels: Kernels
     lanes: Lanes
-    calibration: dict[str, int | None] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     told: Told | None = None
     """What the kernels say of collectives; None for inferred ones."""
+    grounds: Grounds | None = None
 
 
 def rows_of(keys: I64, wanted: I64) -> I32:

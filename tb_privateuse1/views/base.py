@@ -86,9 +86,11 @@ def in_step(rows: I32, row: int | None) -> Bools:
     return inside
 
 
-def bound_sum(bounds_ns: I64) -> int | None:
-    """The bound of a sum: of all bounds; null if one of them is not known."""
-    return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
+def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
+    """The bound of each group's sum: the sum of its bounds, ``MISSING`` if one is not known."""
+    unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
+    total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
+    return np.where(unknown > 0, MISSING, total)
 
 
 def with_descendants(parent: I32, values: I64) -> I64:

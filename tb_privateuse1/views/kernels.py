@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1 import breakdown, certainty
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import NONE, Trace
-from tb_privateuse1.views.base import Provenance, bound_sum, grouped, in_step, provenance, step_row
+from tb_privateuse1.views.base import Provenance, grouped, in_step, provenance, step_row
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,13 @@ class KernelRow:
     max_ns: int
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times."""
+    mean_bound_ns: int | None
+    median_bound_ns: int | None
+    min_bound_ns: int | None
+    max_bound_ns: int | None
+    """How far off the mean and the others may be."""
+    bounded_share: float
+    """The part of ``total_ns`` of which only limits are known (evidence ``bound``), 0 to 1."""
     share: float
     """Of the total of all rows, 0 to 1."""
     longest_row: int
@@ -45,6 +52,8 @@ class KernelTable(Result):
     calls: int
     total_ns: int
     """Sum of all rows' totals: more than the busy time where lanes overlap."""
+    bound_ns: int | None
+    """How far off it may be."""
 
 
 def kernels(
@@ -65,11 +74,15 @@ def kernels(
     by_member = np.lexsort((duration, member))
     edges = np.searchsorted(member[by_member], np.arange(len(first) + 1))
     whole = int(duration.sum())
+    only_limits = certainty.bounded(table)
     rows = []
     for i, one in enumerate(first):
         of_row = by_member[edges[i] : edges[i + 1]]
         times = duration[of_row]
         total = int(times.sum())
+        error = table.duration_bound_ns[of_row]
+        whole_bound = certainty.bound_sum(error)
+        only = int(times[only_limits[of_row]].sum())
         rows.append(
             KernelRow(
                 name=trace.text(table.name[one]),
@@ -81,10 +94,16 @@ def kernels(
                 median_ns=round(float(np.median(times))),
                 min_ns=int(times[0]),
                 max_ns=int(times[-1]),
-                bound_ns=bound_sum(table.duration_bound_ns[of_row]),
+                bound_ns=whole_bound,
+                mean_bound_ns=None if whole_bound is None else round(whole_bound / len(times)),
+                median_bound_ns=certainty.bound_of(np.median, times, error),
+                min_bound_ns=certainty.bound_of(np.min, times, error),
+                max_bound_ns=certainty.bound_of(np.max, times, error),
+                bounded_share=only / total if total else 0.0,
                 share=total / whole if whole else 0.0,
                 longest_row=int(chosen[of_row[-1]]),
             )
         )
     rows.sort(key=lambda r: -r.total_ns)
-    return KernelTable(provenance(trace), tuple(rows), len(table), whole)
+    bound = certainty.bound_sum(table.duration_bound_ns)
+    return KernelTable(provenance(trace), tuple(rows), len(table), whole, bound)

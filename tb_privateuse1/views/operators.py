@@ -7,10 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from tb_privateuse1 import certainty
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
 from tb_privateuse1.views.base import (
     Provenance,
+    bound_sums,
     calls,
     counted,
     grouped,
@@ -36,6 +38,8 @@ class OperatorRow:
     device_total_ns: int | None
     device_bound_ns: int | None
     """How far off ``device_self_ns`` may be; 0 for measured times."""
+    device_total_bound_ns: int | None
+    """How far off ``device_total_ns`` may be."""
     kernels: int | None
     """Device activities launched by the operator itself."""
     longest_row: int
@@ -52,6 +56,8 @@ class Operators(Result):
     """Sum over all rows; the operators' share of the host's time."""
     device_self_ns: int | None
     """Sum over all rows."""
+    device_bound_ns: int | None
+    """How far off it may be."""
     unlinked_device_ns: int | None
     """Device activities that no operator launched: in no row, so that sums close."""
     has_shapes: bool
@@ -84,7 +90,9 @@ def operators(
     total = summed(with_descendants(ops.parent, device_self))
     activities = summed(launched)
     count = np.bincount(member, minlength=len(first))
-    bound = _bounds(trace, launcher, rows, member, len(first))
+    self_bound = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
+    own_bound = _of_groups(self_bound, rows, member, len(first))
+    total_bound = _of_groups(_with_descendants(ops.parent, self_bound), rows, member, len(first))
     longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
     names, shapes = ops.name[rows[first]], ops.shapes[rows[first]]
     order = np.lexsort((-host_self, -own))
@@ -100,7 +108,8 @@ def operators(
                 host_total_ns=int(host_total[i]),
                 device_self_ns=int(own[i]) if any_device else None,
                 device_total_ns=int(total[i]) if any_device else None,
-                device_bound_ns=bound[i] if any_device else None,
+                device_bound_ns=certainty.known(own_bound[i]) if any_device else None,
+                device_total_bound_ns=certainty.known(total_bound[i]) if any_device else None,
                 kernels=int(activities[i]) if any_device else None,
                 longest_row=int(rows[longest[i]]),
             )
@@ -108,9 +117,22 @@ def operators(
         ),
         host_self_ns=int(host_self.sum()),
         device_self_ns=int(own.sum()) if any_device else None,
+        device_bound_ns=certainty.bound_sum(own_bound) if any_device else None,
         unlinked_device_ns=_unlinked(trace, row) if any_device else None,
         has_shapes=bool((ops.shapes >= 0).any()),
     )
+
+
+def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:
+    """The bound of each group's sum over some operators, given those of the operators."""
+    return bound_sums(member, bounds_ns[rows], groups)
+
+
+def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
+    """As ``with_descendants``; ``MISSING`` where a bound below is not known."""
+    unknown = with_descendants(parent, (bounds_ns == MISSING).astype(np.int64))
+    total = with_descendants(parent, np.where(bounds_ns == MISSING, 0, bounds_ns))
+    return np.where(unknown > 0, MISSING, total)
 
 
 def _longest(duration: I64, member: I64) -> I64:
@@ -119,16 +141,6 @@ def _longest(duration: I64, member: I64) -> I64:
     last = np.append(member[order][1:] != member[order][:-1], True)[: len(order)]
     longest: I64 = order[last]
     return longest
-
-
-def _bounds(trace: Trace, launcher: I32, rows: I64, member: I64, groups: int) -> list[int | None]:
-    """The bound of each group's device self time; null if that of one kernel is not known."""
-    of_op = np.full(len(trace.ops) + 1, NONE)  # one more: ``NONE`` reads the last entry
-    of_op[rows] = member
-    group, bound = of_op[launcher], trace.kernels.duration_bound_ns
-    unknown = sums(group, (bound == MISSING).astype(np.int64), groups)
-    total = sums(group, np.where(bound == MISSING, 0, bound), groups)
-    return [None if u else int(t) for u, t in zip(unknown, total, strict=True)]
 
 
 def _unlinked(trace: Trace, row: int | None) -> int:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, describe, intervals
+from tb_privateuse1 import breakdown, certainty, describe, intervals, stepbounds
+from tb_privateuse1.steptable import Spread, Step, spread_of, table
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import (
-    EVIDENCE,
-    I64,
-    MEASURED,
-    MEMCPY,
-    MEMSET,
-    MISSING,
-    Kernels,
-    Trace,
-)
+from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.views.base import (
     Provenance,
-    bound_sum,
+    bound_sums,
     calls,
     counted,
     grouped,
@@ -35,48 +26,28 @@ _TOP = 10
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step's window and what each of its instants goes to; the parts sum to the duration."""
-
-    name: str
-    start_ns: int
-    duration_ns: int
-    incomplete: bool
-    kernel_ns: int
-    memcpy_ns: int
-    memset_ns: int
-    communication_ns: int
-    runtime_ns: int
-    dataloader_ns: int
-    cpu_ns: int
-    other_ns: int
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A figure over the complete steps."""
-
-    mean_ns: int
-    median_ns: int
-    min_ns: int
-    max_ns: int
-    deviation_ns: int
-
-
-@dataclass(frozen=True)
 class Totals:
-    """Device activity over the trace, or over the selected step. Null: no device times."""
+    """Device activity over the trace, or over the selected step. Null: no device times.
+
+    A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
+    """
 
     span_ns: int | None
     busy_ns: int | None
-    busy_bound_ns: int | None
-    """How far off ``busy_ns`` may be; 0 for measured times."""
     idle_ns: int | None
     compute_ns: int | None
     communication_ns: int | None
     memcpy_ns: int | None
     memset_ns: int | None
     overlap_ns: int | None
+    span_bound_ns: int | None
+    busy_bound_ns: int | None
+    idle_bound_ns: int | None
+    compute_bound_ns: int | None
+    communication_bound_ns: int | None
+    memcpy_bound_ns: int | None
+    memset_bound_ns: int | None
+    overlap_bound_ns: int | None
     kernels: int | None
     communication_kernels: int | None
     memcpys: int | None
@@ -94,18 +65,10 @@ class Share:
     """``operator``, or of a kernel ``kernel``, ``memcpy``, ``memset`` or ``communication``."""
     calls: int
     total_ns: int
+    bound_ns: int | None
+    """How far off ``total_ns`` may be; 0 for measured times and the host's."""
     share: float
     """Of the sum over all such rows, 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How many device activities are known in which way (see docs/inference.md)."""
-
-    evidence: str
-    kernels: int
-    total_ns: int
-    median_bound_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -120,13 +83,16 @@ class Overview(Result):
     steps: tuple[Step, ...]
     average_step_ns: int | None
     """Mean duration of the complete steps; null if none is complete."""
+    average_step_bound_ns: int | None
     spread: Spread | None
     utilisation: float | None
     """Busy device time within the steps' windows as a share of these windows."""
+    utilisation_bound: float | None
+    """How far off that may be, as a share; 0 if measured, null if that is not known."""
     totals: Totals
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[certainty.Evidence, ...]
 
 
 def overview(trace: Trace, *, step: int | None = None) -> Overview:
@@ -135,8 +101,9 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    steps = _steps(trace)
-    complete = [s.duration_ns for s in steps if not s.incomplete]
+    steps = table(trace)
+    spread = spread_of(steps)
+    utilisation, utilisation_bound = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     return Overview(
         provenance=provenance(trace),
@@ -144,102 +111,122 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         run=describe.run(trace),
         duration_ns=trace.end_ns,
         steps=steps,
-        average_step_ns=round(sum(complete) / len(complete)) if complete else None,
-        spread=_spread(complete),
-        utilisation=_utilisation(trace, row),
+        average_step_ns=spread.mean_ns if spread else None,
+        average_step_bound_ns=spread.bound_ns if spread else None,
+        spread=spread,
+        utilisation=utilisation,
+        utilisation_bound=utilisation_bound,
         totals=_totals(trace, kernels),
         top_operators=_top_operators(trace, row),
         top_kernels=_top_kernels(trace, kernels),
-        evidence=tuple(_evidence(kernels)),
+        evidence=tuple(certainty.evidence(kernels)),
     )
 
 
-def _steps(trace: Trace) -> tuple[Step, ...]:
-    steps, parts = trace.steps, breakdown.of_steps(trace)
-    return tuple(
-        Step(
-            name=trace.text(steps.name[i]),
-            start_ns=int(steps.start_ns[i]),
-            duration_ns=int(steps.end_ns[i] - steps.start_ns[i]),
-            incomplete=bool(steps.incomplete[i]),
-            **{f"{part}_ns": int(column[i]) for part, column in parts.items()},
-        )
-        for i in range(len(steps))
-    )
-
-
-def _spread(durations: list[int]) -> Spread | None:
-    if not durations:
-        return None
-    mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
-    return Spread(round(mean), round(median), min(durations), max(durations), round(deviation))
-
-
-def _utilisation(trace: Trace, row: int | None) -> float | None:
-    if not len(trace.kernels):
-        return None
-    steps = trace.steps
+def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None]:
+    """The share, and how far off it may be."""
+    kernels, steps = trace.kernels, trace.steps
+    if not len(kernels):
+        return None, None
     rows = slice(None) if row is None else slice(row, row + 1)
     start, end = steps.start_ns[rows], steps.end_ns[rows]
     window = int((end - start).sum())
-    busy = intervals.covered(breakdown.busy(trace.kernels), start, end)
-    return int(busy.sum()) / window if window else None
+    if not window:
+        return None, None
+    busy = int(intervals.covered(breakdown.busy(kernels), start, end).sum())
+    inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
+    error = certainty.union_bound(kernels.take(inside))
+    limits = stepbounds.windows(trace)
+    if error is None or not limits.known:
+        return busy / window, None
+    if row is None:  # a later end of one step is a later start of the next
+        least = int((limits.end_low - limits.start_low).sum())
+        most = int((limits.end_high - limits.start_high).sum())
+    else:
+        least = int(limits.end_low[row] - limits.start_high[row])
+        most = int(limits.end_high[row] - limits.start_low[row])
+    low = max(busy - error, 0) / most
+    high = min((busy + error) / max(least, 1), 1.0)
+    return busy / window, max(busy / window - low, high - busy / window)
 
 
 def _totals(trace: Trace, kernels: Kernels) -> Totals:
     if not len(trace.kernels):
-        return Totals(*[None] * 15)
-    busy = intervals.length(breakdown.busy(kernels))
+        return Totals(*[None] * 22)
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
-    compute = breakdown.compute(kernels)
-    computing = breakdown.busy(compute)
-    communicating = breakdown.busy(kernels.take(kernels.communication))
+    of = {
+        "busy": kernels,
+        "compute": breakdown.compute(kernels),
+        "communication": kernels.take(kernels.communication),
+        "memcpy": kernels.take(kernels.kind == MEMCPY),
+        "memset": kernels.take(kernels.kind == MEMSET),
+    }
+    when = {name: breakdown.busy(some) for name, some in of.items()}
+    length = {name: intervals.length(one) for name, one in when.items()}
+    error = {name: certainty.union_bound(some) for name, some in of.items()}
+    overlap = intervals.length(intervals.intersect(when["compute"], when["communication"]))
+    span_bound = certainty.span_bound(kernels)
     linked = int(breakdown.linked(trace, kernels).sum())
     return Totals(
         span_ns=span,
-        busy_ns=busy,
-        busy_bound_ns=bound_sum(kernels.duration_bound_ns),
-        idle_ns=span - busy,
-        compute_ns=intervals.length(computing),
-        communication_ns=intervals.length(communicating),
-        memcpy_ns=intervals.length(breakdown.busy(kernels.take(kernels.kind == MEMCPY))),
-        memset_ns=intervals.length(breakdown.busy(kernels.take(kernels.kind == MEMSET))),
-        overlap_ns=intervals.length(intervals.intersect(computing, communicating)),
-        kernels=len(compute),
-        communication_kernels=int(kernels.communication.sum()),
-        memcpys=int((kernels.kind == MEMCPY).sum()),
-        memsets=int((kernels.kind == MEMSET).sum()),
+        **{f"{name}_ns": n for name, n in length.items()},
+        **{f"{name}_bound_ns": n for name, n in error.items()},
+        idle_ns=span - length["busy"],
+        overlap_ns=overlap,
+        span_bound_ns=span_bound,
+        idle_bound_ns=_sum(span_bound, error["busy"]),
+        # What is in both is what their sum has more than their union.
+        overlap_bound_ns=_sum(error["compute"], error["communication"], error["busy"])
+        if length["communication"]
+        else 0,
+        kernels=len(of["compute"]),
+        communication_kernels=len(of["communication"]),
+        memcpys=len(of["memcpy"]),
+        memsets=len(of["memset"]),
         linked=linked,
         unlinked=len(kernels) - linked,
     )
+
+
+def _sum(*bounds: int | None) -> int | None:
+    told = [bound for bound in bounds if bound is not None]
+    return sum(told) if len(told) == len(bounds) else None
 
 
 def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     """By device time that they launched themselves; by host self time without device times."""
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    own = ops.self_ns
+    own, error = ops.self_ns, np.zeros(len(ops), np.int64)
     if len(trace.kernels):
-        duration = trace.kernels.end_ns - trace.kernels.start_ns
-        op = trace.kernels.op
-        launcher = np.where(op >= 0, calls(ops)[op], op) if len(ops) else op
+        kernels = trace.kernels
+        duration = kernels.end_ns - kernels.start_ns
+        launcher = (
+            np.where(kernels.op >= 0, calls(ops)[kernels.op], kernels.op)
+            if len(ops)
+            else kernels.op
+        )
         own = sums(launcher, duration, len(ops))
+        error = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
-    return _top(labels, group, own[rows])
+    return _top(labels, group, own[rows], error[rows])
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     kinds = breakdown.kinds(kernels)
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
-    return _top(labels, group, kernels.end_ns - kernels.start_ns)
+    return _top(labels, group, kernels.end_ns - kernels.start_ns, kernels.duration_bound_ns)
 
 
-def _top(labels: list[tuple[str, str]], group: I64, time_ns: I64) -> tuple[Share, ...]:
+def _top(
+    labels: list[tuple[str, str]], group: I64, time_ns: I64, bound_ns: I64
+) -> tuple[Share, ...]:
     """The groups with the most time; a group's label is its kind and its name."""
     totals = sums(group, time_ns, len(labels))
+    error = bound_sums(group, bound_ns, len(labels))
     count = np.bincount(group, minlength=len(labels))
     whole = int(totals.sum())
     order = np.argsort(-totals, kind="stable")[:_TOP]
@@ -249,18 +236,9 @@ def _top(labels: list[tuple[str, str]], group: I64, time_ns: I64) -> tuple[Share
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),
+            bound_ns=certainty.known(error[i]),
             share=int(totals[i]) / whole,
         )
         for i in order
         if totals[i] > 0
     )
-
-
-def _evidence(kernels: Kernels) -> Iterable[Evidence]:
-    for i, name in enumerate(EVIDENCE):
-        rows = kernels.take(kernels.evidence == i)
-        if len(rows):
-            bounds = rows.start_bound_ns[rows.start_bound_ns != MISSING]
-            median = round(float(np.median(bounds))) if len(bounds) else None
-            total = int((rows.end_ns - rows.start_ns).sum())
-            yield Evidence(name, len(rows), total, 0 if i == MEASURED else median)

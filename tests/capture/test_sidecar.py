@@ -110,9 +110,7 @@ def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("answer", [(), "xyz", (1, 2), None])
-def test_a_backend_that_tells_streams_wrongly(
-    answer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_that_tells_streams_wrongly(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     module = SimpleNamespace(elapsed_streams=lambda: answer)
     monkeypatch.setattr(torch, "npu", module, raising=False)
     value, codes = build([Row(1, 4), Row(2, 5)])

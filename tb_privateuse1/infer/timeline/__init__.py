@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 
 from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.infer.timeline import (
     bounds,
@@ -60,22 +61,30 @@ def build(
     """
     if sidecar is None:
         return None
-    found = kind.detect(ops, strings, sidecar.facts.get("elapsed_kind"))
-    if found.name == "none":
-        return None
-    if found.finding is not None:
-        return _refused(found.finding)
+    facts = sidecar.facts
+    found = kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
+    grounds = Grounds(found.name, found.evidence)
+    if found.finding is not None or found.name == "none":
+        return _refused(found.finding, grounds)
     plain = marks.build(ops)
     may = launchers.may_launch(ops, strings)
     quiet = marks.quiet_segments(plain, launchers.loud(plain, may))
     c = calibrate.build(ops, sidecar, found.resolution_ns, plain, quiet)
+    counts = {"shapes": int((ops.shapes >= 0).sum())}
+    grounds = dataclasses.replace(grounds, constants=c.constants, counts=counts)
     if found.name == "kernel_sum":
-        return _queued(ops, strings, found.evidence, c)
-    return _events(ops, strings, plain, may, _waits(ops, strings, frames), c)
+        return _queued(ops, strings, grounds, c)
+    return _events(ops, strings, plain, may, _waits(ops, strings, frames), c, grounds)
 
 
 def _events(
-    ops: Ops, strings: Strings, plain: Marks, may: Bools, waits: tuple[I64, I64], c: Calibration
+    ops: Ops,
+    strings: Strings,
+    plain: Marks,
+    may: Bools,
+    waits: tuple[I64, I64],
+    c: Calibration,
+    grounds: Grounds,
 ) -> Activities:
     tree, kept = marks.tree(plain, ops)
     nobody = np.zeros(len(ops), np.bool_)
@@ -101,7 +110,7 @@ def _events(
     solved, order = solve(launchers.loud(plain, may), nobody, c)
     refusal = kind.contradiction(solved.crossing, len(order))
     if refusal is not None:
-        return _refused(refusal)
+        return _refused(refusal, _host(refusal, grounds, solved, len(order)))
     behind = solved.bounds.low > order.host_high_ns + c.latency_ns + c.jitter_ns
     own = launchers.segments(order, may)
     surely, none = launchers.working(own, order, solved.bounds, solved.spans, c)
@@ -124,13 +133,12 @@ def _events(
     loud = np.zeros(len(order), np.bool_)
     loud[where.first] = True
     idle = bounds.paced(plain, ops, c)
-    event = calibrate.event_cost(ops, order, may, behind, c)
-    low, high = max(event - _EVENT_DOUBT_NS, 0), event + _EVENT_DOUBT_NS
-    likely_c = dataclasses.replace(c, event_ns=event, event_low_ns=low, event_high_ns=high)
+    event, ranges = calibrate.event_cost(ops, order, may, behind, c)
+    likely_c = calibrate.with_event_cost(c, event, _EVENT_DOUBT_NS, ranges)
     guess, order = solve(loud, blocking | idle, likely_c)
     refusal = kind.contradiction(guess.crossing, len(order))
     if refusal is not None and not len(where.op):
-        return _refused(refusal)
+        return _refused(refusal, _host(refusal, grounds, guess, len(order)))
     within = solved.bounds
     if guess.crossing <= _HOPELESS * len(order):
         likely = np.clip(guess.bounds.likely, within.low, within.high)
@@ -150,34 +158,45 @@ def _events(
         ops, where.op, placed.start, placed.length, start_bound, length_bound,
         placed.evidence, np.where(blocked, MEMCPY, KERNEL).astype(np.int8),
     )  # fmt: skip
-    shown = c.shown | {
-        "event_cost_ns": event,
+    grounds = dataclasses.replace(
+        grounds,
+        constants=likely_c.constants,
+        counts={**grounds.counts, **_counts(solved, len(order))},
+    )
+    return Activities(kernels, _lane(strings), _unbounded(unbounded), grounds=grounds)
+
+
+def _counts(solved: bounds.Solution, marks: int) -> dict[str, int]:
+    return {
+        "marks": marks,
         "anchors": int(solved.anchors.sum()),
         "refuted_anchors": int(solved.refuted.sum()),
         "late_stamps": solved.relaxed,
-        "marks": len(order),
+        "crossing": solved.crossing,
     }
-    return Activities(kernels, _lane(strings), shown, _unbounded(unbounded))
 
 
-def _queued(ops: Ops, strings: Strings, evidence: str, c: Calibration) -> Activities:
+def _queued(ops: Ops, strings: Strings, grounds: Grounds, c: Calibration) -> Activities:
     row, start, length, start_bound, length_bound = queue.build(ops, c)
     seen = np.full(len(row), EVENTS, np.int8)
     kernels = _kernels(
         ops, row, start, length, start_bound, length_bound, seen, np.full(len(row), KERNEL, np.int8)
     )
-    message = f"{evidence} So they are taken as kernel durations."
+    message = f"{grounds.evidence} So they are taken as kernel durations."
     hint = "Starts are inferred from the host's launches and the order of the queue."
-    return Activities(
-        kernels,
-        _lane(strings),
-        c.shown,
-        (Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE),),
-    )
+    finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
+    return Activities(kernels, _lane(strings), (finding,), grounds=grounds)
 
 
-def _refused(finding: Finding) -> Activities:
-    return Activities(Kernels.empty(), Lanes.empty(), findings=(finding,))
+def _host(found: Finding, grounds: Grounds, solved: bounds.Solution, marks: int) -> Grounds:
+    """The grounds of a refusal because no stream explains the elapsed times."""
+    counts = {**grounds.counts, **_counts(solved, marks)}
+    return dataclasses.replace(grounds, kind="host", evidence=found.message, counts=counts)
+
+
+def _refused(finding: Finding | None, grounds: Grounds) -> Activities:
+    found = () if finding is None else (finding,)
+    return Activities(Kernels.empty(), Lanes.empty(), found, grounds=grounds)
 
 
 def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:

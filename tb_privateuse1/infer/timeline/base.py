@@ -7,9 +7,13 @@ between the marks ``p - 1`` and ``p``. Times are int64 ns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tb_privateuse1.grounds import Constant
 from tb_privateuse1.trace import I32, I64, Bools
+
+RETURN_NS = 4_000
+"""From the end of the work to the return of a call that waits for it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Calibration:
     drift: float = 5e-5
     """Largest relative difference of the device's clock from the host's."""
     event_low_ns: int = 0
-    shown: dict[str, int | None] = field(default_factory=dict)
+    constants: tuple[Constant, ...] = ()
+    """The same as they are shown, with their evidence."""
 
 
 @dataclass(frozen=True)

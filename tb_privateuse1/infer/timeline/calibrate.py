@@ -8,9 +8,12 @@ operators without device work on an idle device scatter about their host times.
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
-from tb_privateuse1.infer.timeline.base import Calibration, Marks
+from tb_privateuse1.grounds import Constant
+from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
 
@@ -39,9 +42,9 @@ def build(
     ops: Ops, sidecar: Sidecar, resolution_ns: int, marks: Marks, quiet: Bools
 ) -> Calibration:
     """The calibration; ``quiet`` are the segments in which nothing can have launched."""
-    told = sidecar.facts.get("launch_latency_ns")
-    measured = isinstance(told, int) and not isinstance(told, bool) and told >= 0
-    latency = int(told) if measured and told is not None else _LATENCY_NS
+    told = _told(sidecar, "launch_latency_ns")
+    measured = told is not None
+    latency = _LATENCY_NS if told is None else told
     # Everything a multiple of 10 us says that the device's clock is coarse; of 2 us, nothing.
     resolution = _TORCH_RESOLUTION_NS
     if resolution_ns >= 4 * _TORCH_RESOLUTION_NS:
@@ -50,11 +53,20 @@ def build(
     if rounding not in ("floor", "round"):
         rounding = "floor" if resolution == _TORCH_RESOLUTION_NS else "both"
     still = _still(ops, marks, quiet)
-    event, event_high = _event_cost(ops, marks, still, resolution)
-    jitter = _jitter(ops, still, resolution)
+    event, event_high, seen = _event_cost(ops, marks, still, resolution)
+    jitter, idle = _jitter(ops, still, resolution)
+    latency_bound = _MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS
+    constants = (
+        _latency(sidecar, latency, latency_bound),
+        _sync_return(sidecar),
+        _event(event, 0, event_high, seen),
+        Constant("kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, "As on known devices."),
+        _of_trace("jitter", jitter, 0, None, idle, "Scatter of idle operators without work."),
+        _resolution(ops, resolution, str(rounding)),
+    )
     return Calibration(
         latency_ns=latency,
-        latency_bound_ns=_MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS,
+        latency_bound_ns=latency_bound,
         latency_measured=measured,
         jitter_ns=jitter,
         event_ns=event,
@@ -63,15 +75,80 @@ def build(
         gap_high_ns=_GAP_HIGH_NS,
         resolution_ns=resolution,
         rounding=str(rounding),
-        shown={
-            "launch_latency_ns": latency,
-            "launch_latency_measured": int(measured),
-            "elapsed_resolution_ns": resolution,
-            "event_cost_ns": event,
-            "event_cost_high_ns": event_high,
-            "jitter_ns": jitter,
-        },
+        constants=constants,
     )
+
+
+def _told(sidecar: Sidecar, key: str) -> int | None:
+    value = sidecar.facts.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _tries(sidecar: Sidecar, key: str) -> int | None:
+    """How many measurements of the capture a value is the median of."""
+    evidence = sidecar.facts.get("calibration")
+    tries = evidence.get(key) if isinstance(evidence, dict) else None
+    return len(tries) if isinstance(tries, list) else None
+
+
+def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
+    least, most = max(value - bound, 0), value + bound
+    if _told(sidecar, "launch_latency_ns") is None:
+        why = "No trace can tell it: it shifts every start alike."
+        return Constant("launch_latency", value, least, most, "assumed", None, why)
+    why = "An event recorded on the idle device, until it was done."
+    tries = _tries(sidecar, "executed_ns")
+    return Constant("launch_latency", value, least, most, "capture", tries, why)
+
+
+def _sync_return(sidecar: Sidecar) -> Constant:
+    value = _told(sidecar, "sync_return_ns")
+    if value is None:
+        why = "From the end of the work to the return of a call that waits."
+        return Constant("sync_return", RETURN_NS, None, None, "assumed", None, why)
+    why = "A wait for an event on the idle device, less the launch latency."
+    return Constant("sync_return", value, None, None, "capture", _tries(sidecar, "waited_ns"), why)
+
+
+def _event(value: int, least: int, most: int, samples: int) -> Constant:
+    why = "Operators without work that the device ran through faster than the host."
+    return _of_trace("event_cost", value, least, most, samples, why)
+
+
+def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Calibration:
+    """The calibration with the cost of a mark as ranges under backlog tell it.
+
+    ``samples`` are how many told it; none, and the calibration's own stays, with that doubt.
+    """
+    low, high = max(value - doubt, 0), value + doubt
+    constants = c.constants
+    if samples:
+        why = "Ranges run through behind the host, less the launching operators in them."
+        told = Constant("event_cost", value, low, high, "trace", samples, why)
+        constants = tuple(told if k.name == "event_cost" else k for k in constants)
+    return dataclasses.replace(
+        c, event_ns=value, event_low_ns=low, event_high_ns=high, constants=constants
+    )
+
+
+def _of_trace(
+    name: str, value: int, least: int, most: int | None, samples: int, evidence: str
+) -> Constant:
+    """A constant that the trace tells if there are samples of it."""
+    if not samples:
+        return Constant(name, value, least, most, "assumed", None, "The trace shows too few.")
+    return Constant(name, value, least, most, "trace", samples, evidence)
+
+
+def _resolution(ops: Ops, value: int, rounding: str) -> Constant:
+    known = int((ops.elapsed_ns != MISSING).sum())
+    cut = {
+        "floor": "what is below is cut off",
+        "round": "rounded to the nearest",
+        "both": "either event is cut before the difference",
+    }[rounding]
+    why = f"The largest step of which all elapsed times are multiples; {cut}."
+    return Constant("elapsed_resolution", value, None, None, "trace", known, why)
 
 
 def _still(ops: Ops, marks: Marks, quiet: Bools) -> I64:
@@ -81,8 +158,8 @@ def _still(ops: Ops, marks: Marks, quiet: Bools) -> I64:
     return np.flatnonzero(still & (ops.elapsed_ns != MISSING))
 
 
-def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[int, int]:
-    """The likely time of a mark, and one that it does not exceed.
+def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[int, int, int]:
+    """The likely time of a mark, one that it does not exceed, and how many operators tell it.
 
     An operator of k segments that only cost the device its marks has an elapsed time of the
     integer part of k times that cost, so that each one bounds the cost from both sides.
@@ -90,7 +167,7 @@ def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[in
     host = ops.end_ns[still] - ops.start_ns[still]
     row = still[(host >= 4_000) & (2 * (ops.elapsed_ns[still] + resolution) <= host)]
     if len(row) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
-        return _EVENT_NS, _EVENT_HIGH_NS
+        return _EVENT_NS, _EVENT_HIGH_NS, 0
     segments = marks.end[row] - marks.start[row]
     low, high = 0.0, float(_EVENT_MOST_NS)
     for k, count in zip(*np.unique(segments, return_counts=True), strict=True):
@@ -99,22 +176,27 @@ def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[in
             low, high = max(low, middle / k), min(high, (middle + resolution) / k)
     # A device that waited took longer than its marks cost, one that did not never shorter.
     low = min(low, high)
-    return int(low + high) // 2, int(high * 1.5) + 100
+    return int(low + high) // 2, int(high * 1.5) + 100, len(row)
 
 
-def _jitter(ops: Ops, still: I64, resolution: int) -> int:
-    """How late an idle device may run a mark, from the scatter of still operators."""
+def _jitter(ops: Ops, still: I64, resolution: int) -> tuple[int, int]:
+    """How late an idle device may run a mark, from the scatter of still operators; of how many."""
     host = ops.end_ns[still] - ops.start_ns[still]
     excess = ops.elapsed_ns[still] + resolution // 2 - host
     idle = excess[(host >= 4_000) & (np.abs(excess) < 15_000)]
     if len(idle) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
-        return _JITTER_NS
+        return _JITTER_NS, 0
     low, high = np.percentile(idle, (10, 90))
-    return int(np.clip((high - low) * 0.75, _JITTER_LOW_NS, _JITTER_HIGH_NS))
+    jitter = int(np.clip((high - low) * 0.75, _JITTER_LOW_NS, _JITTER_HIGH_NS))
+    return jitter, len(idle)
 
 
-def event_cost(ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration) -> int:
+def event_cost(
+    ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
+) -> tuple[int, int]:
     """The likely time of a mark, from ranges that the device ran through behind the host.
+
+    And how many ranges told it: with none it is the calibration's own.
 
     What such a range took longer than the launching operators in it, its marks cost: the rounding
     of the parts evens out. ``may`` are the operators that may launch, ``behind`` the marks at
@@ -125,7 +207,7 @@ def event_cost(ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
     late = np.concatenate(([0], np.cumsum(~behind)))
     row = np.flatnonzero(known & ~may & (late[marks.end + 1] == late[marks.start]))
     if not len(row) or not len(unit):
-        return c.event_ns
+        return c.event_ns, 0
     within = np.searchsorted(marks.start[unit], marks.start[row], side="right") - 1
     row = row[(within < 0) | (marks.end[unit[np.maximum(within, 0)]] < marks.start[row])]
     after = np.searchsorted(marks.start[unit], marks.start[row])
@@ -133,7 +215,7 @@ def event_cost(ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
         marks, row[marks.start[unit[np.minimum(after, len(unit) - 1)]] < marks.end[row]]
     )
     if not len(row):
-        return c.event_ns
+        return c.event_ns, 0
     at = np.searchsorted(marks.start[row], marks.start[unit], side="right") - 1
     unit = unit[(at >= 0) & (marks.end[unit] < marks.end[row[np.maximum(at, 0)]])]
     half = c.resolution_ns // 2
@@ -141,8 +223,8 @@ def event_cost(ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
     segments = int((marks.end - marks.start)[row].sum() - (marks.end - marks.start)[unit].sum())
     # The scatter of so many roundings must be small beside what is divided by.
     if segments < _ENOUGH * max(1.0, len(unit) ** 0.5):
-        return c.event_ns
-    return int(np.clip(total / segments, 0, c.event_high_ns))
+        return c.event_ns, 0
+    return int(np.clip(total / segments, 0, c.event_high_ns)), len(row)
 
 
 def _outermost(marks: Marks, rows: I64) -> I64:

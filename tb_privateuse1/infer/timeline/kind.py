@@ -10,22 +10,22 @@ host shows only once the constraints are solved (``contradiction``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.grounds import Kind as Name
 from tb_privateuse1.infer.base import Strings
 from tb_privateuse1.trace import I64, MISSING, NONE, Ops
-
-Name = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
 
 _COARSE_NS = 100_000
 """Elapsed times in steps of this size or more cannot tell one kernel from the next."""
 
 _VALUES, _MILLISECOND_NS = 6, 1_000_000
 """Different values that a resolution takes to be seen, but for whole milliseconds."""
+
+_MICROSECONDS = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
 
 _LONG_NS = 1_000_000
 """Operators and steps of this host time are long enough to compare the clocks' units."""
@@ -53,11 +53,11 @@ class Kind:
     finding: Finding | None = None
 
 
-def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
+def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None) -> Kind:
     """The kind of the trace's elapsed times.
 
     ``told`` is what the capture says of it (``elapsed_kind`` of the sidecar), which counts where
-    the trace itself does not show it.
+    the trace itself does not show it; ``unit`` the ``elapsed_unit`` that it measured.
     """
     known = ops.elapsed_ns[ops.elapsed_ns != MISSING]
     positive = known[known > 0]
@@ -70,8 +70,11 @@ def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
         resolution = min(resolution, 1_000)
     if resolution >= _COARSE_NS and len(values) > 1:
         message = f"All elapsed times are multiples of {resolution / 1e6:g} ms: too coarse."
-        hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
-        return Kind("coarse", resolution, message, _unusable("elapsed_coarse", message, hint))
+        finding = _unusable("elapsed_coarse", message, _MICROSECONDS)
+        return Kind("coarse", resolution, message, finding)
+    if unit in ("ms", "ns"):
+        message = f"The capture measured that the backend's elapsed times are in {unit}."
+        return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
     if told == "host":
         message = "The capture found that this backend runs its operators on the host's thread."
         hint = "Its operator times on the host are its device times."
@@ -90,9 +93,22 @@ def detect(ops: Ops, strings: Strings, told: object = None) -> Kind:
                 f"Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
                 "the elapsed times are probably not in microseconds."
             )
-            hint = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
-            return Kind("unit", resolution, message, _unusable("elapsed_unit", message, hint))
-    return Kind("event", resolution, "Steps take longer than the sum of their operators.")
+            finding = _unusable("elapsed_unit", message, _MICROSECONDS)
+            return Kind("unit", resolution, message, finding)
+    return Kind("event", resolution, _passing(equal, steps, told))
+
+
+def _passing(equal: int, steps: int, told: object) -> str:
+    """Why they are times between two marks on a stream."""
+    reasons = []
+    if told == "event":
+        reasons.append("The capture saw an idle range take as long on the device as on the host.")
+    if steps:
+        reasons.append(
+            f"In {steps - equal} of {steps} steps with enough in them, the elapsed time is not the "
+            "sum of the operators': idle time counts."
+        )
+    return " ".join(reasons) or "Nothing speaks against times between two marks on a stream."
 
 
 def contradiction(crossing: int, marks: int) -> Finding | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.chain import UNKNOWN, Spans
-from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
+from tb_privateuse1.infer.timeline.base import RETURN_NS, Bounds, Calibration, Marks
 from tb_privateuse1.trace import BOUND, CATALOGUE, END_PINNED, EVENTS, I8, I64, SYNC, Bools, Ops
 
 _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
@@ -27,9 +27,6 @@ _SHARES = 20
 
 _PREPARE_NS = 2_000
 """What an operator that waits does on the host before it launches."""
-
-_RETURN_NS = 4_000
-"""From the end of the work to the return of a call that waits for it."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ def estimate(
     measured = behind & (span > 0) & (span < UNKNOWN // 2) & ~blocked
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
-    end = np.where(blocked, marks.host_ns[last] - _RETURN_NS, start + length)
+    end = np.where(blocked, marks.host_ns[last] - RETURN_NS, start + length)
     # One that waits prepares, launches, works and returns: of what is left, half is work.
     length = np.where(blocked, (end - start) // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)

@@ -1,0 +1,141 @@
+"""How far steps and the parts of their breakdown may be off, where activities were inferred.
+
+The truth lies between two extremes: only what surely ran on the device covers the host's time, or
+all that may have run. Where that is wide, sums are narrower: activities of one lane do not
+overlap, so that their time in a step is known as well as their durations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, certainty, intervals
+from tb_privateuse1.trace import I32, I64, MISSING, Kernels, Steps, Trace
+
+_DEVICE = len(breakdown.KINDS)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Least and greatest start and end of each step's window; ``known`` is false for none."""
+
+    start_low: I64
+    start_high: I64
+    end_low: I64
+    end_high: I64
+    known: bool
+
+    def bound(self, steps: Steps) -> I64:
+        """How far off each window's length may be; ``MISSING`` where that is not known."""
+        if not self.known:
+            return np.full(len(steps), MISSING)
+        length = steps.end_ns - steps.start_ns
+        least = np.maximum(self.end_low - self.start_high, 0)
+        bound: I64 = np.maximum(length - least, self.end_high - self.start_low - length)
+        return bound
+
+
+def windows(trace: Trace) -> Windows:
+    """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
+    steps, kernels = trace.steps, trace.kernels
+    own = kernels.take(kernels.step >= 0)
+    unknown = (own.start_bound_ns == MISSING) | (own.duration_bound_ns == MISSING)
+    late = np.where(unknown, 0, own.start_bound_ns + own.duration_bound_ns)
+    low, high = (_ends(steps, own.step, own.end_ns + sign * late) for sign in (-1, 1))
+    return Windows(
+        _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
+    )
+
+
+def _ends(steps: Steps, step: I32, ends: I64) -> I64:
+    latest = steps.host_end_ns.copy()
+    np.maximum.at(latest, step, ends)
+    return latest
+
+
+def _starts(steps: Steps, ends: I64) -> I64:
+    before = np.concatenate((steps.host_start_ns[:1], np.maximum.accumulate(ends)[:-1]))
+    starts: I64 = np.maximum(steps.host_start_ns, before)
+    return starts
+
+
+def of_steps(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
+    """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
+    steps, kernels = trace.steps, trace.kernels
+    nothing = np.zeros(len(steps), np.int64)
+    if certainty.exact(kernels):
+        return dict.fromkeys(parts, nothing)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return dict.fromkeys(parts, np.full(len(steps), MISSING))
+    edge = windows(trace).bound(steps)
+    between = _extremes(trace)
+    sums = _sums(trace, parts)
+    alone = len(np.unique(kernels.lane)) == 1
+    found = {}
+    for i, (name, part) in enumerate(parts.items()):
+        low, high = between[name]
+        bound = np.minimum(np.maximum(part - low, high - part), sums[name])
+        # On a single lane a step's activities lie in its window, wherever that ends.
+        free = alone and i < _DEVICE
+        bound = bound + (0 if free else edge)
+        found[name] = bound if free else np.where(edge == MISSING, MISSING, bound)
+    return found
+
+
+def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
+    """The least and the most of each part in the windows as they are."""
+    start, end = trace.steps.start_ns, trace.steps.end_ns
+
+    def all_that_may(kernels: Kernels) -> intervals.Set:
+        return certainty.possible(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
+
+    least, most = breakdown.sets(trace, certainty.certain), breakdown.sets(trace, all_that_may)
+    below, above = intervals.EMPTY, intervals.EMPTY  # what went before: surely, possibly
+    found = {}
+    for name, low, high in zip(breakdown.PARTS, least, most, strict=False):
+        found[name] = (
+            intervals.covered(intervals.subtract(low, above), start, end),
+            intervals.covered(intervals.subtract(high, below), start, end),
+        )
+        below, above = intervals.merge(below, low), intervals.merge(above, high)
+    covered = [intervals.covered(one, start, end) for one in (above, below)]
+    found["other"] = (end - start - covered[0], end - start - covered[1])
+    return found
+
+
+def _sums(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
+    """Bounds of the parts from those of the durations, wherever the activities lie."""
+    steps, kernels = trace.steps, trace.kernels
+    step = _within(steps, kernels)
+    kind = breakdown.kinds(kernels)
+    moved = certainty.moved(kernels)
+    alone = len(np.unique(kernels.lane)) == 1
+
+    def total(values: I64, kinds: range) -> I64:
+        mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
+        result = np.zeros(len(steps), np.int64)
+        np.add.at(result, step[mine], values[mine])
+        return result
+
+    found: dict[str, I64] = {}
+    for i, name in enumerate(breakdown.PARTS):
+        found[name] = total(moved, range(min(i + 1, _DEVICE)))
+        # The host's own communication is covered by whatever runs on the device meanwhile.
+        if alone and i < _DEVICE and not (name == "communication" and parts[name].any()):
+            found[name] = total(kernels.duration_bound_ns, range(i, i + 1))
+    # What the host's parts have together is what the device leaves free of the window.
+    busy = intervals.covered(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
+    error = total(kernels.duration_bound_ns if alone else moved, range(_DEVICE))
+    free = steps.end_ns - steps.start_ns - busy
+    for name in breakdown.PARTS[_DEVICE:]:
+        found[name] = np.minimum(found[name], np.maximum(free + error - parts[name], parts[name]))
+    return found
+
+
+def _within(steps: Steps, kernels: Kernels) -> I64:
+    """The step of each activity, or that whose window it starts in."""
+    at = np.searchsorted(steps.start_ns, kernels.start_ns, side="right") - 1
+    at = np.where((at >= 0) & (kernels.start_ns < steps.end_ns[np.maximum(at, 0)]), at, -1)
+    return np.where(kernels.step >= 0, kernels.step, at)
