@@ -51,18 +51,20 @@ def rows(case: Case) -> list[list[str]]:
         found.append([case.name, f"refused: {code}", str(len(trace.ops))])
     else:
         judged = score(ours(trace, shift), case.truth)
-        found.append(_row(case.name, "ours", len(trace.ops), judged, f"{milliseconds:.1f}"))
+        found.append(row(case.name, "ours", len(trace.ops), judged, f"{milliseconds:.1f}"))
     for threshold in (100, 0):
         theirs = recipe(trace, threshold)
         theirs = dataclasses.replace(
             theirs, start_ns=theirs.start_ns + shift, end_ns=theirs.end_ns + shift
         )
         judged = score(theirs, case.truth)
-        found.append(_row(case.name, f"recipe {threshold}", len(trace.ops), judged, ""))
+        found.append(row(case.name, f"recipe {threshold}", len(trace.ops), judged, ""))
     return found
 
 
-def _row(name: str, method: str, ops: int, s: Score, speed: str) -> list[str]:
+def row(name: str, method: str, ops: int, s: Score, speed: str) -> list[str]:
+    """A row of the table."""
+
     def number(value: float, digits: int = 1) -> str:
         return "" if np.isnan(value) else f"{value:.{digits}f}"
 
@@ -96,12 +98,12 @@ def main() -> None:
             table += rows(case)[: 1 if options.ours else 3]
     if options.markdown:
         table.insert(1, ["---"] * len(COLUMNS))
-        for row in table:
-            print("| " + " | ".join(row + [""] * (len(COLUMNS) - len(row))) + " |")
+        for cells in table:
+            print("| " + " | ".join(cells + [""] * (len(COLUMNS) - len(cells))) + " |")
         return
     widths = [max(len(r[k]) for r in table if k < len(r)) for k in range(len(COLUMNS))]
-    for row in table:
-        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)).rstrip())
+    for cells in table:
+        print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=False)).rstrip())
 
 
 if __name__ == "__main__":

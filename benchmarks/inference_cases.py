@@ -14,10 +14,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import infer, intervals
+from tb_privateuse1.infer.base import PRIME
 from tb_privateuse1.infer.timeline import marks
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Raw, Sidecar
@@ -67,12 +69,27 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         if truth is None or not beside.exists():
             continue
         raw = chrome.read(str(path))
-        rows = json.loads(gzip.decompress(truth.read_bytes()))
+        rows = content(truth)
         start, end = (np.array(rows[k], np.int64) - raw.base_ns for k in ("start_ns", "end_ns"))
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
-        recorded = ids != _OUTSIDE
-        known = Truth(ids[recorded], start[recorded], end[recorded])
+        theirs = ~np.isin(ids, [_OUTSIDE, *_priming(raw)])
+        known = Truth(ids[theirs], start[theirs], end[theirs])
         yield Case(path.parent.name, raw, kernel_events.read(str(beside)), known)
+
+
+def _priming(raw: Raw) -> I64:
+    """External ids of what only kept the device busy: it is no work of the run's."""
+    ops = infer.build(raw, None).ops
+    name = [i for i, text in enumerate(raw.strings) if text == PRIME]
+    outer = ops.take(np.isin(ops.name, name))
+    at = intervals.innermost(outer.thread, outer.start_ns, outer.end_ns, ops.thread, ops.start_ns)
+    return ops.external_id[at >= 0]
+
+
+def content(path: Path) -> dict[str, Any]:
+    """A zipped log of the truth."""
+    rows: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return rows
 
 
 def hidden(paths: list[Path] | None = None) -> Iterator[Case]:

@@ -76,6 +76,9 @@ def of_steps(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
     found = {}
     for i, (name, part) in enumerate(parts.items()):
         low, high = between[name]
+        if not high.any():  # no range of the kind is in any step
+            found[name] = nothing
+            continue
         bound = np.minimum(np.maximum(part - low, high - part), sums[name])
         # On a single lane a step's activities lie in its window, wherever that ends.
         free = alone and i < _DEVICE

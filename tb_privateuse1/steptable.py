@@ -23,6 +23,8 @@ class Step:
     start_ns: int
     duration_ns: int
     incomplete: bool
+    primed: bool
+    """Our capture kept the device busy in it: not in averages."""
     kernel_ns: int
     memcpy_ns: int
     memset_ns: int
@@ -71,6 +73,7 @@ def table(trace: Trace) -> tuple[Step, ...]:
             start_ns=int(steps.start_ns[i]),
             duration_ns=int(steps.end_ns[i] - steps.start_ns[i]),
             incomplete=bool(steps.incomplete[i]),
+            primed=bool(steps.primed[i]),
             **_figures(parts, bounds, i),
             duration_bound_ns=certainty.known(lengths[i]),
             kernel_bounded_ns=int(only[i]),
@@ -81,8 +84,8 @@ def table(trace: Trace) -> tuple[Step, ...]:
 
 
 def spread_of(steps: Iterable[Step]) -> Spread | None:
-    """Over the complete ones; None if there is none."""
-    complete = [step for step in steps if not step.incomplete]
+    """Over the complete ones that were not primed; None if there is none."""
+    complete = [step for step in steps if not step.incomplete and not step.primed]
     if not complete:
         return None
     durations = [step.duration_ns for step in complete]

@@ -150,8 +150,7 @@ class Kernels(Table):
     """Device activities (kernels, copies, fills), by start.
 
     ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
-    largest errors of start and duration, in ns; 0 for measured ones. ``event`` is ``NONE`` for what
-    no file tells.
+    largest errors of start and duration; 0 if measured. ``event``: ``NONE`` for what no file tells.
     """
 
     name: I32
@@ -191,8 +190,8 @@ class Memory(Table):
 class Steps(Table):
     """``ProfilerStep#N`` ranges in order of time; one row over everything where there are none.
 
-    ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns``
-    the window that its device activities extend (see docs/definitions.md).
+    ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
+    window (docs/definitions.md). In a ``primed`` one our capture kept the device busy.
     """
 
     name: I32
@@ -201,6 +200,7 @@ class Steps(Table):
     start_ns: I64
     end_ns: I64
     incomplete: Bools
+    primed: Bools
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,6 @@ class Meta:
     profiler: Mapping[str, Any] = field(default_factory=dict)
     """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
     grounds: Grounds | None = None
-    """What the inference went by; None where there was nothing to infer from."""
     timeline: Timeline = "none"
     findings: tuple[Finding, ...] = ()
 

@@ -93,6 +93,7 @@ def whole(trace: Trace) -> Trace:
         start_ns=start_ns,
         end_ns=end_ns,
         incomplete=np.zeros(1, np.bool_),
+        primed=np.zeros(1, np.bool_),
     )
     kernels, ops = (
         dataclasses.replace(table, step=np.zeros(len(table), np.int32))

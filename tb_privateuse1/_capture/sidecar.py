@@ -32,10 +32,16 @@ LONG_ENOUGH_US = 10_000
 
 
 def build(
-    inner: Any, backend: str, calibration: Calibration, run: Notes, cycle: Notes
+    inner: Any,
+    backend: str,
+    calibration: Calibration,
+    primed: list[dict[str, Any]],
+    run: Notes,
+    cycle: Notes,
 ) -> dict[str, Any]:
     """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
 
+    ``primed`` are the steps in which the device was kept busy, and for how long.
     A row that cannot be read has the time None. What is wrong with the times is added to
     ``cycle``; the notes of ``run`` stand before it in the sidecar.
     """
@@ -65,6 +71,7 @@ def build(
         "launch_latency_ns": calibration.launch_latency_ns,
         "sync_return_ns": calibration.sync_return_ns,
         "calibration": calibration.evidence,
+        "primed": primed,
         "warnings": run.as_json() + cycle.as_json(),
         "external_id": ids,
         "elapsed_us": elapsed,

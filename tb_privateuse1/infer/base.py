@@ -8,7 +8,10 @@ import numpy as np
 
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.read.base import Group
-from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes
+from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes, Ops
+
+PRIME = "tb_privateuse1::prime"
+"""The annotation of our capture around work that only keeps the device busy (docs/capture.md)."""
 
 
 class Strings:
@@ -17,6 +20,10 @@ class Strings:
     def __init__(self, strings: tuple[str, ...]) -> None:
         self.all = list(strings)
         self._ids = {text: i for i, text in enumerate(strings)}
+
+    def find(self, text: str) -> int:
+        """The index of a string, or ``NONE``."""
+        return self._ids.get(text, NONE)
 
     def id(self, text: str) -> int:
         """The index of a string, added if new."""
@@ -50,6 +57,12 @@ class Activities:
     told: Told | None = None
     """What the kernels say of collectives; None for inferred ones."""
     grounds: Grounds | None = None
+
+
+def primes(ops: Ops, strings: Strings) -> I64:
+    """The rows of the annotations around work that only keeps the device busy."""
+    name = strings.find(PRIME)
+    return np.flatnonzero((ops.name == name) & (name != NONE))
 
 
 def rows_of(keys: I64, wanted: I64) -> I32:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.infer.base import Strings
+from tb_privateuse1.infer.base import Strings, primes
 from tb_privateuse1.trace import ANNOTATION, I32, I64, NONE, Bools, Kernels, Launches, Ops, Steps
 
 _PREFIX = "ProfilerStep#"
@@ -26,6 +26,7 @@ def build(
             start_ns=np.array([0]),
             end_ns=np.array([end_ns]),
             incomplete=np.array([False]),
+            primed=np.array([bool(len(primes(ops, strings)))]),
         )
         return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
 
@@ -49,6 +50,7 @@ def build(
         start_ns=start,
         end_ns=end,
         incomplete=_incomplete(counts, end - start),
+        primed=_primed(len(row), of_ops[primes(ops, strings)]),
     )
     return steps, of_ops, of_kernels
 
@@ -84,3 +86,10 @@ def _incomplete(activities: I64, duration_ns: I64) -> Bools:
     if len(activities) > 1 and activities[-2] > 0:
         cut[-1] |= bool(activities[-1] < _COMPLETE_SHARE * activities[-2])
     return cut
+
+
+def _primed(steps: int, of: I32) -> Bools:
+    """In which of the steps the device was kept busy."""
+    primed = np.zeros(steps, np.bool_)
+    primed[of[of >= 0]] = True
+    return primed

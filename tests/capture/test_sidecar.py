@@ -75,7 +75,7 @@ def build(rows: list[Row], **calibration: Any) -> tuple[dict[str, Any], list[str
         kineto_results=SimpleNamespace(events=lambda: rows), profiler_kind=backend.FALLBACK
     )
     cycle = Notes()
-    value = sidecar.build(inner, "npu", calibrate.Calibration(**calibration), Notes(), cycle)
+    value = sidecar.build(inner, "npu", calibrate.Calibration(**calibration), [], Notes(), cycle)
     return value, list(cycle.found)
 
 

@@ -29,8 +29,8 @@ BEFORE, AFTER = 200, 700
 class Op:
     """An operator: host ns before and after its inside, children, and its kernel's ns (0: none).
 
-    The kernel is launched at the end, after the children. ``blocking``: it returns when its
-    kernel is done.
+    The kernel is launched at the end, after the children. ``blocking``: it returns when the
+    device is done.
     """
 
     name: str
@@ -51,6 +51,8 @@ class Machine:
     gap: int = GAP
     now: int = 1_000_000
     device: int = 0
+    shapes: dict[str, Any] = field(default_factory=dict)
+    """Arguments of every operator."""
     events: list[dict[str, Any]] = field(default_factory=list)
     elapsed: dict[int, float | None] = field(default_factory=dict)
     kernels: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -70,15 +72,15 @@ class Machine:
             begin = max(self.now + self.latency, self.device + self.gap)
             self.device = begin + op.kernel
             self.kernels[number] = (begin, self.device)
-            if op.blocking:
-                self.now = max(self.now, self.device) + 4_000
+        if op.blocking:
+            self.now = max(self.now, self.device) + 4_000
         self.now += op.after
         end = self.now
         self.now += AFTER
         last = self._mark()
         self.now += BEFORE
         self.elapsed[number] = float((last - first) // 1000)
-        args = {"External id": number}
+        args = {"External id": number, **self.shapes}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
 
     def _mark(self) -> int:
@@ -96,9 +98,16 @@ class Result:
     end_ns: I64
 
 
-def simulate(program: Sequence[Op], *, backlog: int = 0, shift: int = 0, **facts: Any) -> Result:
+def simulate(
+    program: Sequence[Op],
+    *,
+    backlog: int = 0,
+    shift: int = 0,
+    shapes: dict[str, Any] | None = None,
+    **facts: Any,
+) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer."""
-    machine = Machine(now=1_000_000 + shift)
+    machine = Machine(now=1_000_000 + shift, shapes=shapes or {})
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)

@@ -45,3 +45,14 @@ def check(subject: Subject) -> Iterator[Finding]:
         message = f"{len(cut):,} of {len(steps):,} steps are incomplete: {named(cut.tolist())}."
         hint = "They are shown, but left out of averages. Ask the profiler for one more step."
         yield Finding("incomplete_steps", message, hint, len(cut), "info", ("steps",))
+    primed = np.flatnonzero(steps.primed)
+    if len(primed):
+        message = (
+            f"{named(primed.tolist())}: the capture kept the device busy first (prime_ms), so that "
+            "the durations of kernels show."
+        )
+        hint = (
+            "Kernels started later than they would have. The step is left out of averages, and "
+            "the work that only kept the device busy out of all figures."
+        )
+        yield Finding("step_primed", message, hint, len(primed), "info", ("steps", "totals"))

@@ -12,9 +12,10 @@ import dataclasses
 
 import numpy as np
 
+from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.grounds import Grounds
-from tb_privateuse1.infer.base import Activities, Strings
+from tb_privateuse1.infer.base import Activities, Strings, primes
 from tb_privateuse1.infer.timeline import (
     bounds,
     calibrate,
@@ -144,12 +145,19 @@ def _events(
         likely = np.clip(guess.bounds.likely, within.low, within.high)
         within = dataclasses.replace(guess.bounds, likely=likely)
     drafted = placement.estimate(placed, where, order, within, guess.spans, likely_c)
-    key = keys[where.op] * 2 + own.closing[use]
-    name = ops.name[where.op].astype(np.int64) * 2 + own.closing[use]
-    lengths = catalogue.typical(key, name, drafted.length, drafted.seen)
-    share = placement.launch_share(drafted, where, lengths, order, likely_c)
+    ours = _inside(ops, primes(ops, strings))[where.op]
+    key, name = (
+        catalogue.keyed(group, own.op, own.last, use) for group in (keys, ops.name.astype(np.int64))
+    )
+    shaped = ops.shapes[where.op] >= 0
+    seen = catalogue.trusted(key, shaped, placed.seen, drafted.seen)
+    usual = catalogue.usual(
+        key, name, shaped, drafted.length, drafted.length_low, drafted.length_high, seen & ~ours
+    )
+    share = placement.launch_share(drafted, where, usual.length, order, likely_c)
     placed = placement.estimate(placed, where, order, within, guess.spans, likely_c, share)
-    placed = placement.serialise(placement.with_lengths(placed, lengths))
+    placed = dataclasses.replace(placed, seen=seen)
+    placed = placement.serialise(placement.with_lengths(placed, usual))
 
     start_bound, length_bound = placement.errors(placed, c)
     unbounded = solved.unknown[where.first] | solved.unknown[where.last]
@@ -158,12 +166,22 @@ def _events(
         ops, where.op, placed.start, placed.length, start_bound, length_bound,
         placed.evidence, np.where(blocked, MEMCPY, KERNEL).astype(np.int8),
     )  # fmt: skip
+    kernels = kernels.take(~ours)
     grounds = dataclasses.replace(
         grounds,
         constants=likely_c.constants,
         counts={**grounds.counts, **_counts(solved, len(order))},
     )
-    return Activities(kernels, _lane(strings), _unbounded(unbounded), grounds=grounds)
+    return Activities(kernels, _lane(strings), _unbounded(unbounded[~ours]), grounds=grounds)
+
+
+def _inside(ops: Ops, outer: I64) -> Bools:
+    """The operators inside some ranges, on their threads."""
+    at = intervals.innermost(
+        ops.thread[outer], ops.start_ns[outer], ops.end_ns[outer], ops.thread, ops.start_ns
+    )
+    inside: Bools = at >= 0
+    return inside
 
 
 def _counts(solved: bounds.Solution, marks: int) -> dict[str, int]:

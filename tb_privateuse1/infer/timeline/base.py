@@ -74,3 +74,15 @@ class Bounds:
     low: I64
     high: I64
     likely: I64
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What to expect of each kernel's length: -1 where the trace does not tell.
+
+    ``low`` and ``high`` are limits from the same operator on the same shapes.
+    """
+
+    length: I64
+    low: I64
+    high: I64

@@ -2,30 +2,86 @@
 
 Where the device was behind, the time between an operator's marks is that of its work. Instances
 of the same operator, shapes and dtypes elsewhere, whose work hides behind host time, are taken to
-last as long; failing that, those of the same operator alone.
+last as long; failing that, those of the same operator alone. Several instances on the same shapes
+also bound the others: by their extremes and as much again as these lie apart, shared among them.
+All steps of a trace are one; other traces take no part (docs/inference.md, section 7).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.infer.timeline.base import Usual
 from tb_privateuse1.trace import I64, Bools
 
 _SPREAD = 0.5
 """Instances that differ by more than this share of their median (interquartile) tell nothing."""
 
+_LEAST = 3
+"""Instances that bound the others."""
 
-def typical(key: I64, name: I64, length: I64, seen: Bools) -> I64:
-    """The length to expect of each kernel: the median of those seen; -1 where there are none.
+_MOST_KERNELS = 64
+"""Own segments of an operator that are told apart, from its end."""
 
-    ``key`` groups the same operators on the same shapes, ``name`` the same operators.
+
+def keyed(group: I64, op: I64, last: I64, use: Bools) -> I64:
+    """One number per group of operators and place of the kernel's segment in them.
+
+    ``op`` and ``last`` are the operator and the end of each own segment, ``use`` those with a
+    kernel; ``group`` has one entry per operator.
     """
-    narrow = _medians(key, length, seen, _SPREAD)
-    wide = _medians(name, length, seen, _SPREAD)
-    return np.where(narrow[key] >= 0, narrow[key], wide[name])
+    order = np.lexsort((-last, op))
+    first = np.concatenate(([True], op[order][1:] != op[order][:-1]))[: len(op)]
+    at = np.arange(len(op))
+    place = np.empty(len(op), np.int64)
+    place[order] = at - np.maximum.accumulate(np.where(first, at, 0))
+    place = np.minimum(place, _MOST_KERNELS - 1)
+    pair = group[op[use]] * _MOST_KERNELS + place[use]
+    _, key = np.unique(pair, return_inverse=True)
+    found: I64 = key.astype(np.int64)
+    return found
 
 
-def _medians(group: I64, length: I64, seen: Bools, spread: float) -> I64:
+def trusted(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> Bools:
+    """Whose own length counts: those surely seen; others only where too few of their key are.
+
+    Without shapes a key holds work of any size, and the own length is the better guess.
+    """
+    count = np.bincount(key[surely], minlength=int(key.max(initial=-1)) + 1)
+    own: Bools = surely | (likely & ~((count >= _LEAST)[key] & shaped))
+    return own
+
+
+def usual(
+    key: I64, name: I64, shaped: Bools, length: I64, low: I64, high: I64, seen: Bools
+) -> Usual:
+    """The median of those seen, and limits from their extremes.
+
+    ``key`` groups the same operators on the same shapes, ``name`` the same operators; ``shaped``
+    says whose shapes are known. ``low`` and ``high`` are each instance's own limits.
+    """
+    narrow = _medians(key, length, seen)
+    wide = _medians(name, length, seen)
+    count = len(narrow)
+    rows = np.flatnonzero(seen & shaped & (narrow[key] >= 0))
+    size = np.bincount(key[rows], minlength=count)
+    least = np.full(count, np.iinfo(np.int64).max)
+    most, shortest, longest = np.full(count, -1), least.copy(), np.full(count, -1)
+    np.minimum.at(least, key[rows], low[rows])
+    np.maximum.at(most, key[rows], high[rows])
+    np.minimum.at(shortest, key[rows], length[rows])
+    np.maximum.at(longest, key[rows], length[rows])
+    enough = size >= _LEAST
+    # The next one lies beyond n others in one of n + 1 cases on either side, by little as a rule.
+    beyond = np.where(enough, 2 * (longest - shortest) // np.maximum(size - 1, 1), 0)
+    bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
+    top = np.where(enough, most + beyond, -1)
+    typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
+    return Usual(typical, bottom[key], top[key])
+
+
+def _medians(group: I64, length: I64, seen: Bools) -> I64:
+    """The median length of those seen of each group; -1 of none, and of those too far apart."""
     count = int(group.max(initial=-1)) + 1
     rows = np.flatnonzero(seen)
     order = rows[np.lexsort((length[rows], group[rows]))]
@@ -40,5 +96,5 @@ def _medians(group: I64, length: I64, seen: Bools, spread: float) -> I64:
         return result
 
     middle = quantile(0.5)
-    narrow = quantile(0.75) - quantile(0.25) <= np.maximum(spread * middle, 2_000)
+    narrow = quantile(0.75) - quantile(0.25) <= np.maximum(_SPREAD * middle, 2_000)
     return np.where((size > 0) & narrow, middle, -1)

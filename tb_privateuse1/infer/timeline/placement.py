@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.chain import UNKNOWN, Spans
-from tb_privateuse1.infer.timeline.base import RETURN_NS, Bounds, Calibration, Marks
+from tb_privateuse1.infer.timeline.base import RETURN_NS, Bounds, Calibration, Marks, Usual
 from tb_privateuse1.trace import BOUND, CATALOGUE, END_PINNED, EVENTS, I8, I64, SYNC, Bools, Ops
 
 _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
@@ -45,6 +45,8 @@ class Placed:
     length: I64
     length_low: I64
     length_high: I64
+    end_low: I64
+    end_high: I64
     end: I64
     """The likely end, where it is better known than the start."""
     seen: Bools
@@ -108,8 +110,9 @@ def limits(
     start, length = (least + most) // 2, (length_low + length_high) // 2
     seen = busy & (alone | whole)
     return Placed(
-        row, evidence, start, least, most, length, length_low, length_high, start + length, seen
-    )
+        row, evidence, start, least, most, length, length_low, length_high,
+        end_low, end_high, start + length, seen,
+    )  # fmt: skip
 
 
 def estimate(
@@ -167,20 +170,33 @@ def launch_share(
     return float(np.median(share)) if len(share) >= _SHARES else None
 
 
-def with_lengths(placed: Placed, typical: I64) -> Placed:
+def with_lengths(placed: Placed, usual: Usual) -> Placed:
     """The same kernels with the lengths of other instances where their own is not seen.
 
-    ``typical`` is the length of the others, -1 where there are none. Where the end is known, the
-    start moves; else the start stays.
+    Where the end is known, the start moves; else the start stays. Limits that others give count
+    where they do not contradict the kernel's own.
     """
-    known = (typical >= 0) & ~placed.seen
-    length = np.where(known, np.clip(typical, placed.length_low, placed.length_high), placed.length)
+    known = (usual.length >= 0) & ~placed.seen
+    low = np.maximum(placed.length_low, usual.low)
+    high = np.minimum(placed.length_high, usual.high)
+    agreed = known & (usual.low >= 0) & (low <= high)
+    length_low = np.where(agreed, low, placed.length_low)
+    length_high = np.where(agreed, high, placed.length_high)
+    length = np.where(known, np.clip(usual.length, length_low, length_high), placed.length)
     ends = known & np.isin(placed.evidence, (END_PINNED, SYNC))
-    start = np.where(ends, placed.end - length, placed.start)
-    start = np.clip(start, placed.start_low, placed.start_high)
+    narrow = agreed & (placed.evidence == END_PINNED)
+    first = np.maximum(placed.start_low, placed.end_low - length_high)
+    latest = np.minimum(placed.start_high, placed.end_high - length_low)
+    narrow &= first <= latest
+    start_low = np.where(narrow, first, placed.start_low)
+    start_high = np.where(narrow, latest, placed.start_high)
+    start = np.clip(np.where(ends, placed.end - length, placed.start), start_low, start_high)
     told = known & (placed.evidence == BOUND)
     evidence = np.where(told, CATALOGUE, placed.evidence).astype(np.int8)
-    return dataclasses.replace(placed, start=start, length=length, evidence=evidence)
+    return dataclasses.replace(
+        placed, start=start, start_low=start_low, start_high=start_high, length=length,
+        length_low=length_low, length_high=length_high, evidence=evidence,
+    )  # fmt: skip
 
 
 def serialise(placed: Placed) -> Placed:

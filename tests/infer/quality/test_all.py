@@ -38,7 +38,8 @@ def test_what_fires_on_real_traces() -> None:
     codes = {
         path.parent.name: {f.code: f.count for f in load(path).meta.findings} for path in TRACES
     }
-    sound_ones = [name for name, told in codes.items() if not told]
+    assert codes["blocks_host_primed"] == {"step_primed": 1}
+    sound_ones = [name for name, told in codes.items() if not told.keys() - {"step_primed"}]
     assert len(sound_ones) >= 20
     doubts = {code for told in codes.values() for code in told}
     assert not {c for c in doubts if re.match(r"crossing|duplicated|clock|far|.*outside$", c)}
