@@ -30,7 +30,7 @@ vendor_file
 certainty
 breakdown describe allocations pyramid calltree
 stepbounds
-steptable regions
+steptable limits regions
 allocators counters ranks
 bandwidth stragglers ranksteps compare
 perstep

@@ -11,6 +11,7 @@ from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.method import method
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
@@ -28,6 +29,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "distributed": distributed,
     "diff": diff,
     "quality": quality,
+    "method": method,
 }
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {"distributed": ranks.reduce}

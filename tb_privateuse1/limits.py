@@ -1,0 +1,244 @@
+"""What limits the accuracy of an inferred timeline, worst first, and what to change about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.grounds import Constant
+from tb_privateuse1.trace import (
+    BOUND,
+    CATALOGUE,
+    END_PINNED,
+    I64,
+    MISSING,
+    SYNC,
+    Bools,
+    Kernels,
+    Trace,
+)
+
+_COARSE_NS = 5_000
+"""From this resolution on, small kernels are lost in it."""
+
+_FAR_NS = 30_000
+"""A start that is less well known than this follows from no anchor nearby."""
+
+_MANY = 0.02
+"""A share of marks that contradict the others that is worth saying."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One reason why figures are not known better."""
+
+    code: str
+    title: str
+    message: str
+    kernels: int | None
+    """Device activities that it concerns."""
+    share: float | None
+    """Their share of the device time, 0 to 1."""
+    bound_ns: int | None
+    """The sum of the bounds that it accounts for; the limits are in its order."""
+    advice: str | None
+    """The code of what would improve it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change in the capture, or in the backend."""
+
+    code: str
+    title: str
+    message: str
+    example: str | None
+    """Lines to copy, as in docs/capture.md."""
+
+
+ADVICE = (
+    Advice(
+        "prime",
+        "Prime a step",
+        "A long kernel at the start of one step makes the others queue, so that their durations "
+        "show; they then count for the same operators everywhere. It changes that step, which is "
+        "marked and left out of averages.",
+        "with capture.profile(\n"
+        '    prime_ms="auto",\n'
+        '    on_trace_ready=capture.tensorboard_trace_handler("./log"),\n'
+        ") as prof:\n"
+        "    ...",
+    ),
+    Advice(
+        "sync",
+        "Mark where the device was waited for",
+        "A wait within a range ties the device's time to the host's. The capture puts one at "
+        "either end of the recording; one in each step bounds a long backlog.",
+        'with torch.profiler.record_function("synchronize"):\n    torch.accelerator.synchronize()',
+    ),
+    Advice(
+        "capture",
+        "Record with our capture",
+        "It asks the backend for the device times that torch.profiler leaves out, and measures on "
+        "the idle device what no trace can tell: launch latency, unit and kind of the times.",
+        "from tb_privateuse1 import capture\n"
+        'with capture.profile(on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:\n'
+        "    for batch in batches:\n"
+        "        train(batch)\n"
+        "        prof.step()",
+    ),
+    Advice(
+        "stubs",
+        "Register ProfilerStubs",
+        "The backend has to record events: two functions suffice, and the reference device in "
+        "examples/refdevice shows them.",
+        "torch::profiler::impl::registerPrivateUse1Methods(&stubs);",
+    ),
+    Advice(
+        "shapes",
+        "Record shapes",
+        "Durations are then learned per operator and shapes, and not of all calls alike.",
+        "record_shapes=True,",
+    ),
+    Advice(
+        "clock",
+        "Measure finer",
+        "The backend's ProfilerStubs should return microseconds from a clock that counts them.",
+        "float elapsed(\n    const ProfilerVoidEventStub* from, const ProfilerVoidEventStub* to\n"
+        ") const override {\n  return elapsed_ns(*from, *to) / 1e3f;  // microseconds\n}",
+    ),
+    Advice(
+        "native",
+        "Measure each kernel",
+        "A backend that registers a Kineto profiler has its kernels in the trace, with streams and "
+        "names: nothing has to be inferred.",
+        "REGISTER_PRIVATEUSE1_PROFILER(MyActivityProfiler)  // a libkineto::IActivityProfiler",
+    ),
+)
+
+
+def advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
+    """What would help, in the order of what it improves; nothing where all is measured."""
+    wanted: list[str] = []
+    if trace.meta.timeline == "inferred":
+        wanted = [limit.advice for limit in found if limit.advice] + ["native"]
+    elif trace.meta.timeline == "none":
+        wanted = list(_instead(trace))
+    by_code = {one.code: one for one in ADVICE}
+    return tuple(by_code[code] for code in dict.fromkeys(wanted))
+
+
+def _instead(trace: Trace) -> Iterator[str]:
+    """What gives device times to a trace that has none."""
+    grounds = trace.meta.grounds
+    codes = {finding.code for finding in trace.meta.findings}
+    if grounds is not None and grounds.kind in ("coarse", "unit"):
+        yield "clock"
+    elif "no_device_times" in codes and (grounds is None or grounds.kind == "none"):
+        yield "stubs"  # our capture was there, and had nothing to ask
+    elif grounds is None:
+        yield "capture"
+    if "host_only" not in codes:
+        yield "native"
+
+
+def limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
+    """The limits of some activities, those that account for most first."""
+    if trace.meta.timeline != "inferred" or not len(kernels):
+        return ()
+    found = list(_limits(trace, kernels))
+    return tuple(sorted(found, key=lambda limit: -1 if limit.bound_ns is None else -limit.bound_ns))
+
+
+def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
+    classes, duration = kernels.evidence, _zero(kernels.duration_bound_ns)
+    hidden = classes == BOUND
+    if hidden.any():
+        message = (
+            "The device waited for the host, so that these kernels' durations hide in the host's "
+            "time, and no other call of the operator shows them."
+        )
+        yield _limit(
+            "hidden_durations", "Hidden durations", message, "prime", kernels, hidden, duration
+        )
+    partly = np.isin(classes, (END_PINNED, CATALOGUE, SYNC))
+    if partly.any():
+        message = (
+            "The device caught up with the host at these kernels: only their end is known, or "
+            "other calls of the operator tell how long they took."
+        )
+        yield _limit(
+            "caught_up", "Durations from elsewhere", message, "prime", kernels, partly, duration
+        )
+    start = kernels.start_bound_ns
+    far = (start == MISSING) | (start > _FAR_NS)
+    if far.any():
+        lost = int((start == MISSING).sum())
+        message = "The device was behind the host here, and little tells by how much."
+        message += f" Of {lost:,} kernels, nothing does." if lost else ""
+        yield _limit("backlog", "Long backlog", message, "sync", kernels, far, _zero(start))
+    yield from _of_constants(trace, kernels)
+    yield from _of_solution(trace)
+
+
+def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
+    grounds = trace.meta.grounds
+    if grounds is None:
+        return
+    known = {constant.name: constant for constant in grounds.constants}
+    everything = np.ones(len(kernels), np.bool_)
+    latency = known.get("launch_latency")
+    if latency is not None and latency.source == "assumed":
+        message = f"{latency.value_ns / 1e3:g} us are assumed; an error shifts all starts alike."
+        each = np.full(len(kernels), _width(latency))
+        yield _limit(
+            "latency", "Launch latency not measured", message, "capture", kernels, everything, each
+        )
+    resolution = known.get("elapsed_resolution")
+    if resolution is not None and resolution.value_ns >= _COARSE_NS:
+        message = f"The backend's clock ticks in steps of {resolution.value_ns / 1e3:g} us."
+        each = np.full(len(kernels), resolution.value_ns)
+        yield _limit("resolution", "Coarse clock", message, "clock", kernels, everything, each)
+    if not grounds.counts.get("shapes", 1):
+        message = "Without input shapes, calls of one operator on small and large tensors are one."
+        yield Limit("shapes", "No input shapes", message, None, None, None, "shapes")
+
+
+def _of_solution(trace: Trace) -> Iterator[Limit]:
+    grounds = trace.meta.grounds
+    if grounds is None:
+        message = "The trace was merged before: what it was inferred from is not in it."
+        yield Limit("merged", "Inferred elsewhere", message, None, None, None, None)
+        return
+    marks = grounds.counts.get("marks", 0)
+    wrong = grounds.counts.get("refuted_anchors", 0) + grounds.counts.get("late_stamps", 0)
+    if wrong > _MANY * marks:
+        message = (
+            f"{wrong:,} of {marks:,} marks contradicted the others and were dropped: threads that "
+            "were interrupted, or work on another stream."
+        )
+        yield Limit("contradictions", "Contradictions", message, None, None, None, None)
+    if len(trace.lanes) == 1:
+        message = "Events see the current stream only; work on another shows as the wait for it."
+        yield Limit("one_stream", "One stream", message, None, None, None, "native")
+
+
+def _limit(
+    code: str, title: str, message: str, advice: str, kernels: Kernels, mine: Bools, bounds_ns: I64
+) -> Limit:
+    time = kernels.end_ns - kernels.start_ns
+    whole = int(time.sum())
+    share = int(time[mine].sum()) / whole if whole else None
+    return Limit(code, title, message, int(mine.sum()), share, int(bounds_ns[mine].sum()), advice)
+
+
+def _width(constant: Constant) -> int:
+    """How far the truth may be from it."""
+    ends = (constant.least_ns, constant.most_ns)
+    return max(abs(end - constant.value_ns) for end in ends if end is not None)
+
+
+def _zero(bounds_ns: I64) -> I64:
+    return np.where(bounds_ns == MISSING, 0, bounds_ns)

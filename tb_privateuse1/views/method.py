@@ -1,0 +1,138 @@
+"""Why the device timeline is what it is: measured, inferred or none, from what, and how well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, certainty, limits
+from tb_privateuse1.grounds import Constant
+from tb_privateuse1.limits import Advice, Limit
+from tb_privateuse1.tables import Result
+from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
+from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+
+_NOTHING = "no_device_times"
+
+_REFUSALS = (
+    "elapsed_coarse",
+    "elapsed_unit",
+    "elapsed_of_the_host",
+    "elapsed_not_of_a_stream",
+    "elapsed_missing",
+    "backlog_unknown",
+    _NOTHING,
+    "events_route_dead",
+    "host_only",
+)
+"""Findings that say what no timeline, or no bound, could be told for."""
+
+
+@dataclass(frozen=True)
+class Method(Result):
+    """The result of the view. Null: the timeline does not rest on it, or there is none."""
+
+    provenance: Provenance
+    reason: str
+    """Why the timeline is measured, inferred or none."""
+    kind: str | None
+    """What the elapsed times are (docs/inference.md, section 1)."""
+    kind_evidence: str | None
+    operators: int
+    timed: int
+    """Operators and annotations with an elapsed device time."""
+    activities: int | None
+    linked: int | None
+    linked_share: float | None
+    device_ns: int | None
+    device_bound_ns: int | None
+    median_start_bound_ns: int | None
+    median_duration_bound_ns: int | None
+    evidence: tuple[certainty.Evidence, ...]
+    constants: tuple[Constant, ...]
+    limits: tuple[Limit, ...]
+    """What limits the accuracy, worst first."""
+    advice: tuple[Advice, ...]
+    refused: tuple[Finding, ...]
+    marks: int | None
+    anchors: int | None
+    refuted_anchors: int | None
+    late_stamps: int | None
+    crossing: int | None
+    """Marks that fit no schedule of one stream."""
+
+
+def method(trace: Trace, *, step: int | None = None) -> Method:
+    """The grounds of the timeline; ``step`` limits the activities, evidence and limits to one.
+
+    Raises TraceError ``unknown_step``.
+    """
+    meta = trace.meta
+    kernels = trace.kernels.take(in_step(trace.kernels.step, step_row(trace, step)))
+    any_device = len(trace.kernels) > 0
+    grounds = meta.grounds
+    counts = grounds.counts if grounds else {}
+    linked = breakdown.linked(trace, kernels)
+    refused = tuple(f for code in _REFUSALS for f in meta.findings if f.code == code)
+    # That there are no device times says nothing beside the reason for it.
+    refused = refused if len(refused) == 1 else tuple(f for f in refused if f.code != _NOTHING)
+    found = limits.limits(trace, kernels)
+    return Method(
+        provenance=provenance(trace),
+        reason=_reason(trace, refused),
+        kind=grounds.kind if grounds else None,
+        kind_evidence=grounds.evidence if grounds else None,
+        operators=int((trace.ops.kind == OPERATOR).sum()),
+        timed=int((trace.ops.elapsed_ns != MISSING).sum()),
+        activities=len(kernels) if any_device else None,
+        linked=int(linked.sum()) if any_device else None,
+        linked_share=float(linked.mean()) if len(linked) else None,
+        device_ns=int((kernels.end_ns - kernels.start_ns).sum()) if any_device else None,
+        device_bound_ns=certainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
+        median_start_bound_ns=_median(kernels.start_bound_ns),
+        median_duration_bound_ns=_median(kernels.duration_bound_ns),
+        evidence=tuple(certainty.evidence(kernels)),
+        constants=grounds.constants if grounds else (),
+        limits=found,
+        advice=limits.advice(trace, found),
+        refused=refused,
+        **{name: counts.get(name) for name in _COUNTS},
+    )
+
+
+_COUNTS = ("marks", "anchors", "refuted_anchors", "late_stamps", "crossing")
+
+
+def _median(bounds_ns: I64) -> int | None:
+    told = bounds_ns[bounds_ns != MISSING]
+    return round(float(np.median(told))) if len(told) else None
+
+
+def _reason(trace: Trace, refused: tuple[Finding, ...]) -> str:
+    meta = trace.meta
+    timed = int((trace.ops.elapsed_ns != MISSING).sum())
+    if meta.timeline == "measured":
+        return (
+            f"A device profiler recorded {len(trace.kernels):,} activities: their starts and ends "
+            "are its own."
+        )
+    if meta.timeline == "none":
+        return refused[0].message if refused else "The trace has no device times."
+    if meta.grounds is None:
+        return (
+            "The trace holds kernels that were inferred when it was merged; their classes and "
+            "bounds are those that stand in it."
+        )
+    how = {
+        "kernel_sum": "the sum of the kernels launched in it. Durations are known; starts follow "
+        "from the launches and the order of the queue.",
+    }.get(
+        meta.grounds.kind,
+        "the device time between two events on the stream. What each may have waited for bounds "
+        "starts and durations from both sides.",
+    )
+    return (
+        "The trace has the host's times. A sidecar adds, for each of "
+        f"{timed:,} operators and annotations, {how}"
+    )
