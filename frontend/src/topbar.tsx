@@ -40,7 +40,7 @@ function SourceBadge({ overview }: { overview: Overview }) {
   return (
     <Popover class={`badge source ${timeline}`} testid="source-badge" title="Where device times come from" attributes={{ "data-timeline": timeline }}
       label={<><i class={timeline === "inferred" ? "swatch inferred" : "swatch"} style={{ "--fill": timeline === "none" ? "transparent" : "var(--kernel)" }} />{sourceLabel(overview)}</>}>
-      {() => <Source overview={overview} />}
+      {(close) => <Source overview={overview} close={close} />}
     </Popover>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "../src/base/csv";
-import { exact, formatSort, nextSort, parseSort, shown, sortRows, type Column } from "../src/widgets/columns";
+import { boundOf, exact, exported, formatSort, nextSort, parseSort, shown, sortRows, type Column } from "../src/widgets/columns";
 import { niceTicks } from "../src/widgets/stackedbars";
 
 interface Row { name: string; calls: number; total_ns: number | null }
@@ -9,7 +9,7 @@ const COLUMNS: Column<Row>[] = [
   { key: "calls", title: "Calls", kind: "count", width: 1, value: (r) => r.calls },
   { key: "total_ns", title: "Total", kind: "time", width: 1, value: (r) => r.total_ns },
 ];
-const [NAME, CALLS] = COLUMNS as [Column<Row>, Column<Row>, Column<Row>];
+const [NAME, CALLS, TOTAL] = COLUMNS as [Column<Row>, Column<Row>, Column<Row>];
 const ROWS: Row[] = [
   { name: "b", calls: 2, total_ns: 5 }, { name: "a", calls: 2, total_ns: null }, { name: "c", calls: 10, total_ns: 7 }, { name: "d", calls: 2, total_ns: 6 },
 ];
@@ -55,6 +55,24 @@ test("cells: three digits shown, exact in the tooltip", () => {
   expect(exact(1_234_567, "time", 2000)).toBe("1,234,567 ns ± 2,000 ns");
   expect(shown(null, "time")).toBe("–");
   expect(shown(0.5, "share")).toBe("50.0 %");
+});
+const UNCERTAIN: Column<Row>[] = [
+  NAME, { ...TOTAL, bound: (r) => (r.name === "c" ? null : r.calls === 10 ? 0 : 3) }, { ...CALLS, bound: () => 0 },
+];
+test("inferred values say how far off they may be, and that nobody knows", () => {
+  const total = UNCERTAIN[1] as Column<Row>;
+  expect(ROWS.map((r) => boundOf(total, r))).toEqual([3, 0, null, 3]);
+  expect(boundOf(NAME, ROWS[0] as Row)).toBe(0);
+  expect(exact(7, "time", null)).toBe("7 ns ± unknown");
+  expect(exact(0.5, "share", 0.25)).toBe("50 % ± 25 %");
+  expect(exact(7, "time", 0)).toBe("7 ns");
+});
+test("a table's CSV has the bounds beside inferred values, and no such column where all is exact", () => {
+  expect(exported(UNCERTAIN, ROWS)).toEqual({
+    names: ["name", "total_ns", "total_bound_ns", "calls"],
+    body: [["b", 5, 3, 2], ["a", null, 0, 2], ["c", 7, null, 10], ["d", 6, 3, 2]],
+  });
+  expect(exported(COLUMNS, ROWS).names).toEqual(["name", "calls", "total_ns"]);
 });
 test("CSV has exact values, quotes what needs it and gives spreadsheets no formula", () => {
   expect(csv(["name", "total_ns"], [['f<4, "g">', 1234567], ["=cmd()", null]])).toBe('name,total_ns\r\n"f<4, ""g"">",1234567\r\n\'=cmd(),\r\n');

@@ -18,6 +18,16 @@ export const LABELS: Readonly<Record<Category, string>> = {
   other: "Other",
 };
 
+/** How well something is known: solid, hatched, hollow. Of what is bounded only limits are known. */
+export const LOOKS = ["measured", "inferred", "bounded"] as const;
+
+export type Look = (typeof LOOKS)[number];
+
+/** The look of an activity of this evidence. */
+export function lookOf(evidence: string): Look {
+  return evidence === "measured" ? "measured" : evidence === "bound" ? "bounded" : "inferred";
+}
+
 /** What runs on the device, and so is inferred where the timeline is. */
 export const DEVICE: ReadonlySet<Category> = new Set(["kernel", "memcpy", "memset", "communication"]);
 

@@ -54,6 +54,17 @@ export function bound(ns: number | null): string {
   return ns ? `± ${duration(ns)}` : "";
 }
 
+/** The same of a figure that is inferred, of which nothing may be known, too. */
+export function boundOf(ns: number | null, inferred: boolean): string {
+  return inferred && ns === null ? "± unknown" : bound(ns);
+}
+
+/** `± 2.1 %` of a share from 0 to 1. */
+export function percentBound(share: number | null, inferred: boolean): string {
+  if (share === null) return inferred ? "± unknown" : "";
+  return share > 0 ? `± ${percent(share)}` : "";
+}
+
 /** `2026-03-01 14:05:09`, in the reader's time zone. */
 export function dateTime(unixNs: number): string {
   const at = new Date(unixNs / 1e6);

@@ -8,6 +8,7 @@ import { Distributed } from "./distributed";
 import { Flame } from "./flame";
 import { Kernels } from "./kernels";
 import { Memory } from "./memory";
+import { Method } from "./method";
 import { Modules } from "./modules";
 import { Operators } from "./operators";
 import { Overview } from "./overview";
@@ -41,6 +42,7 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
   distributed: { title: "Distributed", letter: "d", component: Distributed, alone: Distributed, icon: "M8 1.5v4M3 10.5l3.4-3M13 10.5l-3.4-3M6 7.5a2 2 0 1 0 4 0a2 2 0 1 0-4 0M1.5 12a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0M11.1 12a1.7 1.7 0 1 0 3.4 0a1.7 1.7 0 1 0-3.4 0" },
   diff: { title: "Diff", letter: "c", component: Diff, icon: "M4 2v9M1.5 8.5L4 11l2.5-2.5M12 14V5M9.5 7.5L12 5l2.5 2.5M8 1.5v13" },
   quality: { title: "Quality", letter: "q", component: Quality, icon: "M8 1.5l5.5 2v4.2c0 3.3-2.3 5.6-5.5 6.8-3.2-1.2-5.5-3.5-5.5-6.8V3.5zM5.5 8l2 2 3.2-3.8" },
+  method: { title: "Method", letter: "i", component: Method, icon: "M8 1.5l6.5 6.5L8 14.5 1.5 8zM8 4.8v4.4M8 11v.6" },
 };
 
 const OTHERS: Record<string, Entry> = {

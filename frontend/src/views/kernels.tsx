@@ -48,19 +48,20 @@ function KernelTable({ result, group }: { result: Result; group: Group }) {
 const columnsOf = (inferred: boolean): readonly Column<KernelRow>[] => [
   { key: "name", title: "Kernel", kind: "text", width: 280, help: "A row opens the record of its longest activity.", value: (r) => r.name },
   { key: "kind", title: "Kind", kind: "text", width: 140, value: (r) => r.kind,
-    cell: (r) => <span class="value"><i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": color(categoryOf(r.kind)) }} />{r.kind}</span> },
+    cell: (r) => <span class="value"><i class={`swatch ${inferred ? (r.bounded_share === 1 ? "bounded" : "inferred") : ""}`} style={{ "--fill": color(categoryOf(r.kind)) }} />{r.kind}</span> },
   { key: "operator", title: "Operator", kind: "text", width: 180, help: "The innermost operator that launched it.",
     value: (r) => r.operator, cell: (r) => <Operator row={r} /> },
   { key: "share", title: "Share", kind: "share", width: 136, additive: true, help: "Of the sum of all kernels' times.",
     value: (r) => r.share, bar: (r) => categoryOf(r.kind),
-    bound: (r) => (r.bound_ns === null || r.total_ns === 0 ? null : (r.bound_ns / r.total_ns) * r.share) },
+    bounded: (r) => r.bounded_share,
+    bound: (r) => (r.bound_ns === null ? null : r.total_ns === 0 ? 0 : (r.bound_ns / r.total_ns) * r.share) },
   { key: "total_ns", title: "Total", kind: "time", width: 76, additive: true, value: (r) => r.total_ns, bound: (r) => r.bound_ns,
     help: "Sum over all calls: more than the busy time where streams overlap." },
   { key: "calls", title: "Calls", kind: "count", width: 76, additive: true, value: (r) => r.calls },
-  { key: "mean_ns", title: "Mean", kind: "time", width: 76, value: (r) => r.mean_ns },
-  { key: "median_ns", title: "Median", kind: "time", width: 76, value: (r) => r.median_ns },
-  { key: "min_ns", title: "Min", kind: "time", width: 76, value: (r) => r.min_ns },
-  { key: "max_ns", title: "Max", kind: "time", width: 76, value: (r) => r.max_ns },
+  { key: "mean_ns", title: "Mean", kind: "time", width: 76, value: (r) => r.mean_ns, bound: (r) => r.mean_bound_ns },
+  { key: "median_ns", title: "Median", kind: "time", width: 76, value: (r) => r.median_ns, bound: (r) => r.median_bound_ns },
+  { key: "min_ns", title: "Min", kind: "time", width: 76, value: (r) => r.min_ns, bound: (r) => r.min_bound_ns },
+  { key: "max_ns", title: "Max", kind: "time", width: 76, value: (r) => r.max_ns, bound: (r) => r.max_bound_ns },
 ];
 
 function Operator({ row }: { row: KernelRow }) {

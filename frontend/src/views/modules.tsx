@@ -126,7 +126,7 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
       cell: (r) => <Name row={r} handles={handles} /> },
     { key: "share", title: "Share", kind: "share", width: 132, value: (r) => r.share, bar: () => (device ? "kernel" : "cpu"),
       help: device ? `Of all device time${trains ? ", forward and backward" : ""}.` : "Of the host time of all outermost rows.",
-      bound: (r) => (device && r.device_bound_ns !== null ? r.device_bound_ns / all : null) },
+      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all) },
     device && { key: "device_total_ns", title: "Device total", kind: "time", width: 98,
       help: `What it and the modules inside launched${trains ? " in the forward pass" : ""}.`, value: (r) => r.device_total_ns },
     device && { key: "device_self_ns", title: "Device self", kind: "time", width: 92, additive: true,

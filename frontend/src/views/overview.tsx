@@ -1,6 +1,6 @@
 // How long a step is, how busy the device, what eats the rest.
 import { useMemo } from "preact/hooks";
-import { CATEGORIES, color, DEVICE, LABELS, type Category } from "../base/color";
+import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../base/color";
 import { duration, exactDuration, percent } from "../base/format";
 import type { Overview as Result, Step } from "../api";
 import { useView } from "../load";
@@ -49,7 +49,7 @@ function Page({ all, now }: { all: Result; now: Result }) {
           <Doubts findings={all.provenance.warnings} figures={["steps"]} />
           {all.steps.length === 0 ? <p class="muted">The trace has no steps.</p> : (
             <>
-              <StackedBars bars={all.steps.map(barOf)} inferred={inferred} selected={selectedStep} average={all.average_step_ns} onSelect={choose} />
+              <StackedBars bars={all.steps.map((s) => barOf(s, inferred))} inferred={inferred} selected={selectedStep} average={all.average_step_ns} onSelect={choose} />
               <Legend steps={all.steps.filter((s) => step === null || stepNumber(s.name) === step)} inferred={inferred} categories={categories} average={all.steps.length > 1 ? all.average_step_ns : null} />
               <div class="steptable" style={{ "--rows": Math.min(10, all.steps.length + (all.steps.length > 1 ? 2 : 1)) }}>
                 <Table name="steps" noun="step" columns={columns} rows={all.steps} rowKey={(s) => s.name}
@@ -78,19 +78,41 @@ const part = (step: Step, category: Category): number => step[`${category}_ns`];
 
 const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
   { key: "name", title: "Step", kind: "text", width: 64, value: (s) => s.name,
-    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title="Cut off by the end of the recording; not in the averages."> cut off</span>}</span> },
+    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title="Cut off by the end of the recording; not in the averages."> cut off</span>}{s.primed && <span class="muted" title="The capture kept the device busy first, so that durations show; not in the averages."> primed</span>}</span> },
   { key: "start_ns", title: "Start", help: "Since the recording's start.", kind: "time", width: 72, value: (s) => s.start_ns },
-  { key: "duration_ns", title: "Duration", kind: "time", width: 74, additive: true, value: (s) => s.duration_ns },
+  { key: "duration_ns", title: "Duration", kind: "time", width: 74, additive: true, value: (s) => s.duration_ns, bound: (s) => s.duration_bound_ns },
   ...categories.map((category): Column<Step> => ({
     key: `${category}_ns`, title: LABELS[category], kind: "time", width: Math.max(72, LABELS[category].length * 7.4 + 14), additive: true,
     help: `What part of the step goes to ${LABELS[category]}; the parts sum to the duration.`,
-    value: (s) => part(s, category),
+    value: (s) => part(s, category), bound: (s) => s[`${category}_bound_ns`],
   })),
 ];
 
-function barOf(step: Step): Bar {
+function barOf(step: Step, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)])) as Record<Category, number>;
-  return { key: step.name, label: String(stepNumber(step.name) ?? step.name), total: step.duration_ns, parts, incomplete: step.incomplete };
+  const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]])) as Record<Category, number | null>;
+  return {
+    key: step.name, label: String(stepNumber(step.name) ?? step.name), total: step.duration_ns, parts, incomplete: step.incomplete,
+    ...(inferred && { looks: looksOf(step), bound: step.duration_bound_ns, bounds }),
+  };
+}
+
+/** How the parts of an inferred step are known: what gloo does on the host was measured. */
+function looksOf(step: Step): Partial<Record<Category, Partial<Record<Look, number>>>> {
+  const { kernel_bounded_ns: bounded, communication_host_ns: hosted } = step;
+  return {
+    kernel: { inferred: step.kernel_ns - bounded, bounded },
+    memcpy: { inferred: step.memcpy_ns },
+    memset: { inferred: step.memset_ns },
+    communication: { measured: hosted, inferred: step.communication_ns - hosted },
+  };
+}
+
+/** How a part is known in these steps: several ways, if there are. */
+function looksIn(steps: readonly Step[], category: Category, inferred: boolean): Look[] {
+  const all = inferred ? steps.map((s) => looksOf(s)[category] ?? {}) : [];
+  const found = LOOKS.filter((look) => all.some((one) => (one[look] ?? 0) > 0));
+  return found.length > 0 ? found : [inferred && DEVICE.has(category) ? "inferred" : "measured"];
 }
 
 interface LegendProps {
@@ -108,7 +130,7 @@ function Legend({ steps, inferred, categories, average }: LegendProps) {
         const ns = steps.reduce((sum, s) => sum + part(s, c), 0);
         return (
           <li key={c} data-key={c} data-value={ns} class={ns === 0 ? "muted none" : ""} title={exactDuration(ns)}>
-            <i class={inferred && DEVICE.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />
+            {looksIn(steps, c, inferred).map((look) => <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />)}
             {LABELS[c]} <b>{percent(total > 0 ? ns / total : null)}</b> {ns > 0 && <span class="muted">{duration(ns)}</span>}
           </li>
         );

@@ -1,7 +1,9 @@
 // Measured, inferred or host only: what the words mean, and how well each activity is known.
 import type { Evidence, Overview } from "../api";
-import { bound, count, duration, exactDuration, percent } from "../base/format";
+import { lookOf } from "../base/color";
+import { bound, boundOf, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { Code } from "../widgets/code";
+import { linkProps } from "./link";
 
 const MEANINGS: Readonly<Record<string, string>> = {
   measured: "Start and end were recorded by the device's own profiler.",
@@ -24,15 +26,15 @@ export function sourceLabel({ provenance, evidence }: Overview): string {
   }
 }
 
-/** The bound of the kernel in the middle, if kernels are put in the order of their bounds. */
+/** The start's bound of the activity in the middle, if they are put in the order of their bounds. */
 export function typicalBound(evidence: readonly Evidence[]): number | null {
   const known = evidence
-    .filter((e) => e.evidence !== "measured" && e.median_bound_ns !== null)
-    .sort((a, b) => (a.median_bound_ns ?? 0) - (b.median_bound_ns ?? 0));
+    .filter((e) => e.evidence !== "measured" && e.median_start_bound_ns !== null)
+    .sort((a, b) => (a.median_start_bound_ns ?? 0) - (b.median_start_bound_ns ?? 0));
   let left = known.reduce((sum, e) => sum + e.kernels, 0) / 2;
   for (const e of known) {
     left -= e.kernels;
-    if (left <= 0) return e.median_bound_ns;
+    if (left <= 0) return e.median_start_bound_ns;
   }
   return null;
 }
@@ -41,34 +43,55 @@ const EXPLAINED = {
   measured: "Device times were measured: a device profiler recorded when each activity started and ended. They are drawn solid.",
   inferred: "Device times were inferred: the trace has host times and, per operator, the time that passed on the device "
     + "between two events. Starts and ends follow from these and from the order of each stream. They are drawn hatched, "
-    + "and ± says how far off they may be.",
+    + "hollow where only limits are known, their figures are in italics, and ± says how far off they may be.",
   none: "The trace has host times only. Nothing about the device can be told from it, and nothing is made up.",
 } as const;
 
-/** What the source means, and the table of evidence. */
-export function Source({ overview: { provenance, evidence } }: { overview: Overview }) {
-  const total = evidence.reduce((sum, e) => sum + e.total_ns, 0);
+/** What the source means, and the table of evidence. `close` is called when the way on is taken. */
+export function Source({ overview: { provenance, evidence }, close }: { overview: Overview; close?: () => void }) {
+  const way = { measured: "How it is known", inferred: "How it was inferred, and what limits it", none: "Why, and what to change" }[provenance.timeline];
   return (
     <div data-testid="evidence">
-      <p>{EXPLAINED[provenance.timeline]}</p>
-      {evidence.length > 0 && (
-        <table class="plain">
-          <thead><tr><th>Evidence</th><th class="number">Activities</th><th class="number">Device time</th><th class="number">Share</th><th class="number">Typical bound</th><th>What it means</th></tr></thead>
-          <tbody>
-            {evidence.map((e) => (
-              <tr key={e.evidence} data-key={e.evidence}>
-                <td><i class={e.evidence === "measured" ? "swatch" : "swatch inferred"} style={{ "--fill": "var(--kernel)" }} />{e.evidence.replace("_", " ")}</td>
-                <td class="number">{count(e.kernels)}</td>
-                <td class="number" title={exactDuration(e.total_ns)}>{duration(e.total_ns)}</td>
-                <td class="number">{percent(total > 0 ? e.total_ns / total : null)}</td>
-                <td class="number" title={exactDuration(e.median_bound_ns)}>{e.evidence === "measured" ? "exact" : e.median_bound_ns === null ? "unknown" : `± ${duration(e.median_bound_ns)}`}</td>
-                <td class="muted">{MEANINGS[e.evidence] ?? ""}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <p>{EXPLAINED[provenance.timeline]} <a {...linkProps({ view: "method" })} {...(close && { onClickCapture: close })} data-testid="to-method">{way}</a></p>
+      <EvidenceTable evidence={evidence} />
     </div>
+  );
+}
+
+/** Activities by how they are known; `whole` has the largest bounds, too. */
+export function EvidenceTable({ evidence, whole = false }: { evidence: readonly Evidence[]; whole?: boolean }) {
+  if (evidence.length === 0) return null;
+  const off = (e: Evidence, ns: number | null) => (
+    <td class="number" title={ns === null ? "not known" : exactDuration(ns)}>{e.evidence === "measured" ? "exact" : ns === null ? "unknown" : `± ${duration(ns)}`}</td>
+  );
+  return (
+    <table class="plain">
+      <thead>
+        <tr>
+          <th scope="col">Evidence</th><th scope="col" class="number">Activities</th><th scope="col" class="number">Device time</th><th scope="col" class="number">Share</th>
+          <th scope="col" class="number" title="The median of the bounds of their starts.">Start, typical</th>
+          {whole && <th scope="col" class="number">Start, largest</th>}
+          <th scope="col" class="number" title="The median of the bounds of their durations.">Duration, typical</th>
+          {whole && <><th scope="col" class="number">Duration, largest</th><th scope="col" class="number" title="Activities of which nothing tells how far off their start may be.">Unbounded</th></>}
+          <th scope="col">What it means</th>
+        </tr>
+      </thead>
+      <tbody>
+        {evidence.map((e) => (
+          <tr key={e.evidence} data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
+            <td><i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{e.evidence.replace("_", " ")}</td>
+            <td class="number">{count(e.kernels)}</td>
+            <td class="number" title={exactDuration(e.total_ns)}>{duration(e.total_ns)} {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}</td>
+            <td class="number">{percent(e.share)}</td>
+            {off(e, e.median_start_bound_ns)}
+            {whole && off(e, e.largest_start_bound_ns)}
+            {off(e, e.median_duration_bound_ns)}
+            {whole && <>{off(e, e.largest_duration_bound_ns)}<td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td></>}
+            <td class="muted">{MEANINGS[e.evidence] ?? ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -7,12 +7,14 @@ import { Bars, type BarRow } from "../widgets/bars";
 import { Doubts } from "./doubts";
 import { linkProps } from "./link";
 
+type Length = "span" | "busy" | "idle" | "compute" | "communication" | "overlap" | "memcpy" | "memset";
+
 /** Where the device's time goes; the lines of a group sum as their notes say. */
 export function TotalsCard({ overview, step }: { overview: Overview; step: number | null }) {
   const { totals: t, provenance } = overview;
-  const row = (key: keyof typeof t, label: string, category: Category, title: string, bound: number | null = null): BarRow => ({
-    key, label, title, category, bound, ns: t[key], inferred: provenance.timeline === "inferred",
-    share: t[key] === null || !t.span_ns ? null : t[key] / t.span_ns,
+  const row = (name: Length, label: string, category: Category, title: string): BarRow => ({
+    key: `${name}_ns`, label, title, category, bound: t[`${name}_bound_ns`], ns: t[`${name}_ns`], inferred: provenance.timeline === "inferred",
+    share: t[`${name}_ns`] === null || !t.span_ns ? null : (t[`${name}_ns`] ?? 0) / t.span_ns,
   });
   return (
     <section>
@@ -21,14 +23,14 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
         <>
           <Doubts findings={provenance.warnings} figures={["totals"]} />
           <Bars testid="totals" rows={[
-            row("span_ns", "Span", "other", "From the first device activity's start to the last one's end."),
-            row("busy_ns", "Busy", "kernel", "At least one activity ran.", t.busy_bound_ns),
-            row("idle_ns", "Idle", "other", "Span less busy."),
-            row("compute_ns", "Compute", "kernel", "At least one kernel ran that is not communication."),
-            row("communication_ns", "Communication", "communication", "At least one communication kernel ran."),
-            row("overlap_ns", "Overlap", "communication", "Compute and communication at once."),
-            row("memcpy_ns", "Memcpy", "memcpy", "At least one copy ran."),
-            row("memset_ns", "Memset", "memset", "At least one fill ran."),
+            row("span", "Span", "other", "From the first device activity's start to the last one's end."),
+            row("busy", "Busy", "kernel", "At least one activity ran."),
+            row("idle", "Idle", "other", "Span less busy."),
+            row("compute", "Compute", "kernel", "At least one kernel ran that is not communication."),
+            row("communication", "Communication", "communication", "At least one communication kernel ran."),
+            row("overlap", "Overlap", "communication", "Compute and communication at once."),
+            row("memcpy", "Memcpy", "memcpy", "At least one copy ran."),
+            row("memset", "Memset", "memset", "At least one fill ran."),
           ]} />
           <p class="muted small" data-testid="linked" data-value={t.linked ?? ""}>
             {count(t.linked)} activities are linked to the operator that launched them{t.unlinked ? `, ${count(t.unlinked)} are not` : ""}.
@@ -65,7 +67,7 @@ function Top({ title, view, rows, overview }: TopProps) {
       {rows.length === 0 ? <p class="muted">None.</p> : (
         <Bars testid={`top-${view}`} rows={rows.map((r) => {
           return {
-            key: r.name, label: r.name, ns: r.total_ns, share: largest > 0 ? r.share / largest : 0, title: `${r.name}\n${count(r.calls)} calls`,
+            key: r.name, label: r.name, ns: r.total_ns, bound: r.bound_ns, share: largest > 0 ? r.share / largest : 0, title: `${r.name}\n${count(r.calls)} calls`,
             category: timeline === "none" ? "cpu" : categoryOf(r.kind), inferred: timeline === "inferred",
             note: percent(r.share), ...linkProps({ view, filter: `name = ${quote(r.name)}` }),
           };

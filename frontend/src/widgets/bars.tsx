@@ -1,6 +1,6 @@
 // Horizontal bars with names and values, for the few largest of something.
 import type { Category } from "../base/color";
-import { bound, duration, exactDuration, percent } from "../base/format";
+import { boundOf, duration, exactDuration, percent } from "../base/format";
 import { ShareBar } from "./sharebar";
 
 export interface BarRow {
@@ -11,8 +11,10 @@ export interface BarRow {
   share: number | null;
   category: Category;
   inferred: boolean;
-  /** How far off `ns` may be: a whisker. */
+  /** How far off `ns` may be: a whisker; null if it is not known. */
   bound?: number | null;
+  /** What part of it, 0 to 1, only has limits. */
+  bounded?: number;
   note?: string;
   title?: string;
   /** Where a click on the name leads. */
@@ -33,9 +35,9 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
                 {row.href ? <a href={row.href} onClick={row.onClick}>{row.label}</a> : row.label}
               </td>
               <td class="track">
-                {row.share !== null && <ShareBar share={row.share} bound={whisker} category={row.category} inferred={row.inferred} />}
+                {row.share !== null && <ShareBar share={row.share} bound={whisker} category={row.category} inferred={row.inferred} bounded={row.bounded ?? 0} />}
               </td>
-              <td class="number" title={`${exactDuration(row.ns)} ${bound(row.bound ?? null)}`}>{duration(row.ns)}</td>
+              <td class={uncertain(row) ? "number uncertain" : "number"} data-bound={row.bound === undefined ? "" : (row.bound ?? "unknown")} title={`${exactDuration(row.ns)} ${boundOf(row.bound ?? null, uncertain(row))}`}>{duration(row.ns)}</td>
               <td class="number muted">{row.note ?? percent(row.share)}</td>
             </tr>
           );
@@ -44,3 +46,5 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
     </table>
   );
 }
+
+const uncertain = (row: BarRow): boolean => row.inferred && row.ns !== null && row.bound !== undefined && row.bound !== 0;

@@ -20,6 +20,8 @@ export interface Column<Row> {
   bound?: (row: Row) => number | null;
   /** A bar in the cell, of this colour; `share` columns only. */
   bar?: (row: Row) => Category;
+  /** What part of that bar, 0 to 1, stands for what only has limits. */
+  bounded?: (row: Row) => number;
   /** The rows' sum means something and stands in the totals row. */
   additive?: boolean;
 }
@@ -122,12 +124,30 @@ export function shown(value: Value, kind: Kind): string {
   }
 }
 
-/** A value exactly, for the tooltip. */
-export function exact(value: Value, kind: Kind, bound: number | null = null): string {
+/** A value exactly, for the tooltip; its bound is null if it has one that is not known. */
+export function exact(value: Value, kind: Kind, bound: number | null = 0): string {
   if (value === null) return "not in this trace";
   if (typeof value === "string") return value;
-  if (kind === "time") return exactDuration(value) + (bound ? ` ± ${count(bound)} ns` : "");
-  return kind === "share" ? `${value * 100} %${bound ? ` ± ${bound * 100} %` : ""}` : count(value);
+  const off = (size: string): string => (bound === null ? " ± unknown" : bound > 0 ? ` ± ${size}` : "");
+  if (kind === "time") return exactDuration(value) + off(`${count(bound)} ns`);
+  return kind === "share" ? `${value * 100} %${off(`${(bound ?? 0) * 100} %`)}` : count(value);
+}
+
+/** The bound of a cell; 0 for what is exact, or has none. */
+export function boundOf<Row>(column: Column<Row>, row: Row): number | null {
+  return column.bound && column.value(row) !== null ? column.bound(row) : 0;
+}
+
+/** What a table's CSV has: all columns, and beside those with a bound, if there is one, that. */
+export function exported<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): { names: string[]; body: Value[][] } {
+  const parts = columns.flatMap((column): { name: string; value: (row: Row) => Value }[] => {
+    const own = { name: column.key, value: column.value };
+    if (!column.bound || rows.every((row) => boundOf(column, row) === 0)) return [own];
+    const unit = column.kind === "time" && column.key.endsWith("_ns") ? "_ns" : "";
+    const name = `${column.key.slice(0, column.key.length - unit.length)}_bound${unit}`;
+    return [own, { name, value: (row: Row): Value => boundOf(column, row) }];
+  });
+  return { names: parts.map((p) => p.name), body: rows.map((row) => parts.map((p) => p.value(row))) };
 }
 
 function test<Row>(term: Term, columns: readonly Column<Row>[], texts: readonly Column<Row>[]): (row: Row) => boolean {

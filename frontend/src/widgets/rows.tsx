@@ -1,7 +1,7 @@
 // Head, body rows and foot of a table.
 import type { ComponentChildren } from "preact";
 import { count } from "../base/format";
-import { exact, shown, type Column, type SortKey } from "./columns";
+import { boundOf, exact, shown, type Column, type SortKey } from "./columns";
 import { ShareBar } from "./sharebar";
 
 /** The height of a row in theme.css; virtual scrolling counts with it. */
@@ -60,12 +60,12 @@ export function RowView<Row>({ id, row, rowKey, columns, position, active, selec
       {...(onOpen && { onClick: () => onOpen(row) })}>
       {columns.map((column) => {
         const value = column.value(row);
-        const bound = column.bound?.(row) ?? null;
+        const bound = boundOf(column, row);
         return (
-          <td key={column.key} class={column.kind} data-column={column.key} data-value={value ?? ""}
-            title={exact(value, column.kind, bound)}>
+          <td key={column.key} class={bound === 0 ? column.kind : `${column.kind} uncertain`} data-column={column.key} data-value={value ?? ""}
+            {...(column.bound && { "data-bound": bound ?? "unknown" })} title={exact(value, column.kind, bound)}>
             {column.bar && typeof value === "number" && (
-              <ShareBar share={value / largest(column)} bound={bound === null ? null : bound / largest(column)} category={column.bar(row)} inferred={inferred} />
+              <ShareBar share={value / largest(column)} bound={bound === null ? null : bound / largest(column)} category={column.bar(row)} inferred={inferred} bounded={column.bounded?.(row) ?? 0} />
             )}
             {column.cell ? column.cell(row) : <span class="value">{shown(value, column.kind)}</span>}
           </td>
@@ -92,8 +92,10 @@ export function Foot<Row>({ columns, rows, order, all }: FootProps<Row>) {
     if (index === 0) return <td key={column.key} class="text">{all ? "All" : "These"} {count(order.length)}</td>;
     if (!column.additive) return <td key={column.key} />;
     const value = sum(column);
+    const bounds = order.map((at) => boundOf(column, rows[at] as Row));
+    const bound = bounds.reduce((all, b) => (all === null || b === null ? null : all + b), 0);
     return (
-      <td key={column.key} class={column.kind} data-column={column.key} data-value={value ?? ""} title={exact(value, column.kind)}>
+      <td key={column.key} class={bound === 0 ? column.kind : `${column.kind} uncertain`} data-column={column.key} data-value={value ?? ""} title={exact(value, column.kind, bound)}>
         {/* Rounding errors of thousands of shares would show as more than all. */}
         <span class="value">{shown(column.kind === "share" && value !== null ? Math.min(1, Number(value.toFixed(9))) : value, column.kind)}</span>
       </td>

@@ -1,7 +1,7 @@
 // Stacked bars, one per step: own SVG, one path per category however many bars there are.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CATEGORIES, color, DEVICE, LABELS, type Category } from "../base/color";
-import { duration, exactDuration, percent } from "../base/format";
+import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../base/color";
+import { boundOf, duration, exactDuration, percent } from "../base/format";
 
 export interface Bar {
   key: string;
@@ -10,6 +10,11 @@ export interface Bar {
   parts: Readonly<Record<Category, number>>;
   /** Cut off by the end of the recording: drawn faint, with a dashed outline. */
   incomplete: boolean;
+  /** How parts are known; a part that is not here has one look, see `hatched`. */
+  looks?: Readonly<Partial<Record<Category, Readonly<Partial<Record<Look, number>>>>>>;
+  /** How far off an inferred total and its parts may be; null where that is not known. */
+  bound?: number | null;
+  bounds?: Readonly<Partial<Record<Category, number | null>>>;
 }
 
 interface StackedBarsProps {
@@ -45,14 +50,16 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
     return () => observer.disconnect();
   }, []);
 
-  const most = Math.max(1, ...bars.map((b) => b.total));
+  const most = Math.max(1, ...bars.map((b) => b.total + (b.bound ?? 0)));
   const ticks = niceTicks(most);
   const top = Math.max(most, ticks.at(-1) ?? 0);
   const slot = Math.min(WIDEST * 1.4, (width - LEFT - 8) / Math.max(1, bars.length));
   const barWidth = Math.max(0.5, Math.min(WIDEST, slot < 4 ? slot : slot - Math.min(8, slot * 0.25)));
   const x = (i: number): number => LEFT + 4 + i * slot + (slot - barWidth) / 2;
   const y = (ns: number): number => HEIGHT - BOTTOM - (ns / top) * (HEIGHT - BOTTOM - TOP);
-  const paths = pathsOf(bars, x, y, barWidth);
+  const known = inferred ? hatched : NONE;
+  const paths = pathsOf(bars, x, y, barWidth, known);
+  const whiskers = bars.map((b, i) => (barWidth < 4 || !b.bound ? "" : whisker(x(i) + barWidth / 2, y(b.total + b.bound), y(Math.max(0, b.total - b.bound)))));
   const at = (clientX: number, svg: SVGSVGElement): number | null => {
     const i = Math.floor((clientX - svg.getBoundingClientRect().left - LEFT - 4) / slot);
     return i >= 0 && i < bars.length ? i : null;
@@ -90,10 +97,14 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
           </g>
         ))}
         {hover !== null && <rect class="cursor" x={LEFT + 4 + hover * slot} y={TOP} width={slot} height={HEIGHT - BOTTOM - TOP} />}
-        {CATEGORIES.map((c) => {
-          const fill = inferred && hatched.has(c) ? `url(#${id}-${c})` : color(c);
-          return <g key={c}><path d={paths[c].whole} fill={fill} /><path d={paths[c].cut} fill={fill} opacity="0.45" /></g>;
-        })}
+        {CATEGORIES.flatMap((c) => LOOKS.map((look) => {
+          const { whole, cut } = paths[c][look];
+          if (!whole && !cut) return null;
+          const style = look === "measured" ? { fill: color(c) } : look === "inferred" ? { fill: `url(#${id}-${c})` }
+            : { fill: color(c), "fill-opacity": 0.12, stroke: color(c), "stroke-dasharray": "3 2" };
+          return <g key={`${c}-${look}`} data-part={c} data-look={look} {...style}><path d={whole} /><path d={cut} opacity="0.45" /></g>;
+        }))}
+        <path class="whiskers" d={whiskers.join("")} />
         {bars.map((b, i) => b.incomplete && <rect key={b.key} class="cut" x={x(i)} y={y(b.total)} width={barWidth} height={y(0) - y(b.total)} />)}
         {chosen >= 0 && <rect class="chosen" x={x(chosen) - 2} y={y(bars[chosen]?.total ?? 0) - 2} width={barWidth + 4} height={y(0) - y(bars[chosen]?.total ?? 0) + 4} />}
         {average !== null && bars.length > 1 && (
@@ -101,7 +112,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
         )}
         {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
       </svg>
-      {shown && hover !== null && <Tooltip bar={shown} noun={noun} names={names} hatched={inferred ? hatched : NONE} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
+      {shown && hover !== null && <Tooltip bar={shown} noun={noun} names={names} hatched={known} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
     </div>
   );
 }
@@ -122,11 +133,11 @@ function Tooltip({ bar, noun, names, hatched, left, flip }: TooltipProps) {
     <div class="tooltip" style={{ left: `${flip ?? left}px` }} data-testid="step-tooltip">
       <b>{noun} {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
       <table><tbody>
-        <tr><td>Duration</td><td title={exactDuration(bar.total)}>{exactDuration(bar.total)}</td><td /></tr>
+        <tr><td>Duration</td><td>{exactDuration(bar.total)} <span class="muted">{off(bar.bound)}</span></td><td /></tr>
         {CATEGORIES.filter((c) => bar.parts[c] > 0).map((c) => (
           <tr key={c}>
-            <td><i class={hatched.has(c) ? "swatch inferred" : "swatch"} style={{ "--fill": color(c) }} />{names[c] ?? LABELS[c]}</td>
-            <td>{exactDuration(bar.parts[c])}</td>
+            <td>{segments(bar, c, hatched).map(([look]) => <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />)}{names[c] ?? LABELS[c]}</td>
+            <td>{exactDuration(bar.parts[c])} <span class="muted">{off(bar.bounds?.[c])}</span></td>
             <td>{percent(bar.parts[c] / bar.total)}</td>
           </tr>
         ))}
@@ -135,21 +146,32 @@ function Tooltip({ bar, noun, names, hatched, left, flip }: TooltipProps) {
   );
 }
 
-type Paths = Record<Category, { whole: string; cut: string }>;
+const off = (bound: number | null | undefined): string => (bound === undefined ? "" : boundOf(bound, true));
 
-function pathsOf(bars: readonly Bar[], x: (i: number) => number, y: (ns: number) => number, width: number): Paths {
-  const paths = Object.fromEntries(CATEGORIES.map((c) => [c, { whole: "", cut: "" }])) as Paths;
+/** The looks of a part and how much has each, the best known first. */
+function segments(bar: Bar, category: Category, hatched: ReadonlySet<Category>): [Look, number][] {
+  const told = bar.looks?.[category];
+  if (!told) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
+  return LOOKS.flatMap((look): [Look, number][] => (told[look] ? [[look, told[look]]] : []));
+}
+
+const whisker = (x: number, top: number, low: number): string => `M${x - 3} ${top}h6M${x - 3} ${low}h6M${x} ${top}V${low}`;
+
+type Paths = Record<Category, Record<Look, { whole: string; cut: string }>>;
+
+function pathsOf(bars: readonly Bar[], x: (i: number) => number, y: (ns: number) => number, width: number, hatched: ReadonlySet<Category>): Paths {
+  const empty = (): Paths[Category] => ({ measured: { whole: "", cut: "" }, inferred: { whole: "", cut: "" }, bounded: { whole: "", cut: "" } });
+  const paths = Object.fromEntries(CATEGORIES.map((c) => [c, empty()])) as Paths;
   bars.forEach((bar, i) => {
     let base = 0;
-    for (const c of CATEGORIES) {
-      const part = bar.parts[c];
+    for (const [c, look, part] of CATEGORIES.flatMap((of) => segments(bar, of, hatched).map(([known, ns]) => [of, known, ns] as const))) {
       if (part <= 0) continue;
       const low = y(base);
       base += part;
       // A hairline between the parts: they differ by more than colour.
       const height = low - y(base);
       const gap = height > 3 ? 1 : 0;
-      paths[c][bar.incomplete ? "cut" : "whole"] += `M${x(i).toFixed(2)} ${(low - gap).toFixed(2)}h${width.toFixed(2)}V${y(base).toFixed(2)}h${(-width).toFixed(2)}z`;
+      paths[c][look][bar.incomplete ? "cut" : "whole"] += `M${x(i).toFixed(2)} ${(low - gap).toFixed(2)}h${width.toFixed(2)}V${y(base).toFixed(2)}h${(-width).toFixed(2)}z`;
     }
   });
   return paths;

@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
 import { count, plural } from "../base/format";
-import { formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
+import { exported, formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
 import { FilterBox } from "./filterbox";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 
@@ -119,8 +119,8 @@ export function Table<Row>(props: TableProps<Row>) {
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
   const save = (): void => {
-    const body = (tree ? sorted : order).map((index) => columns.map((c) => c.value(rows[index] as Row)));
-    download(`${props.name}.csv`, csv(columns.map((c) => c.key), body), "text/csv;charset=utf-8");
+    const { names, body } = exported(columns, (tree ? sorted : order).map((index) => rows[index] as Row));
+    download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
 
   const nouns = `${props.noun}s`;
