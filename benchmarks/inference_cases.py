@@ -30,9 +30,6 @@ FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 UNLINKED = -2
 """The operator of an activity that none is known to have launched."""
 
-_OUTSIDE = 0
-"""The operator of what was launched while nothing was recorded, in the reference device's log."""
-
 _MIN_LATENCY_NS, _MAX_LATENCY_NS, _LATENCY_NS = 2_000, 25_000, 6_000
 
 
@@ -60,7 +57,7 @@ class Case:
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
-    """The recordings of a folder that have a truth; ``recipe``: with the sidecar it publishes."""
+    """The recordings in a folder with a sidecar (``recipe``: the published recipe's) and truth."""
     for path in sorted(folder.glob("*/*.pt.trace.json.gz")):
         beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
         if recipe:
@@ -71,10 +68,16 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         raw = chrome.read(str(path))
         rows = content(truth)
         start, end = (np.array(rows[k], np.int64) - raw.base_ns for k in ("start_ns", "end_ns"))
+        launched = np.array(rows.get("launch_ns", rows["start_ns"]), np.int64) - raw.base_ns
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
-        theirs = ~np.isin(ids, [_OUTSIDE, *_priming(raw)])
+        theirs = ~np.isin(ids, _priming(raw)) & (launched >= _begins(raw))
         known = Truth(ids[theirs], start[theirs], end[theirs])
         yield Case(path.parent.name, raw, kernel_events.read(str(beside)), known)
+
+
+def _begins(raw: Raw) -> int:
+    """When the recording did: the reference device's log goes back to the steps before."""
+    return infer.build(raw, None).start_ns
 
 
 def _priming(raw: Raw) -> I64:

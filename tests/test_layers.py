@@ -53,6 +53,12 @@ read.chrome read.record
 read.kernel_events
 read
 infer.base
+infer.timeline.base
+infer.timeline.pins
+infer.timeline.bounds infer.timeline.kind infer.timeline.marks infer.timeline.launchers
+infer.timeline.calibrate infer.timeline.catalogue infer.timeline.placement
+infer.timeline.queue infer.timeline.scatter infer.timeline.streams
+infer.timeline.joins
 infer.timeline/ infer.quality/ infer.host
 infer/
 identity locks

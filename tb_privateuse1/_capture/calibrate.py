@@ -27,6 +27,12 @@ TIMEOUT_NS = 5_000_000
 """An idle device that needs longer for an empty event is not idle, or never answers."""
 SLEEP_S = 0.0012
 """Above a millisecond, so that an ``elapsed`` in whole milliseconds does not read as zero."""
+_OPERATORS, _LEAST_SIZE, _MOST_SIZE = 8, 1 << 14, 1 << 24
+"""Operators launched in a row, on so many values: at most 64 MiB."""
+_LENGTHY_NS = 800_000
+"""No host needs a tenth of a millisecond to launch an operator."""
+_WHOLE = 0.9
+"""The share of the time until all is done that a host without a queue spends in the operators."""
 PROBE = "tb_privateuse1::probe"
 
 _lock = threading.Lock()
@@ -41,7 +47,8 @@ class Calibration:
     sync_return_ns: int | None = None
     """From the execution of the last event to the return of a wait for it."""
     elapsed_kind: str | None = None
-    """``event`` (time between two marks), ``kernel_sum`` (only work counts) or None."""
+    """``event`` (time between two marks), ``kernel_sum`` (only work counts), ``host`` (operators
+    run on the host's thread, there is no queue) or None."""
     elapsed_unit: str | None = None
     """``us`` as torch wants it, ``ms`` or ``ns`` by mistake, or None."""
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -66,6 +73,11 @@ def _calibrate(backend: str) -> Calibration:
         kind, unit = _probe(backend, evidence)
     except Exception as error:
         evidence["probe_failed"] = f"{type(error).__name__}: {error}"
+    try:
+        if kind == "event" and _runs_on_the_host(backend, evidence):
+            kind = "host"
+    except Exception as error:
+        evidence["queue_failed"] = f"{type(error).__name__}: {error}"
     return Calibration(latency, returned, kind, unit, evidence)
 
 
@@ -129,6 +141,28 @@ def _probe(backend: str, evidence: dict[str, Any]) -> tuple[str | None, str | No
             evidence["probe"] = {"host_us": host_us, "elapsed_us": elapsed}
             return _judge(host_us, elapsed)
     return None, None
+
+
+def _runs_on_the_host(backend: str, evidence: dict[str, Any]) -> bool:
+    """Whether operators return only when their work is done.
+
+    A few operators in a row are launched in far less time than they take, if there is a queue.
+    """
+    size = _LEAST_SIZE
+    while True:
+        values = torch.ones(size, device=backend)
+        values.mul_(1.0)
+        synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(_OPERATORS):
+            values.mul_(1.0)
+        launched = time.perf_counter_ns()
+        synchronize()
+        done = time.perf_counter_ns()
+        evidence["queue"] = {"launched_ns": launched - start, "done_ns": done - start, "size": size}
+        if launched - start >= _LENGTHY_NS or done - start >= 2 * _LENGTHY_NS or size >= _MOST_SIZE:
+            return launched - start >= max(_LENGTHY_NS, _WHOLE * (done - start))
+        size *= 4
 
 
 def _judge(host_us: float, elapsed: float) -> tuple[str | None, str | None]:

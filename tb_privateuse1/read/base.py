@@ -113,9 +113,13 @@ class Sidecar:
     """The device time of each operator between its two events, by External id.
 
     ``elapsed_ns`` is ``MISSING`` where it could not be read. ``facts`` holds the other keys.
+    ``device`` and ``stream`` are those of both events, ``NONE`` where they are on two; None where
+    the backend does not tell.
     """
 
     external_id: I64
     elapsed_ns: I64
     facts: Mapping[str, Any]
     findings: tuple[Finding, ...] = ()
+    device: I64 | None = None
+    stream: I64 | None = None

@@ -10,6 +10,7 @@ join nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -58,6 +59,9 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         findings.append(
             Finding("sidecar_version", message, "Update tb-privateuse1.", affects=DEVICE)
         )
+    told = [content.pop(name, None) for name in ("device", "stream")]
+    if all(isinstance(column, list) and len(column) == len(ids) for column in told):
+        return _sidecar(ids, elapsed, content, findings, told)
     return _sidecar(ids, elapsed, content, findings)
 
 
@@ -82,7 +86,11 @@ def _recipe(content: dict[str, Any], path: str) -> Sidecar:
 
 
 def _sidecar(
-    ids: list[Any], elapsed: list[Any], facts: dict[str, Any], findings: list[Finding]
+    ids: list[Any],
+    elapsed: list[Any],
+    facts: dict[str, Any],
+    findings: list[Finding],
+    told: Sequence[list[Any]] = (),
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -94,4 +102,5 @@ def _sidecar(
         missing = int((~readable).sum())
         message = f"The device times of {missing} of {len(ids)} operators could not be read."
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
-    return Sidecar(column[keep], ns[keep], facts, tuple(findings))
+    places = [numbers.ids(column)[keep] for column in told]
+    return Sidecar(column[keep], ns[keep], facts, tuple(findings), *places)

@@ -2,83 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 from tb_privateuse1 import capture
+from tests.capture.on_device import Done, device
 from tests.capture.support import read
-
-ROOT = Path(__file__).parents[2]
-
-PRELUDE = """
-import json, threading, warnings
-import refdevice, torch
-from torch.profiler import ProfilerActivity as A, schedule
-from tb_privateuse1 import capture
-from tb_privateuse1._capture import calibrate
-
-warnings.filterwarnings("ignore", "Warning: Profiler clears events")
-
-def train(steps=8, make=capture.profile, **options):
-    options.setdefault("schedule", schedule(wait=1, warmup=1, active=2, repeat=2))
-    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 8))
-    model = model.to("refdev")
-    batch = torch.randn(16, 64).to("refdev")
-    with make(**options) as prof:
-        for _ in range(steps):
-            model.zero_grad()
-            model(batch).pow(2).sum().backward()
-            prof.step()
-    return prof
-
-def codes(prof):
-    return [*prof.notes.found, *prof._cycle.found]
-
-def log(name, **options):
-    return capture.tensorboard_trace_handler(name, **options)
-
-answer = {}
-"""
-
-
-class Done(NamedTuple):
-    """What a script on the device left behind."""
-
-    directory: Path
-    answer: dict[str, Any]
-    stderr: str
-
-    def traces(self, run: str) -> list[Path]:
-        return sorted((self.directory / run).glob("*.pt.trace.json*"))
-
-    def sidecars(self, run: str) -> list[Path]:
-        return sorted((self.directory / run).glob("*.kernel_event.json*"))
-
-
-def device(directory: Path, script: str, **environment: str) -> Done:
-    """Run ``script`` with the device; it fills ``answer`` and writes runs into ``directory``."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "examples" / "refdevice")])
-    code = PRELUDE + textwrap.dedent(script) + "\nprint(json.dumps(answer))\n"
-    clean = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        env=clean | {"PYTHONPATH": path} | environment,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return Done(directory, json.loads(done.stdout.splitlines()[-1]), done.stderr)
-
 
 # -- The event route -------------------------------------------------------------------------
 
@@ -268,12 +198,16 @@ def test_what_elapsed_means_is_found_out(tmp_path: Path) -> None:
         refdevice.configure(elapsed_resolution_ns=1000, elapsed_kind="kernel_sum")
         calibrate._calibrate.cache_clear()
         answer["summed"] = codes(train(on_trace_ready=log("summed")))
+        refdevice.configure(elapsed_kind="host")
+        calibrate._calibrate.cache_clear()
+        answer["host"] = codes(train(on_trace_ready=log("host")))
         """,
     )
     assert "elapsed-unit" in done.answer["ms"]
     assert done.answer["coarse"] == ["elapsed-coarse"]
     assert done.answer["summed"] == []
     assert read(done.sidecars("summed")[0])["elapsed_kind"] == "kernel_sum"
+    assert read(done.sidecars("host")[0])["elapsed_kind"] == "host"
     assert read(done.sidecars("ms")[0])["elapsed_unit"] == "ms"
     assert read(done.sidecars("coarse")[0])["elapsed_resolution_ns"] == 10_000
 

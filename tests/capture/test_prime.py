@@ -15,8 +15,8 @@ from tb_privateuse1._capture.notes import Notes
 from tb_privateuse1._capture.prime import Primer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import BOUND, Trace
+from tests.capture.on_device import Done, device
 from tests.capture.support import CPU, read
-from tests.capture.test_device import Done, device
 
 WORK = """
 import time

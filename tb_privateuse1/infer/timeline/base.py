@@ -7,10 +7,18 @@ between the marks ``p - 1`` and ``p``. Times are int64 ns.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Self
 
-from tb_privateuse1.grounds import Constant
-from tb_privateuse1.trace import I32, I64, Bools
+import numpy as np
+
+from tb_privateuse1.findings import Finding
+from tb_privateuse1.grounds import Constant, Grounds
+from tb_privateuse1.trace import I8, I32, I64, Bools
+
+NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
+"""As an earliest and as a latest time: none is known."""
 
 RETURN_NS = 4_000
 """From the end of the work to the return of a call that waits for it."""
@@ -86,3 +94,34 @@ class Usual:
     length: I64
     low: I64
     high: I64
+
+
+@dataclass(frozen=True)
+class Work:
+    """What ran on one stream: a row per kernel, in order; ``row`` is its operator's."""
+
+    row: I64
+    start_ns: I64
+    duration_ns: I64
+    start_bound_ns: I64
+    duration_bound_ns: I64
+    evidence: I8
+    activity: I8
+    findings: tuple[Finding, ...] = ()
+    grounds: Grounds | None = None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def none(cls, finding: Finding | None, grounds: Grounds) -> Self:
+        """No work, for a reason."""
+        times, few = np.empty(0, np.int64), np.empty(0, np.int8)
+        found = () if finding is None else (finding,)
+        return cls(times, times, times, times, times, few, few, found, grounds)
+
+    def take(self, rows: Bools) -> Self:
+        """Some of the work."""
+        columns = ("row", "start_ns", "duration_ns", "start_bound_ns", "duration_bound_ns")
+        some = {name: getattr(self, name)[rows] for name in (*columns, "evidence", "activity")}
+        return dataclasses.replace(self, **some)

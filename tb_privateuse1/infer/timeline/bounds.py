@@ -13,18 +13,15 @@ the anchor itself is dropped: something launched there after all.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1 import chain
 from tb_privateuse1.chain import UNKNOWN, Spans, Tree
-from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
+from tb_privateuse1.infer.timeline.base import ANY, Bounds, Calibration, Marks
+from tb_privateuse1.infer.timeline.pins import Pins
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
-
-NEVER = int(np.iinfo(np.int64).min)
-"""As an earliest time: none is known."""
 
 _REPAIRS = 6
 """Rounds in which reasons that contradict others are dropped."""
@@ -33,14 +30,8 @@ _ROUNDS = 3
 """Rounds in which a state of the device that became certain tightens the rest."""
 
 
-_WAITED_NS = 1_000_000
-"""A call that took this long did wait for the device, not only look."""
-
 _PACED_NS, _PACED_RUN = 6_000, 5
 """The host time of an operator that can show whose pace it kept, and how many must in a row."""
-
-_RETURN_NS, _RETURN_MOST_NS = 150_000, 700_000
-"""From the last mark to the return of a call that waited: likely less than, and at most."""
 
 
 @dataclass(frozen=True)
@@ -58,51 +49,6 @@ class Solution:
     """Operators whose first event was recorded long before their time stamp."""
     crossing: int
     """Marks whose bounds contradict each other."""
-
-
-@dataclass(frozen=True)
-class Pins:
-    """Marks of which something else tells the time: earliest, likely earliest, latest."""
-
-    mark: I64
-    earliest: I64
-    nearer: I64
-    latest: I64
-
-
-def pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) -> Pins:
-    """What blocking calls say: the device was done when they returned.
-
-    Behind an operator that waits for its work nothing is left to do before its end mark. A call
-    that waits for the whole device (``waits``: host starts and ends) and took long came back
-    soon after the last mark before it.
-    """
-    end = marks.end[blocking]
-    never = np.full(len(end), NEVER)
-    prompt = marks.host_high_ns[end] + c.latency_ns + c.jitter_ns
-    order = np.argsort(waits[0], kind="stable")
-    start, done = waits[0][order], waits[1][order]
-    at = np.searchsorted(marks.host_ns, start) - 1
-    # A range with marks inside does more than wait.
-    bare = (at >= 0) & (np.searchsorted(marks.host_ns, done) - 1 == at)
-    start, done, at = start[bare], done[bare], at[bare]
-    lengthy = done - start >= _WAITED_NS
-    return Pins(
-        np.concatenate((end, at)),
-        np.concatenate((never, np.where(lengthy, done - _RETURN_MOST_NS, NEVER))),
-        np.concatenate((never, np.where(lengthy, done - _RETURN_NS, NEVER))),
-        np.concatenate((prompt, done)),
-    )
-
-
-def without_waits(pins: Pins, late: Bools | None = None) -> Pins:
-    """The pins less what waits (those that are ``late``; all by default) say of earliest times."""
-    late = np.ones(len(pins.mark), np.bool_) if late is None else late
-    return dataclasses.replace(
-        pins,
-        earliest=np.where(late, NEVER, pins.earliest),
-        nearer=np.where(late, NEVER, pins.nearer),
-    )
 
 
 def paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
@@ -147,10 +93,12 @@ def solve(
     elapsed_ns: I64,
     pins: Pins,
     c: Calibration,
+    until: I64 | None = None,
 ) -> Solution:
     """Bounds of all marks.
 
-    ``quiet`` is per segment, ``kept`` says which operators are in the tree.
+    ``quiet`` is per segment, ``kept`` says which operators are in the tree; ``until`` is when all
+    that a mark's stream may have been made to wait for on others is done.
     """
     if not len(marks):
         none = np.zeros(0, np.bool_)
@@ -160,18 +108,20 @@ def solve(
     node = elapsed(elapsed_ns, c)
     ready = marks.host_low_ns + c.latency_ns
     prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
+    if until is not None:
+        prompt = np.maximum(prompt, until)
     least = np.full(len(marks), c.event_low_ns)
     most = np.full(len(marks), UNKNOWN)
     reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
     known, _ = chain.spans(tree, *node, least, most, reach)
     waited = quiet & (known.segment_low > c.event_high_ns)
-    limit = np.where(waited, prompt, np.int64(1) << 62)
+    limit = np.where(waited, prompt, np.int64(ANY))
     _still(marks, quiet, node[0], prompt, limit, c)
     np.minimum.at(limit, pins.mark, pins.latest)
     np.maximum.at(ready, pins.mark, pins.earliest)
     ready, low, relaxed = _repair(marks, tree, kept, known, node, ready, limit, c)
     wrong = low > limit
-    limit = np.where(wrong, np.int64(1) << 62, limit)
+    limit = np.where(wrong, np.int64(ANY), limit)
     calm = quiet & ~wrong
 
     far = int(low.max() - low.min()) + 10**9

@@ -38,6 +38,8 @@ _STEP = "ProfilerStep#"
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
 _EQUAL_NS = 2_000
 """A step's elapsed time equals the sum of its parts: within what rounding makes of both."""
+_ROUNDING = 1_200
+"""Four standard deviations of what one part's rounding to microseconds is off."""
 
 _CONTRADICTING = 0.2
 """Marks that no schedule of one stream explains, as a share: more is no stream."""
@@ -138,7 +140,8 @@ def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
         return 0, 0
     total, count = _inside(ops, row)
     usable = (count >= _LEAST_CHILDREN) & (total >= count * _LEAST_CHILD_NS)
-    equal = np.abs(ops.elapsed_ns[row] - total) <= _EQUAL_NS
+    room = _EQUAL_NS + _ROUNDING * np.sqrt(count)
+    equal = np.abs(ops.elapsed_ns[row] - total) <= room
     return int((equal & usable).sum()), int(usable.sum())
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tb_privateuse1 import intervals
 from tb_privateuse1.chain import Spans, Tree
 from tb_privateuse1.infer.base import Strings
 from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
@@ -27,9 +28,20 @@ from tb_privateuse1.trace import I64, MISSING, OPERATOR, Bools, Ops
 
 _QUIET = re.compile(
     r"^(autograd::|torch::autograd::AccumulateGrad|profiler::|c10d::|gloo:|"
-    r"record_param_comms$|ProfilerStep|Optimizer\.|enumerate\(|\w*Backward\d+$)"
+    r"record_param_comms$|ProfilerStep|Optimizer\.|enumerate\(|\w*Backward\d+$|"
+    r"TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper)"
 )
 """Built-in autograd nodes end in a digit; they only call operators. Custom ones do not."""
+
+_LOADER = "enumerate(DataLoader)"
+
+_CUSTOM = re.compile(r"^(?!aten::|prims?::|torch::|quantized::|profiler::)\w+::\w")
+"""Operators of libraries outside torch, whose bodies are whole programs."""
+
+_COLLECTIVE = re.compile(r"all_?(reduce|gather|to_?all)|reduce_?scatter|broadcast|barrier")
+
+_CUSTOM_NS = 20_000
+"""An own segment of theirs of this host time launches something, whoever else does inside."""
 
 _LAUNCH_NS = 2_500
 """The least host time of an operator that launches."""
@@ -64,14 +76,39 @@ def host_only() -> frozenset[str]:
 
 def may_launch(ops: Ops, strings: Strings) -> Bools:
     """Of each operator, whether its own body may launch, by its name."""
-    never = [i for i in np.unique(ops.name).tolist() if _is_quiet(strings.all[i])]
-    may: Bools = (ops.kind == OPERATOR) & ~np.isin(ops.name, never)
+    names = np.unique(ops.name).tolist()
+    never = [i for i in names if _is_quiet(strings.all[i])]
+    # A data loader puts batches together on the host, before they are copied to the device.
+    loaders = np.isin(ops.name, [i for i in names if strings.all[i].startswith(_LOADER)])
+    loading = intervals.nearest(ops.parent, loaders) >= 0
+    may: Bools = (ops.kind == OPERATOR) & ~np.isin(ops.name, never) & ~loading
     return may
 
 
 def _is_quiet(name: str) -> bool:
     table = host_only()
     return name in table or f"aten::{name}" in table or bool(_QUIET.match(name))
+
+
+def between(ops: Ops, strings: Strings) -> Bools:
+    """Of each range, whether its stream may be made to wait for another one in its own body.
+
+    Programs and autograd's engine do so between operators, communication inside its own.
+    """
+    wanted = [i for i in np.unique(ops.name).tolist() if _QUIET.match(strings.all[i])]
+    waits: Bools = (ops.kind != OPERATOR) | np.isin(ops.name, wanted)
+    return waits
+
+
+def custom(ops: Ops, strings: Strings) -> Bools:
+    """Operators of libraries outside torch, but for those that hand a collective on."""
+    names = [
+        i
+        for i in np.unique(ops.name).tolist()
+        if _CUSTOM.match(strings.all[i]) and not _COLLECTIVE.search(strings.all[i])
+    ]
+    named: Bools = np.isin(ops.name, names)
+    return named
 
 
 def keys(ops: Ops) -> I64:
@@ -120,15 +157,19 @@ def working(
 
 
 def by_evidence(
-    may: Bools, ops: Ops, key: I64, found: Segments, surely: Bools, none: Bools
+    may: Bools, ops: Ops, key: I64, found: Segments, surely: Bools, none: Bools, left: Bools
 ) -> Bools:
     """``may`` without the operators of which the trace says that they launch nothing.
 
-    ``key`` groups the same operators on the same shapes (``keys``).
+    ``key`` groups the same operators on the same shapes (``keys``); ``left`` are the operators
+    that took time which none inside explains, wherever in them that was.
     """
     count = int(key.max(initial=-1)) + 1
     works = np.bincount(key[found.op[surely]], minlength=count)
-    rests = np.bincount(key[found.op[none & found.closing]], minlength=count)
+    works += np.bincount(key[left], minlength=count)
+    unsure = np.zeros(len(ops), np.bool_)
+    unsure[found.op[~none]] = True
+    rests = np.bincount(key[found.op[found.closing & ~unsure[found.op]]], minlength=count)
     idle = (rests >= _ENOUGH) & (works * 3 < rests)
     quick = _median(key, ops.end_ns - ops.start_ns, count) < _LAUNCH_NS
     launches: Bools = may & ~(idle | (quick & (works == 0)))[key]
@@ -153,13 +194,15 @@ def chosen(
     found: Segments,
     surely: Bools,
     none: Bools,
+    foreign: Bools,
 ) -> Bools:
     """The segments in which work is placed.
 
     Those that surely hold some; else, of an operator that launches and has nobody inside who
     does, the closing one, or the longest on the host if the closing one is too short for a
     launch; and closing ones of operators whose others mostly hold work there. Who has one inside
-    that launches by its name (``prior``) leaves the work to it, be it on CPU tensors.
+    that launches by its name (``prior``) leaves the work to it, be it on CPU tensors. Those of
+    other libraries (``foreign``) do not: each long segment of theirs launches.
     """
     count = int(key.max(initial=-1)) + 1
     works = np.bincount(key[found.op[surely & found.closing]], minlength=count)
@@ -177,20 +220,14 @@ def chosen(
     closes[found.op[fits]] = True
     instead = ~closes[found.op] & (host == longest[found.op])
     picked |= lacking[found.op] & (fits | instead)
+    picked |= (may & foreign)[found.op] & ~none & (host >= _CUSTOM_NS)
     return picked
 
 
-def unexplained(
-    ops: Ops,
-    marks: Marks,
-    tree: Tree,
-    found: Segments,
-    use: Bools,
-    bounds: Bounds,
-    known: Spans,
-    c: Calibration,
+def left_over(
+    ops: Ops, marks: Marks, tree: Tree, bounds: Bounds, known: Spans, c: Calibration
 ) -> Bools:
-    """Closing segments of operators whose device time those inside them do not add up to."""
+    """Operators that took the device time which those inside them do not add up to."""
     parts = np.zeros(len(ops), np.int64)
     for level in tree.levels:
         if not level.is_root:
@@ -200,7 +237,12 @@ def unexplained(
     left = known.node_low - parts > marked
     # On an idle device the time between the marks is the host's too.
     left &= bounds.low[marks.start] > marks.host_high_ns[marks.end] + c.latency_ns + c.jitter_ns
-    done = np.zeros(len(ops), np.bool_)
+    return left
+
+
+def unexplained(found: Segments, use: Bools, left: Bools) -> Bools:
+    """Closing segments of operators with time left over, of which no segment is used."""
+    done = np.zeros(len(left), np.bool_)
     done[found.op[use]] = True
     more: Bools = found.closing & left[found.op] & ~done[found.op]
     return more

@@ -25,6 +25,12 @@ _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
 _SHARES = 20
 """Launches seen that say where in their operators the others lie."""
 
+_OUTSIDE = 0.005
+"""Of the launches seen, so many on either side are not counted on for bounds."""
+
+_KERNEL_NS = 10_000
+"""Kernels shorter than this hide in operators of all lengths."""
+
 _PREPARE_NS = 2_000
 """What an operator that waits does on the host before it launches."""
 
@@ -76,13 +82,22 @@ def limits(
     bounds: Bounds,
     known: Spans,
     c: Calibration,
+    shares: Shares | None = None,
 ) -> Placed:
-    """What holds of each kernel: bounds, class; the estimates lie in their middle."""
+    """What holds of each kernel: bounds, class; the estimates lie in their middle.
+
+    ``shares`` tells where in its segment an operator launches, where the trace does.
+    """
     row = where.op
     first = np.where(where.sure, where.first, marks.start[row])
     last = np.where(where.sure, where.last, marks.end[row])
     host_low = np.where(first == marks.start[row], ops.start_ns[row], marks.host_low_ns[first])
     host_high = np.where(last == marks.end[row], ops.end_ns[row], marks.host_high_ns[last])
+    if shares is not None:
+        begin = marks.host_ns[where.first]
+        host = marks.host_ns[where.last] - begin
+        host_low = np.maximum(host_low, begin + (host * shares.low).astype(np.int64))
+        host_high = np.minimum(host_high, begin + (host * shares.high).astype(np.int64))
     launched = host_high + c.latency_ns + c.jitter_ns
 
     least = np.maximum(bounds.low[first] + c.event_low_ns, host_low + c.latency_ns)
@@ -91,7 +106,8 @@ def limits(
     prompt = marks.host_high_ns[last] + c.latency_ns + c.jitter_ns
     pinned = (bounds.low[last] > prompt) & ~blocked
     busy = (bounds.low[first] >= launched) & ~blocked
-    end_high = np.where(blocked, np.minimum(bounds.high[last], host_high), bounds.high[last])
+    returned = np.where(last == marks.end[row], ops.end_ns[row], marks.host_high_ns[last])
+    end_high = np.where(blocked, np.minimum(bounds.high[last], returned), bounds.high[last])
     end_high = np.maximum(end_high, least)
     end_low = np.where(pinned, bounds.low[last] - c.event_high_ns, least)
 
@@ -122,11 +138,11 @@ def estimate(
     bounds: Bounds,
     known: Spans,
     c: Calibration,
-    share: float | None = None,
+    shares: Shares | None = None,
 ) -> Placed:
     """The likely start and length inside the limits, from the likely times of the marks.
 
-    ``share`` is where in its segment an operator launches, if the trace tells it.
+    ``shares`` is where in its segment an operator launches, if the trace tells it.
     """
     first, last = where.first, where.last
     begin, finish = bounds.likely[first], bounds.likely[last]
@@ -134,15 +150,15 @@ def estimate(
     host = marks.host_ns[last] - marks.host_ns[first]
     tail = np.clip((host * _TAIL_SHARE).astype(np.int64), _TAIL_LOW_NS, _TAIL_HIGH_NS)
     tail = np.where(where.copies, host // 2, tail)
-    if share is not None:
-        tail = (host * (1 - share)).astype(np.int64)
+    if shares is not None:
+        tail = (host * (1 - shares.likely)).astype(np.int64)
     tail = np.where(blocked, host - _PREPARE_NS, tail)
     due = marks.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
     start = np.clip(np.maximum(begin + c.gap_ns // 2, due), placed.start_low, placed.start_high)
     behind = begin >= marks.host_ns[last] + c.latency_ns
     span = np.where(first == last - 1, (known.segment_low + known.segment_high)[last] // 2, 0)
     waited = bounds.low[last] > marks.host_high_ns[last] + c.latency_ns + c.jitter_ns
-    length = np.where(waited, finish - c.event_ns - start, (finish - start) // 2)
+    length = np.where(waited, finish - c.event_ns - start, _hidden(finish - start))
     measured = behind & (span > 0) & (span < UNKNOWN // 2) & ~blocked
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
@@ -153,10 +169,29 @@ def estimate(
     return dataclasses.replace(placed, start=start, length=length, end=end, seen=measured)
 
 
+def _hidden(most: I64) -> I64:
+    """The likely length of what hides in a time: half of it, if it is no longer than kernels are.
+
+    Beyond, all orders of magnitude are as likely, so that it grows with the logarithm.
+    """
+    long = np.maximum(most, _KERNEL_NS) / _KERNEL_NS
+    likely: I64 = (np.minimum(most, _KERNEL_NS) / 2 * (1 + np.log(long))).astype(np.int64)
+    return likely
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Where in its segment on the host an operator launches: 0 its start, 1 its end."""
+
+    low: float
+    likely: float
+    high: float
+
+
 def launch_share(
     placed: Placed, where: Where, typical: I64, marks: Marks, c: Calibration
-) -> float | None:
-    """Where in its segment on the host an operator launches: 0 its start, 1 its end.
+) -> Shares | None:
+    """Where in their segments on the host operators launch: nearly all, and the middle one.
 
     Told by work whose end and usual length are known and that found the device idle; None where
     there is too little of it.
@@ -167,7 +202,10 @@ def launch_share(
     launch = placed.end - typical - c.latency_ns - start
     share = launch[told] / host[told]
     share = share[(share >= 0) & (share <= 1)]
-    return float(np.median(share)) if len(share) >= _SHARES else None
+    if len(share) < _SHARES:
+        return None
+    low, likely, high = np.percentile(share, (100 * _OUTSIDE, 50, 100 * (1 - _OUTSIDE)))
+    return Shares(float(low), float(likely), float(high))
 
 
 def with_lengths(placed: Placed, usual: Usual) -> Placed:

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.infer.timeline.base import Calibration
-from tb_privateuse1.trace import I64, NONE, Bools, Ops
+from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.grounds import Grounds
+from tb_privateuse1.infer.timeline import pins
+from tb_privateuse1.infer.timeline.base import NEVER, Calibration, Marks, Work
+from tb_privateuse1.trace import EVENTS, I64, KERNEL, NONE, Bools, Ops
+
+Three = tuple[I64, I64, I64]
+"""At the earliest, likely, at the latest."""
+
+_MARK_MOST_NS, _HALVINGS = 20_000, 24
+"""No backend's mark takes longer; how often the range is halved to find what one takes."""
 
 _TAIL_NS = 1_500
 """From the launch to the operator's end on the host."""
 
 
-def build(ops: Ops, c: Calibration) -> tuple[I64, I64, I64, I64, I64]:
-    """Rows of launching operators in order; start, duration, and the bounds of both.
+def build(ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, grounds: Grounds) -> Work:
+    """The work of a stream. ``waits`` are host ranges that wait for the device.
 
     An operator launches between its start and its end, probably near the end. Such a backend's
     queue may be a thread of the host, so that a latency that nobody measured may be none. From
@@ -28,16 +37,66 @@ def build(ops: Ops, c: Calibration) -> tuple[I64, I64, I64, I64, I64]:
     likely = c.latency_ns if c.latency_measured else 0
     tail = np.minimum(_TAIL_NS, ops.end_ns[row] - ops.start_ns[row])
     half = c.resolution_ns // 2
+    # The sums leave out what the marks between two kernels cost the device.
+    between = np.diff(marks.start[row], append=len(marks))
+    ready = (
+        ops.start_ns[row] + least,
+        ops.end_ns[row] - tail + likely,
+        ops.end_ns[row] + c.latency_ns + c.latency_bound_ns,
+    )
+    taken = (duration - half, duration + c.gap_ns, duration + c.gap_high_ns + half)
+    cost = _mark_costs(
+        marks,
+        row,
+        pins.build(marks, np.zeros(len(ops), np.bool_), waits, c),
+        ready,
+        taken,
+        between,
+    )
     starts = [
-        _starts(launch, np.maximum(duration + more, 0))
-        for launch, more in (
-            (ops.start_ns[row] + least, -half),
-            (ops.end_ns[row] - tail + likely, c.gap_ns),
-            (ops.end_ns[row] + c.latency_ns + c.latency_bound_ns, c.gap_high_ns + half),
-        )
+        _starts(launch, np.maximum(more + between * mark, 0))
+        for launch, more, mark in zip(ready, taken, cost, strict=True)
     ]
     bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
-    return row, starts[1], duration, bound, np.full(len(row), c.resolution_ns)
+    message = f"{grounds.evidence} So they are taken as kernel durations."
+    hint = "Starts are inferred from the host's launches and the order of the queue."
+    finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
+    return Work(
+        row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
+        np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
+        (finding,), grounds,
+    )  # fmt: skip
+
+
+def _mark_costs(
+    marks: Marks, row: I64, known: pins.Pins, ready: Three, taken: Three, between: I64
+) -> tuple[float, float, float]:
+    """What a mark costs if kernels start as early as possible, likely, and as late as possible.
+
+    Such that the queue is done when waits return. Without one that took long, marks cost nothing.
+    """
+    last = np.searchsorted(marks.start[row], known.mark, side="right") - 1
+    some = last >= 0
+    last, latest = last[some], known.latest[some]
+    lengthy = known.earliest[some] > NEVER
+
+    def most(which: int, limit: I64, among: Bools) -> float:
+        """The largest cost with which the queue is done by a limit."""
+        low, high = 0.0, float(_MARK_MOST_NS)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            duration = np.maximum(taken[which] + between * middle, 0).astype(np.int64)
+            done = (_starts(ready[which], duration) + duration)[last]
+            low, high = (low, middle) if (done > limit)[among].any() else (middle, high)
+        return low
+
+    if not lengthy.any():
+        return 0.0, 0.0, 0.0
+    return (
+        most(0, known.earliest[some], lengthy),
+        most(1, (known.nearer[some] + latest) // 2, lengthy),
+        most(2, latest, lengthy),
+    )
 
 
 def _starts(ready: I64, taken: I64) -> I64:
