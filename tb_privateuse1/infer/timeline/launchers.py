@@ -43,8 +43,8 @@ _COLLECTIVE = re.compile(r"all_?(reduce|gather|to_?all)|reduce_?scatter|broadcas
 _CUSTOM_NS = 20_000
 """An own segment of theirs of this host time launches something, whoever else does inside."""
 
-_LAUNCH_NS = 2_500
-"""The least host time of an operator that launches."""
+_LAUNCH_NS, _QUICK_SHARE = 2_500, 0.4
+"""The least host time of an operator that launches; as a share of the quickest seen to do so."""
 
 _WORK_NS = 1_000
 """Device time above that of the marks that counts as work."""
@@ -171,7 +171,9 @@ def by_evidence(
     unsure[found.op[~none]] = True
     rests = np.bincount(key[found.op[found.closing & ~unsure[found.op]]], minlength=count)
     idle = (rests >= _ENOUGH) & (works * 3 < rests)
-    quick = _median(key, ops.end_ns - ops.start_ns, count) < _LAUNCH_NS
+    host = _median(key, ops.end_ns - ops.start_ns, count)
+    fastest = np.min(host[works >= _ENOUGH], initial=_LAUNCH_NS / _QUICK_SHARE)
+    quick = host < fastest * _QUICK_SHARE
     launches: Bools = may & ~(idle | (quick & (works == 0)))[key]
     return launches
 
