@@ -164,6 +164,26 @@ def test_what_gives_no_timeline_is_refused_with_a_reason(unit: int, code: str) -
     assert found[0].hint
 
 
+def test_bounds_under_a_backlog_grow_by_the_root_of_what_is_between() -> None:
+    wait = Op("synchronize", 10 * US, 10 * US, category="user_annotation", blocking=True)
+    lengths = np.random.default_rng(0).integers(8 * US, 30 * US, 3_000)
+    largest = []
+    for count in (150, 2_400):
+        ops = [Op("aten::relu", 3 * US, 600, int(length)) for length in lengths[:count]]
+        result = simulate.simulate([step(0, *ops, wait)])
+        holds(result)
+        largest.append(int(result.trace.kernels.start_bound_ns.max()))
+    assert largest[1] < 6 * largest[0]  # sixteen times as much, added up at worst
+
+
+def test_a_long_wait_for_earlier_work_is_no_other_unit() -> None:
+    wait = Op("synchronize", 10 * US, 10 * US, category="user_annotation", blocking=True)
+    ops = [Op("aten::relu", 3 * US, 600, 4 * US)] * 5
+    result = simulate.simulate([step(0, *ops, wait)], backlog=5_000 * US)
+    assert codes(result) == set()
+    holds(result)
+
+
 def test_an_unknown_backlog_is_said() -> None:
     """Nothing waits for the device, and it never catches up: no start has a bound."""
     ops = [linear(8 * US, 90 * US) for _ in range(20)]

@@ -33,6 +33,9 @@ _LONG_NS = 1_000_000
 _UNIT = 100
 """Device and host times of long ranges that differ more than this are in different units."""
 
+_LONG_RANGES, _SHORT_UNIT = 4, 10
+"""With fewer long ranges than this, short ones speak too: theirs differ by no more than that."""
+
 _STEP = "ProfilerStep#"
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
@@ -87,10 +90,15 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
         return Kind("kernel_sum", resolution, evidence)
     if told == "kernel_sum" and not steps:
         return Kind("kernel_sum", resolution, "The capture says that they are sums of kernels.")
-    long = (ops.end_ns - ops.start_ns >= _LONG_NS) & (ops.elapsed_ns != MISSING)
+    host = ops.end_ns - ops.start_ns
+    timed = ops.elapsed_ns != MISSING
+    long = (host >= _LONG_NS) & timed
     if long.any():
-        ratio = float(np.median(ops.elapsed_ns[long] / (ops.end_ns - ops.start_ns)[long]))
-        if ratio * _UNIT < 1:
+        ratio = float(np.median(ops.elapsed_ns[long] / host[long]))
+        # A few long ranges may have waited for what was launched before the recording.
+        short = timed & ~long
+        fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
+        if ratio * _UNIT < 1 and not (fits and int(long.sum()) < _LONG_RANGES):
             message = (
                 f"Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
                 "the elapsed times are probably not in microseconds."

@@ -163,8 +163,8 @@ def estimate(
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
     end = np.where(blocked, marks.host_ns[last] - RETURN_NS, start + length)
-    # One that waits prepares, launches, works and returns: of what is left, half is work.
-    length = np.where(blocked, (end - start) // 2, length)
+    # One that waits prepares, launches, waits for what is before it, works and returns.
+    length = np.where(blocked, _hidden(end - start), length)
     length = np.clip(length, placed.length_low, placed.length_high)
     return dataclasses.replace(placed, start=start, length=length, end=end, seen=measured)
 
