@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tb_privateuse1.allocations import EARLIER, FATES, UNKNOWN, Blocks, Fate, Level, known
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
+from tb_privateuse1.categories import CATEGORIES, Category
+from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
 
 _ALLOCATORS = ("aten::empty", "aten::new_empty", "aten::resize_")
 """Operators that only get memory for the one around them; prefixes of their names."""
@@ -49,6 +50,8 @@ class Allocation:
     freed_ns: int | None
     lifetime_ns: int | None
     fate: Fate
+    category: Category
+    """What it is for, by the rules of docs/definitions.md."""
     stack: str | None
     """Python frames, innermost first, separated by ``;``."""
 
@@ -97,7 +100,7 @@ def alive(trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int)
     return sorted(rows, key=lambda r: -r.bytes)
 
 
-def rows(trace: Trace, events: Memory, blocks: Blocks) -> list[Allocation]:
+def rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
     """Blocks in words, in their order."""
     at, freed = blocks.allocation, blocks.release
     op = _of(events.op, at)
@@ -117,6 +120,7 @@ def rows(trace: Trace, events: Memory, blocks: Blocks) -> list[Allocation]:
             freed_ns=_told(freed_ns[i]),
             lifetime_ns=_told(lifetime[i]),
             fate=FATES[blocks.fate[i]],
+            category=CATEGORIES[category[i]],
             stack=stacks[int(owner[i])],
         )
         for i in range(len(blocks))

@@ -137,6 +137,12 @@ def forward_of(ops: Ops) -> I32:
     latest: the innermost one, which made the gradient's function. What an operator of the
     backward pass calls belongs to the same forward operator.
     """
+    found = linked_forward(ops)
+    return at(found, own_or_nearest(ops.parent, found >= 0))
+
+
+def linked_forward(ops: Ops) -> I32:
+    """``forward_of`` for the operators that carry the number themselves; of others ``NONE``."""
     backward = (ops.sequence >= 0) & (ops.forward_thread > 0)
     forward = np.flatnonzero((ops.sequence >= 0) & ~backward)
     if not len(forward) or not backward.any():
@@ -145,7 +151,7 @@ def forward_of(ops: Ops) -> I32:
     last = np.searchsorted(ops.sequence[order], ops.sequence, side="right") - 1
     found = order[np.maximum(last, 0)]
     hit = backward & (last >= 0) & (ops.sequence[found] == ops.sequence)
-    return at(np.where(hit, found, NONE), own_or_nearest(ops.parent, hit))
+    return np.where(hit, found, NONE).astype(np.int32)
 
 
 def joined(trace: Trace) -> I32:

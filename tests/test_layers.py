@@ -31,6 +31,9 @@ certainty
 breakdown describe allocations pyramid calltree
 stepbounds
 steptable limits regions
+phases memorydevices
+lasting
+categories
 allocators counters ranks
 bandwidth stragglers ranksteps compare
 perstep

@@ -28,6 +28,7 @@ export interface Allocation {
   freed_ns: number | null;
   lifetime_ns: number | null;
   fate: "released" | "held" | "unreported" | "unknown" | "earlier" | "unseen";
+  category: "parameters" | "optimizer_state" | "gradients" | "activations" | "inputs" | "temporaries" | "unknown";
   stack: string | null;
 }
 
@@ -65,6 +66,18 @@ export interface Cancelled {
 export interface Category {
   name: string;
   events: number;
+}
+
+/** From this time on so much is allocated for each, until the next point; the sum is the total. */
+export interface CategoryPoint {
+  time_ns: number;
+  parameters_bytes: number;
+  optimizer_state_bytes: number;
+  gradients_bytes: number;
+  activations_bytes: number;
+  inputs_bytes: number;
+  temporaries_bytes: number;
+  unknown_bytes: number;
 }
 
 /** The calls of one kind and size in one process group, of all ranks. */
@@ -384,6 +397,19 @@ export interface Match {
   ranges: number;
 }
 
+/** One category's part of a device's memory in the selected part of the recording. */
+export interface MemoryCategory {
+  category: "parameters" | "optimizer_state" | "gradients" | "activations" | "inputs" | "temporaries" | "unknown";
+  at_peak_bytes: number;
+  share: number;
+  peak_bytes: number;
+  peak_at_ns: number;
+  at_start_bytes: number;
+  at_end_bytes: number;
+  allocations: number;
+  allocated_bytes: number;
+}
+
 /** The memory events of one device over the whole recording. */
 export interface MemoryDevice {
   device: string;
@@ -453,6 +479,8 @@ export interface MemoryUse {
   allocations: number;
   rows: Allocation[];
   curve: MemoryPoint[];
+  categories: MemoryCategory[];
+  category_curve: CategoryPoint[];
 }
 
 /** The selected part of the recording, for one device. */

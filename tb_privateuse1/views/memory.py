@@ -8,37 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import allocations, allocators
+from tb_privateuse1 import allocations, allocators, categories, memorydevices
 from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
 from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
+from tb_privateuse1.categories import CategoryPoint, MemoryCategory
+from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
 _REPORTING = "An allocator reports through c10::reportMemoryUsageToProfiler."
-
-
-@dataclass(frozen=True)
-class MemoryDevice:
-    """The memory events of one device over the whole recording."""
-
-    device: str
-    """Type and index, ``6/0``: what the option of this name takes."""
-    device_type: int | None
-    device_id: int | None
-    label: str
-    events: int
-    allocated_bytes: int
-    freed_bytes: int
-    peak_bytes: int | None
-    """Greatest Total Allocated; null if the trace does not have it."""
-    peak_at_ns: int | None
-    peak_reserved_bytes: int | None
-    capacity_bytes: int | None
-    """The device's memory, where deviceProperties has it."""
-    explained: float | None
-    """Share of the steps of Total Allocated that are those of Bytes; less than 1: not all
-    allocations and releases were reported."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +66,9 @@ class MemoryUse(Result):
     """How many there are in the window; ``rows`` are the largest."""
     rows: tuple[Allocation, ...]
     curve: tuple[MemoryPoint, ...]
+    categories: tuple[MemoryCategory, ...]
+    """What the memory is for, by rules; empty without totals or addresses."""
+    category_curve: tuple[CategoryPoint, ...]
 
 
 def memory(
@@ -107,17 +89,21 @@ def memory(
     if points < 10 or limit < 0 or offset < 0:
         raise TraceError("bad_option", "points must be at least 10, limit and offset at least 0.")
     found = allocations.devices(trace.memory)
-    chosen = _chosen(trace, found, device)
+    chosen = memorydevices.chosen(trace, found, device)
     start, end = _selected(trace, step, start_ns, end_ns)
     events = allocations.of_device(trace.memory, chosen) if chosen else trace.memory
     level, blocks = allocations.level(events), allocations.blocks(events)
-    devices = tuple(_device(trace, one) for one in found)
+    devices = tuple(memorydevices.facts(trace, one) for one in found)
     shown = devices[found.index(chosen)] if chosen else None
     steps = allocations.steps(trace, events, level)
     growth = allocations.growth(steps)
     at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
-    inside = blocks.take(_within(events.ts_ns[at], start, end))
+    within = _within(events.ts_ns[at], start, end)
+    inside = blocks.take(within)
+    split = categories.split(trace, events, level, blocks)
+    kind = split.of[within]
     order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
+    told, over_time = categories.figures(level, events, blocks, split, start, end, points)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -132,32 +118,11 @@ def memory(
             allocators.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
         ),
         allocations=len(inside),
-        rows=tuple(allocators.rows(trace, events, inside.take(order))),
+        rows=tuple(allocators.rows(trace, events, inside.take(order), kind[order])),
         curve=_curve(level, start, end, points) if shown else (),
+        categories=told,
+        category_curve=over_time,
     )
-
-
-def _key(device: tuple[int, int]) -> str:
-    return "/".join("?" if part == MISSING else str(part) for part in device)
-
-
-def _chosen(
-    trace: Trace, found: list[tuple[int, int]], device: str | None
-) -> tuple[int, int] | None:
-    """The device asked for; without one, the accelerator that allocates the most, or the CPU."""
-    if device is not None:
-        for one in found:
-            if _key(one) == device:
-                return one
-        have = ", ".join(f"{_key(one)} ({allocations.label(trace, one)})" for one in found)
-        message = f"There are no memory events of a device {device!r} in this trace."
-        raise TraceError("bad_option", message, f"It has: {have or 'none'}.")
-
-    def weight(one: tuple[int, int]) -> tuple[bool, int]:
-        size = allocations.known(allocations.of_device(trace.memory, one).bytes)
-        return one[0] != allocations.CPU, int(np.maximum(size, 0).sum())
-
-    return max(found, key=weight, default=None)
 
 
 def _selected(
@@ -179,35 +144,6 @@ def _selected(
 def _within(at_ns: I64, start: int, end: int) -> Bools:
     inside: Bools = (at_ns >= start) & (at_ns < end)
     return inside
-
-
-def _device(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
-    events = allocations.of_device(trace.memory, device)
-    level = allocations.level(events)
-    peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.told else None
-    fitting, steps = allocations.explained(events)
-    size = allocations.known(events.bytes)
-    reserved = int(events.reserved_bytes.max())
-    return MemoryDevice(
-        device=_key(device),
-        device_type=None if device[0] == MISSING else device[0],
-        device_id=None if device[1] == MISSING else device[1],
-        label=allocations.label(trace, device),
-        events=len(events),
-        allocated_bytes=int(np.maximum(size, 0).sum()),
-        freed_bytes=-int(np.minimum(size, 0).sum()),
-        peak_bytes=None if peak is None else int(level.allocated[peak]),
-        peak_at_ns=None if peak is None else int(level.at_ns[peak]),
-        peak_reserved_bytes=None if reserved == MISSING else reserved,
-        capacity_bytes=_capacity(trace, device),
-        explained=fitting / steps if steps else None,
-    )
-
-
-def _capacity(trace: Trace, device: tuple[int, int]) -> int | None:
-    properties = [d for d in trace.meta.devices if d.get("id") == device[1]]
-    told = properties[0].get("totalGlobalMem") if properties else None
-    return told if isinstance(told, int) and device[0] != allocations.CPU and told > 0 else None
 
 
 def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:

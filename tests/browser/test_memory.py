@@ -61,6 +61,22 @@ def test_a_part_is_selected_by_step_or_by_dragging(dashboard: Dashboard) -> None
     assert 0 < int(start) < int(end) < 3_000_000
 
 
+def test_what_memory_is_for(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="memory")
+    now = dashboard.server.plugin("memory?run=mlp").json
+    dashboard.get("group-category").click()
+    dashboard.shows("memory-chart", points=len(now["category_curve"]))
+    dashboard.get("group-categories").click()
+    rows = dashboard.rows("memory-categories")
+    assert {key: number(cells["at_peak_bytes"]) for key, cells in rows.items()} == {
+        row["category"]: row["at_peak_bytes"] for row in now["categories"]
+    }
+    dashboard.get("table-memory-categories").locator("tr[data-key=unknown]").click()
+    found = dashboard.rows("allocations").values()
+    assert {cells["category"] for cells in found} == {"unknown"}
+    assert dashboard.state()["by"] == "category"
+
+
 def test_a_trace_without_memory_events_says_so(dashboard: Dashboard) -> None:
     dashboard.open(run="host", view="memory")
     expect(dashboard.shows("no-memory", code="no_memory_events")).to_contain_text("profile_memory")

@@ -12,6 +12,7 @@ import { Code } from "../widgets/code";
 import { Figure } from "../widgets/figure";
 import { Segmented } from "../widgets/segmented";
 import { Doubts } from "./doubts";
+import { layered, LAYERS } from "./memorycategories";
 import { MemoryTables, type Life } from "./memorytables";
 import type { PageProps } from "./page";
 import { Show } from "./status";
@@ -44,6 +45,9 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
   const [life, setLife] = useState<Life | null>(null);
   const { device, window, curve } = result;
   const points = useMemo(() => curve.map((p): Point => ({ at: p.time_ns, value: p.allocated_bytes, limit: p.reserved_bytes || null })), [curve]);
+  const { by } = state.value;
+  const stacked = by === "category" && result.category_curve.length > 0;
+  const layers = useMemo(() => layered(result.category_curve), [result.category_curve]);
   const shown = result.devices.find((d) => d.device === device);
   if (!shown || !window) return <>{result.notes.map((n) => <NoEvents key={n.code} note={n} />)}</>;
   const { step } = state.value;
@@ -58,20 +62,24 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
         {state.value.range !== null && <Chip testid="clear-range" clear={() => go({ range: null })}>{duration(window.start_ns)} to {duration(window.end_ns)}</Chip>}
         {!picked && <span class="muted">Drag in the chart to select a part.</span>}
         <span class="push" />
+        <Segmented label="Shown" value={stacked ? "category" : "total"} onPick={(b) => go({ by: b === "category" ? b : null })} choices={[
+          { value: "total", label: "Total" },
+          { value: "category", label: "By category", disabled: layers.length === 0, title: layers.length === 0 ? "Needs totals and addresses, which the trace does not have." : "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell" },
+        ]} />
         <Segmented label="Axis" value={state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
           { value: "zero", label: "From 0" }, { value: "fit", label: "Fit", title: "The axis starts at the least that is allocated, and may leave out what is reserved." },
         ]} />
       </div>
       <Figures device={shown} window={window} picked={picked} />
-      <AreaChart points={points}
+      <AreaChart points={stacked ? layers : points} layers={stacked ? LAYERS : []}
         names={result.basis === "change"
           ? { value: "Change", limit: "Reserved", title: `Change of ${shown.label} memory since the recording's start` }
           : { value: "Allocated", limit: "Reserved", title: `${shown.label} memory over time` }}
         peak={window.peak_bytes === null || window.peak_at_ns === null ? null : { at: window.peak_at_ns, value: window.peak_bytes }}
-        fit={state.value.scale === "fit"} band={life}
+        fit={!stacked && state.value.scale === "fit"} band={life}
         marks={result.steps.map((s) => ({ at: s.start_ns, label: result.steps.length > 12 ? String(stepNumber(s.name)) : `step ${stepNumber(s.name)}` }))}
         onSelect={(start, end) => go({ range: `${start}..${end}` })} />
-      <Legend points={points} result={result} />
+      <Legend points={points} result={result} stacked={stacked} />
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
     </>
   );
@@ -116,13 +124,14 @@ function reservedNote({ peak_bytes, peak_reserved_bytes }: MemoryDevice): string
   return peak_bytes === null || !peak_reserved_bytes ? "" : `${percent(peak_bytes / peak_reserved_bytes)} in use at the peak`;
 }
 
-function Legend({ points, result }: { points: readonly Point[]; result: MemoryUse }) {
+function Legend({ points, result, stacked }: { points: readonly Point[]; result: MemoryUse; stacked: boolean }) {
   const reserved = points.flatMap((p) => p.limit ?? []);
   const above = state.value.scale === "fit" && reserved.every((r) => r > extent(points, true).high);
   return (
     <ul class="legend" aria-label="What the chart shows">
-      <li><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{result.basis === "change" ? "Change since the recording's start" : "Allocated"}</li>
-      {reserved.length > 0 && <li><i class="swatch line" />Reserved by the allocator{above && <span class="muted"> (above the chart)</span>}</li>}
+      {stacked && LAYERS.map((layer) => <li key={layer.label} title={layer.title}><i class="swatch" style={{ "--fill": layer.fill }} />{layer.label}</li>)}
+      {!stacked && <li><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{result.basis === "change" ? "Change since the recording's start" : "Allocated"}</li>}
+      {!stacked && reserved.length > 0 && <li><i class="swatch line" />Reserved by the allocator{above && <span class="muted"> (above the chart)</span>}</li>}
       {result.steps.length > 0 && <li class="muted">│ start of a step</li>}
     </ul>
   );

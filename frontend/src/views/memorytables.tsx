@@ -1,6 +1,6 @@
 // The tables below the memory chart, one at a time: alive at the peak, operators, allocations, steps.
 import { useMemo } from "preact/hooks";
-import type { AliveRow, Allocation, MemoryOperator, MemoryStep, MemoryUse } from "../api";
+import type { AliveRow, Allocation, MemoryCategory, MemoryOperator, MemoryStep, MemoryUse } from "../api";
 import { quote } from "../base/filter";
 import { count, duration, signedBytes } from "../base/format";
 import { ownFrame } from "../base/frames";
@@ -10,6 +10,7 @@ import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { linkProps } from "./link";
+import { CATEGORIES } from "./memorycategories";
 
 /** When a row was alive, within the chart. */
 export interface Life {
@@ -25,14 +26,15 @@ interface TablesProps {
   onLife: (life: Life | null) => void;
 }
 
-type Tab = "alive" | "operators" | "allocations" | "steps";
+const TABS = ["alive", "categories", "operators", "allocations", "steps"] as const;
+type Tab = (typeof TABS)[number];
 
 export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   // Without totals nothing is known of a step's peak and end.
   const steps = useMemo(() => STEPS.filter((c) => result.basis === "allocated" || !TOTALS.has(c.key)), [result.basis]);
   const first: Tab = result.alive.length > 0 ? "alive" : "operators";
   const { group, sort, filter } = state.value;
-  const tab: Tab = group === "alive" || group === "operators" || group === "allocations" || group === "steps" ? group : first;
+  const tab: Tab = TABS.find((t) => t === group) ?? first;
   const common = {
     sort, filter,
     onSort: (s: string | null) => go({ sort: s }),
@@ -40,6 +42,7 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     children: (
       <Segmented label="Table" value={tab} onPick={(t) => go({ group: t === first ? null : t, sort: null, filter: null })} choices={[
         { value: "alive", label: "Alive at the peak", disabled: result.alive.length === 0, title: result.alive.length === 0 ? "Needs totals and addresses, which the trace does not have." : "Who allocated what was alive at the peak" },
+        { value: "categories", label: "By category", disabled: result.categories.length === 0, title: result.categories.length === 0 ? "Needs totals and addresses, which the trace does not have." : "Parameters, gradients, optimizer state, activations, inputs, temporaries" },
         { value: "operators", label: "By operator" },
         { value: "allocations", label: `Allocations ${count(result.allocations)}` },
         { value: "steps", label: "By step", disabled: result.steps.length === 0, title: result.steps.length === 0 ? "The trace has no steps." : "Growth per step" },
@@ -48,6 +51,10 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   };
   switch (tab) {
     case "alive": return <Table {...common} name="alive" noun="group" columns={ALIVE} rows={result.alive} rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`} defaultSort="-bytes" />;
+    case "categories": return (
+      <Table {...common} name="memory-categories" noun="category" nouns="categories" columns={KINDS} rows={result.categories} rowKey={(r) => r.category} defaultSort="-at_peak_bytes"
+        onOpen={(r) => go({ group: "allocations", sort: null, filter: `category = ${quote(r.category)}` })} />
+    );
     case "operators": return <Table {...common} name="memory-operators" noun="operator" columns={OPERATORS} rows={result.operators} rowKey={(r) => r.operator ?? ""} defaultSort="-self_allocated_bytes" />;
     case "steps": return (
       <Table {...common} name="memory-steps" noun="step" columns={steps} rows={result.steps} rowKey={(s) => s.name} defaultSort="start_ns"
@@ -113,6 +120,19 @@ const ALIVE: readonly Column<AliveRow>[] = [
   { key: "allocations", title: "Allocations", kind: "count", width: 96, additive: true, value: (r) => r.allocations },
 ];
 
+const KINDS: readonly Column<MemoryCategory>[] = [
+  { key: "category", title: "Category", kind: "text", width: 200, value: (r) => r.category,
+    cell: (r) => <span class="value" title={CATEGORIES[r.category].title}><i class="swatch" style={{ "--fill": CATEGORIES[r.category].fill }} />{CATEGORIES[r.category].label}</span> },
+  { key: "at_peak_bytes", title: "At the peak", kind: "bytes", width: 104, additive: true, help: "Alive at the peak of all memory.", value: (r) => r.at_peak_bytes },
+  { key: "share", title: "Share of peak", kind: "share", width: 160, additive: true, value: (r) => r.share, bar: () => "kernel" },
+  { key: "peak_bytes", title: "Own peak", kind: "bytes", width: 96, help: "The most of this category at any time.", value: (r) => r.peak_bytes },
+  { key: "peak_at_ns", title: "Own peak at", kind: "time", width: 104, value: (r) => r.peak_at_ns },
+  { key: "at_start_bytes", title: "At the start", kind: "bytes", width: 104, additive: true, value: (r) => r.at_start_bytes },
+  { key: "at_end_bytes", title: "At the end", kind: "bytes", width: 104, additive: true, value: (r) => r.at_end_bytes },
+  { key: "allocated_bytes", title: "Allocated", kind: "bytes", width: 96, additive: true, help: "Sum of the allocations in the selected part.", value: (r) => r.allocated_bytes },
+  { key: "allocations", title: "Allocations", kind: "count", width: 96, additive: true, value: (r) => r.allocations },
+];
+
 const OPERATORS: readonly Column<MemoryOperator>[] = [
   { key: "operator", title: "Operator", kind: "text", width: 240, value: (r) => r.operator,
     cell: (r) => <Operator name={r.operator} none="outside of all operators" title="Mostly releases: a tensor's memory goes when Python lets go of it." /> },
@@ -138,6 +158,8 @@ const ALLOCATIONS: readonly Column<Row>[] = [
   { key: "lifetime_ns", title: "Lifetime", kind: "time", width: 88, value: (r) => r.lifetime_ns },
   { key: "fate", title: "Fate", kind: "text", width: 88, help: "released, held, unreported, earlier, unseen or unknown.", value: (r) => r.fate,
     cell: (r) => <span class="value muted" title={FATES[r.fate] || r.fate}>{r.fate}</span> },
+  { key: "category", title: "Category", kind: "text", width: 120, help: "What it is for, by rules.", value: (r) => r.category,
+    cell: (r) => <span class="value" title={CATEGORIES[r.category].title}>{CATEGORIES[r.category].label}</span> },
   { key: "stack", title: "Python", kind: "text", width: 280, help: "The innermost frame that is not torch's own; all of them on hover.", value: (r) => r.stack,
     cell: (r) => <span class="value" title={r.stack?.replaceAll(";", "\n") ?? "no Python frames around"}>{ownFrame(r.stack)?.replace(/^.*\//, "") ?? "–"}</span> },
 ];

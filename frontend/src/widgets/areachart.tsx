@@ -9,12 +9,22 @@ export interface Point {
   value: number;
   /** The line above the area; null draws none. */
   limit: number | null;
+  /** What the value is made of, if the chart has layers. */
+  parts?: readonly number[];
+}
+
+export interface Layer {
+  label: string;
+  fill: string;
+  title?: string;
 }
 
 interface AreaChartProps {
   /** In order of time; the first and the last are the chart's edges. */
   points: readonly Point[];
   names: { value: string; limit: string; title: string };
+  /** What the area is made of, the lowest first; empty for one area. */
+  layers?: readonly Layer[];
   /** The greatest value, if it is known to be that. */
   peak: { at: number; value: number } | null;
   /** Whether the axis starts at the least value instead of 0. */
@@ -34,7 +44,7 @@ const BOTTOM = 22;
 /** A shorter drag is a click. */
 const LEAST_PX = 4;
 
-export function AreaChart({ points, names, peak, fit, marks, band, onSelect }: AreaChartProps) {
+export function AreaChart({ points, names, layers = [], peak, fit, marks, band, onSelect }: AreaChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const [hover, setHover] = useState<number | null>(null);
@@ -101,7 +111,8 @@ export function AreaChart({ points, names, peak, fit, marks, band, onSelect }: A
         {band && <rect class="band" x={x(Math.max(start, band.start))} width={Math.max(2, x(Math.min(end, band.end)) - x(Math.max(start, band.start)))} y={TOP} height={baseline - TOP} />}
         <clipPath id={id}><rect x={LEFT} y={TOP} width={inner} height={baseline - TOP} /></clipPath>
         <g clip-path={`url(#${id})`}>
-          <path class="area" d={`${path(points, x, y, "value")}V${baseline}H${x(start)}z`} />
+          {layers.map((layer, i) => <path key={layer.label} class="layer" fill={layer.fill} d={layerPath(points, i, x, y)} />)}
+          {layers.length === 0 && <path class="area" d={`${path(points, x, y, "value")}V${baseline}H${x(start)}z`} />}
           <path class="value" d={path(points, x, y, "value")} />
           <path class="limit" d={path(points, x, y, "limit")} />
         </g>
@@ -114,7 +125,8 @@ export function AreaChart({ points, names, peak, fit, marks, band, onSelect }: A
         <div class="tooltip" data-testid="memory-tooltip" role="status" style={{ left: `${x(hover) + 300 > width ? x(hover) - 284 : x(hover) + 12}px` }}>
           <b>{exactDuration(hover)}</b>
           <table><tbody>
-            <tr><td><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{names.value}</td><td>{count(shown.value)} B</td><td>{bytes(shown.value)}</td></tr>
+            <tr><td>{layers.length === 0 && <i class="swatch" style={{ "--fill": "var(--kernel)" }} />}{names.value}</td><td>{count(shown.value)} B</td><td>{bytes(shown.value)}</td></tr>
+            {layers.map((layer, i) => <tr key={layer.label}><td><i class="swatch" style={{ "--fill": layer.fill }} />{layer.label}</td><td>{count(shown.parts?.[i] ?? 0)} B</td><td>{bytes(shown.parts?.[i] ?? 0)}</td></tr>).reverse()}
             {shown.limit !== null && <tr><td><i class="swatch line" />{names.limit}</td><td>{count(shown.limit)} B</td><td>{bytes(shown.limit)}</td></tr>}
           </tbody></table>
         </div>
@@ -142,6 +154,15 @@ function path(points: readonly Point[], x: (at: number) => number, y: (value: nu
     found += found === "" ? `M${px} ${py}` : `H${px}V${py}`;
   }
   return found;
+}
+
+/** The outline of a layer: its upper edge there, its lower edge back. What is negative has no height. */
+function layerPath(points: readonly Point[], layer: number, x: (at: number) => number, y: (value: number) => number): string {
+  const upTo = (p: Point, count: number): number => (p.parts ?? []).slice(0, count).reduce((sum, part) => sum + Math.max(0, part), 0);
+  const edge = points.map((p) => [x(p.at).toFixed(1), y(upTo(p, layer)).toFixed(1), y(upTo(p, layer + 1)).toFixed(1)] as const);
+  const there = edge.map(([px, , top], i) => (i === 0 ? `M${px} ${top}` : `H${px}V${top}`)).join("");
+  const back = edge.map(([, low], i) => `V${low}H${edge[i]?.[0] ?? 0}`).reverse().join("");
+  return `${there}${back}z`;
 }
 
 /** The point in force at a time. */

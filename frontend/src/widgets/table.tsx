@@ -27,6 +27,7 @@ export interface TableProps<Row> {
   inferred?: boolean;
   /** What a row is: `operator`; an s makes it the plural. */
   noun: string;
+  nouns?: string;
   /** Rows are a tree: what is around each row, and which rows show their children. */
   tree?: Tree<Row>;
   children?: ComponentChildren;
@@ -123,7 +124,7 @@ export function Table<Row>(props: TableProps<Row>) {
     download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
 
-  const nouns = `${props.noun}s`;
+  const nouns = props.nouns ?? `${props.noun}s`;
   const drawn = order.slice(first, last);
   const widths = columns.reduce((sum, c) => sum + c.width, 0);
   return (
@@ -132,7 +133,7 @@ export function Table<Row>(props: TableProps<Row>) {
         <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
           onInput={setExpression} onSettled={props.onFilter} />
         <span class="muted" data-testid="row-count">
-          {chosen.length === rows.length ? "" : `${count(chosen.length)} of `}{plural(rows.length, props.noun)}
+          {chosen.length === rows.length ? "" : `${count(chosen.length)} of `}{plural(rows.length, props.noun, nouns)}
         </span>
         {props.children}
         <button type="button" class="quiet push" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
