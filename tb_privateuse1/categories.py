@@ -45,8 +45,8 @@ class MemoryCategory:
     share: float
     """Of that peak."""
     peak_bytes: int
-    """Its own greatest; ``peak_at_ns`` is when it was first reached."""
-    peak_at_ns: int
+    """Its own greatest; ``peak_at_ns`` is when it was first reached, null if there never was any."""
+    peak_at_ns: int | None
     at_start_bytes: int
     at_end_bytes: int
     allocations: int
@@ -217,7 +217,7 @@ def figures(
                 at_peak_bytes=int(part[i, peak]),
                 share=int(part[i, peak]) / whole if whole else 0.0,
                 peak_bytes=int(part[i, most]),
-                peak_at_ns=int(times[most]),
+                peak_at_ns=int(times[most]) if part[i, most] else None,
                 at_start_bytes=int(part[i, 0]),
                 at_end_bytes=int(part[i, -1]),
                 allocations=int(mine.sum()),

@@ -403,7 +403,7 @@ export interface MemoryCategory {
   at_peak_bytes: number;
   share: number;
   peak_bytes: number;
-  peak_at_ns: number;
+  peak_at_ns: number | null;
   at_start_bytes: number;
   at_end_bytes: number;
   allocations: number;

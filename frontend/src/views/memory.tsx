@@ -66,8 +66,8 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
           { value: "total", label: "Total" },
           { value: "category", label: "By category", disabled: layers.length === 0, title: layers.length === 0 ? "Needs totals and addresses, which the trace does not have." : "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell" },
         ]} />
-        <Segmented label="Axis" value={state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
-          { value: "zero", label: "From 0" }, { value: "fit", label: "Fit", title: "The axis starts at the least that is allocated, and may leave out what is reserved." },
+        <Segmented label="Axis" value={!stacked && state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
+          { value: "zero", label: "From 0" }, { value: "fit", label: "Fit", disabled: stacked, title: stacked ? "Parts of a whole start at 0." : "The axis starts at the least that is allocated, and may leave out what is reserved." },
         ]} />
       </div>
       <Figures device={shown} window={window} picked={picked} />
