@@ -45,7 +45,7 @@ class MemoryCategory:
     share: float
     """Of that peak."""
     peak_bytes: int
-    """Its own greatest; ``peak_at_ns`` is when it was first reached, null if there never was any."""
+    """Its own greatest; ``peak_at_ns`` is when it was first reached, null if it is 0."""
     peak_at_ns: int | None
     at_start_bytes: int
     at_end_bytes: int
