@@ -195,3 +195,21 @@ def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32
     )
     # Instants at the same time nest in each other: only real ranges count.
     return nearest(both, np.arange(len(both)) < n)[n:]
+
+
+def overlapping(start: I64, end: I64) -> Bools:
+    """Which ranges, in order of start, begin before the last one that stays has ended."""
+    n = len(start)
+    if n < 2 or not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+        return np.zeros(n, np.bool_)
+    # The one that stays after i is the first to start at i's end or later. Those that stay are
+    # what is reached from the first one: in steps of 1, 2, 4, … by doubling the jumps.
+    jump = np.maximum(np.searchsorted(start, end), np.arange(1, n + 1))
+    jump = np.append(jump, n)
+    stays = np.zeros(n + 1, np.bool_)
+    stays[0] = True
+    while not stays[n]:
+        stays[jump[stays]] = True
+        jump = jump[jump]
+    late: Bools = ~stays[:n]
+    return late

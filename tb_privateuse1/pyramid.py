@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I32, I64, Bools, Table, Trace
+from tb_privateuse1.trace import I32, I64, Table, Trace
 
 STEPS, OPERATORS, FRAMES, DEVICE = range(4)
 """``Tracks.kind``."""
@@ -212,29 +212,11 @@ def _disjoint(track: _Track) -> I32:
     row, at = 0, np.flatnonzero(depth == 0)
     while row < _DEEPEST and len(at):
         at = at[np.argsort(track.start_ns[at], kind="stable")]
-        deeper = at[_overlaps(track.start_ns[at], track.end_ns[at])]
+        deeper = at[intervals.overlapping(track.start_ns[at], track.end_ns[at])]
         depth[deeper] += 1
         row += 1
         at = np.flatnonzero(depth == row)
     return depth
-
-
-def _overlaps(start: I64, end: I64) -> Bools:
-    """Which ranges, in order of start, begin before the last one that stays has ended."""
-    n = len(start)
-    if n < 2 or not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
-        return np.zeros(n, np.bool_)
-    # The one that stays after i is the first to start at i's end or later. Those that stay are
-    # what is reached from the first one: in steps of 1, 2, 4, … by doubling the jumps.
-    jump = np.maximum(np.searchsorted(start, end), np.arange(1, n + 1))
-    jump = np.append(jump, n)
-    stays = np.zeros(n + 1, np.bool_)
-    stays[0] = True
-    while not stays[n]:
-        stays[jump[stays]] = True
-        jump = jump[jump]
-    late: Bools = ~stays[:n]
-    return late
 
 
 def _slices(level: Level, rows: NDArray[np.int64], start: int, end: int) -> tuple[I64, Ranges]:

@@ -74,6 +74,9 @@ event
 rules/
 views/
 lookups/
+export.window export.nesting export.protobuf
+export.packets
+export.tracks
 export/
 schema
 query
