@@ -9,6 +9,10 @@ from typing import Any
 from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
+from tb_privateuse1.export import perfetto
+from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.trace import Trace
+
 Slice = tuple[str, str, int, int]
 """Track, name, start, duration."""
 
@@ -26,6 +30,17 @@ class Content:
     packets: int = 0
     gpus: list[str] = field(default_factory=list)
     clocks: dict[int, int] = field(default_factory=dict)
+
+
+def exported(trace: Trace, window: Window = EVERYTHING) -> Content:
+    """What is in the export of a trace."""
+    return parse(b"".join(perfetto.write(trace, window)))
+
+
+def of(content: Content, name: str) -> int:
+    """The one slice of a name."""
+    (at,) = [i for i, s in enumerate(content.slices) if s[1] == name]
+    return at
 
 
 def parse(data: bytes) -> Content:

@@ -9,26 +9,16 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import runs
-from tb_privateuse1.export import perfetto
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import MISSING, Trace
 from tests import make
-from tests.export.perfettofile import Content, parse
+from tests.export.perfettofile import exported, of
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 REAL = sorted(SHARED.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(
     SHARED.glob("privateuse1/blocks_host_primed/*.pt.trace.json.gz")
 )
-
-
-def exported(trace: Trace, window: Window | None = None) -> Content:
-    return parse(b"".join(perfetto.write(trace, window or Window())))
-
-
-def of(content: Content, name: str) -> int:
-    (at,) = [i for i, s in enumerate(content.slices) if s[1] == name]
-    return at
 
 
 def measured() -> Trace:
@@ -141,19 +131,6 @@ def test_ranges_that_start_and_end_together_nest() -> None:
     }
 
 
-def test_odd_processes_and_threads_get_numbers_of_their_own() -> None:
-    events = [make.op("a", 0, 5, id=1), make.op("b", 6, 9, id=2), make.op("c", 6, 9, id=3)]
-    events[0] |= {"pid": "Spans", "tid": "PyTorch Profiler"}
-    events[1] |= {"pid": 5, "tid": 140_000_000_000_000}
-    events[2] |= {"pid": 6, "tid": 0}
-    content = exported(make.trace(*events))
-    threads = [t.thread for t in content.tracks.values() if t.HasField("thread")]
-    assert len({t.tid for t in threads}) == 3
-    assert len({t.pid for t in threads}) == 3
-    assert all(0 < t.tid < 1 << 31 for t in threads)
-    assert {s[1] for s in content.slices} == {"a", "b", "c"}
-
-
 def test_a_window_holds_what_touches_it() -> None:
     content = exported(measured(), Window(26_000, 50_000))
     names = {s[1] for s in content.slices if s[0] != "Steps"}
@@ -173,16 +150,6 @@ def test_an_empty_trace_is_a_trace() -> None:
 def test_text_that_is_no_text() -> None:
     trace = make.trace(make.op("\ud83d \x00", 0, 5, id=1))
     assert len(exported(trace).slices) == 1
-
-
-def test_devices_and_clocks() -> None:
-    device = [{"id": 0, "name": "NVIDIA B200", "secret": "x"}]
-    trace = make.trace(
-        make.op("a", 0, 5, id=1), deviceProperties=device, baseTimeNanoseconds=10**18
-    )
-    content = exported(trace)
-    assert content.gpus == ["NVIDIA B200"]
-    assert content.clocks == {6: 0, 1: 10**18}
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.parent.name)
