@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.trace import BOUND, EVIDENCE, I64, MISSING, Bools, Kernels
+from tb_privateuse1.trace import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bools, Kernels
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,16 @@ def evidence(kernels: Kernels) -> Iterator[Evidence]:
                 largest_duration_bound_ns=int(duration.max()) if len(duration) else None,
                 unbounded=len(rows) - len(start),
             )
+
+
+LOOKS = ("measured", "inferred", "bounded")
+"""How well something is known, as it is drawn: solid, hatched, hollow."""
+
+
+def looks(kernels: Kernels) -> I8:
+    """The index in ``LOOKS`` of each activity."""
+    look = np.select((kernels.evidence == MEASURED, kernels.evidence == BOUND), (0, 2), 1)
+    return look.astype(np.int8)
 
 
 def bounded(kernels: Kernels) -> Bools:
@@ -149,6 +159,49 @@ def certain(kernels: Kernels) -> intervals.Set:
     if early is None or late is None:
         return intervals.EMPTY
     return intervals.union(kernels.start_ns + early, kernels.end_ns - late)
+
+
+def inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
+    """The part of each that lies in a window at least, and at most.
+
+    Where a start's bound is not known, it may be anywhere; so may the end of an unknown duration.
+    """
+    length = kernels.end_ns - kernels.start_ns
+    lost = (kernels.start_bound_ns == MISSING) | (kernels.duration_bound_ns == MISSING)
+    early = np.where(lost, 0, kernels.start_bound_ns)
+    late = early + np.where(lost, 0, kernels.duration_bound_ns)
+    first, last = kernels.start_ns - early, kernels.end_ns + late
+    least = np.minimum(kernels.end_ns - late, stop_ns) - np.maximum(
+        kernels.start_ns + early, start_ns
+    )
+    # Of what is in there whole, wherever it lies, the duration's bound counts alone.
+    whole = (first >= start_ns) & (last <= stop_ns)
+    error = np.where(kernels.duration_bound_ns == MISSING, length, kernels.duration_bound_ns)
+    least = np.where(whole, np.maximum(least, length - error), least)
+    most = np.minimum(length + error, np.minimum(last, stop_ns) - np.maximum(first, start_ns))
+    window = max(stop_ns - start_ns, 0)
+    least = np.where(lost, 0, np.maximum(least, 0))
+    return least, np.where(lost, window, np.clip(most, 0, window))
+
+
+def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) -> int | None:
+    """The bound of the time in a window in which one of them runs; None if that is not known."""
+    if exact(kernels):
+        return 0
+    if (kernels.duration_bound_ns == MISSING).any() or (kernels.start_bound_ns == MISSING).any():
+        return None
+    window = (np.array([start_ns]), np.array([stop_ns]))
+    end = max(int(kernels.end_ns.max()), stop_ns)
+    low, high = certain(kernels), possible(kernels, end)
+    least, most = (intervals.length(intervals.intersect(one, window)) for one in (low, high))
+    low_each, high_each = inside(kernels, start_ns, stop_ns)
+    if len(np.unique(kernels.lane)) == 1:  # they do not overlap: a sum
+        own = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
+        own = np.maximum(own, 0)
+        apart = np.maximum(own - low_each, high_each - own)
+    else:
+        apart = moved(kernels)[high_each > 0]
+    return min(max(shown_ns - least, most - shown_ns), int(apart.sum()))
 
 
 def _limits(kernels: Kernels) -> tuple[I64 | None, I64 | None]:

@@ -29,7 +29,7 @@ vendors/
 vendor_file
 certainty
 breakdown describe allocations pyramid calltree
-stepbounds
+stepbounds looks
 steptable limits regions
 phases memorydevices
 lasting

@@ -43,6 +43,7 @@ export interface Area {
   stop_ns: number;
   ranges: number;
   busy_ns: number | null;
+  busy_bound_ns: number | null;
   rows: AreaRow[];
   names: number;
 }
@@ -55,6 +56,9 @@ export interface AreaRow {
   inside_ns: number;
   mean_ns: number;
   max_ns: number;
+  bound_ns: number | null;
+  mean_bound_ns: number | null;
+  max_bound_ns: number | null;
 }
 
 /** Whether a trace was being read, or waited for it, when it was cancelled. */
@@ -563,6 +567,7 @@ export interface OperatorRow {
   device_total_ns: number | null;
   device_bound_ns: number | null;
   device_total_bound_ns: number | null;
+  bounded_share: number;
   kernels: number | null;
   longest_row: number;
 }
@@ -695,6 +700,7 @@ export interface Rectangles {
   index: Int32Array;
   name: Int32Array;
   kind: Int8Array;
+  look: Int8Array;
   bound_ns: Float32Array;
 }
 
@@ -720,6 +726,7 @@ export interface Share {
   calls: number;
   total_ns: number;
   bound_ns: number | null;
+  bounded_share: number;
   share: number;
 }
 
@@ -796,6 +803,7 @@ export interface Timeline {
   rectangles: Rectangles;
   names: string[];
   kinds: string[];
+  looks: string[];
   table_names: string[];
   counters: Counter[];
   curves: Curves;

@@ -40,6 +40,8 @@ class OperatorRow:
     """How far off ``device_self_ns`` may be; 0 for measured times."""
     device_total_bound_ns: int | None
     """How far off ``device_total_ns`` may be."""
+    bounded_share: float
+    """The part of ``device_self_ns`` of which only limits are known (evidence ``bound``)."""
     kernels: int | None
     """Device activities launched by the operator itself."""
     longest_row: int
@@ -93,6 +95,8 @@ def operators(
     self_bound = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
     own_bound = _of_groups(self_bound, rows, member, len(first))
     total_bound = _of_groups(_with_descendants(ops.parent, self_bound), rows, member, len(first))
+    only = np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
+    bounded = summed(sums(launcher, only, len(ops))) / np.maximum(own, 1)
     longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
     names, shapes = ops.name[rows[first]], ops.shapes[rows[first]]
     order = np.lexsort((-host_self, -own))
@@ -110,6 +114,7 @@ def operators(
                 device_total_ns=int(total[i]) if any_device else None,
                 device_bound_ns=certainty.known(own_bound[i]) if any_device else None,
                 device_total_bound_ns=certainty.known(total_bound[i]) if any_device else None,
+                bounded_share=float(bounded[i]),
                 kernels=int(activities[i]) if any_device else None,
                 longest_row=int(rows[longest[i]]),
             )

@@ -67,6 +67,8 @@ class Share:
     total_ns: int
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times and the host's."""
+    bounded_share: float
+    """The part of it of which only limits are known (evidence ``bound``), 0 to 1."""
     share: float
     """Of the sum over all such rows, 0 to 1."""
 
@@ -198,6 +200,7 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
     own, error = ops.self_ns, np.zeros(len(ops), np.int64)
+    bounded = error
     if len(trace.kernels):
         kernels = trace.kernels
         duration = kernels.end_ns - kernels.start_ns
@@ -208,25 +211,33 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
         )
         own = sums(launcher, duration, len(ops))
         error = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
+        bounded = sums(launcher, _bounded(kernels), len(ops))
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
-    return _top(labels, group, own[rows], error[rows])
+    return _top(labels, group, own[rows], error[rows], bounded[rows])
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
     kinds = breakdown.kinds(kernels)
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
-    return _top(labels, group, kernels.end_ns - kernels.start_ns, kernels.duration_bound_ns)
+    time = kernels.end_ns - kernels.start_ns
+    return _top(labels, group, time, kernels.duration_bound_ns, _bounded(kernels))
+
+
+def _bounded(kernels: Kernels) -> I64:
+    """The duration of each of which only limits are known."""
+    return np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
 
 
 def _top(
-    labels: list[tuple[str, str]], group: I64, time_ns: I64, bound_ns: I64
+    labels: list[tuple[str, str]], group: I64, time_ns: I64, bound_ns: I64, bounded_ns: I64
 ) -> tuple[Share, ...]:
     """The groups with the most time; a group's label is its kind and its name."""
     totals = sums(group, time_ns, len(labels))
     error = bound_sums(group, bound_ns, len(labels))
+    bounded = sums(group, bounded_ns, len(labels))
     count = np.bincount(group, minlength=len(labels))
     whole = int(totals.sum())
     order = np.argsort(-totals, kind="stable")[:_TOP]
@@ -237,6 +248,7 @@ def _top(
             calls=int(count[i]),
             total_ns=int(totals[i]),
             bound_ns=certainty.known(error[i]),
+            bounded_share=int(bounded[i]) / int(totals[i]),
             share=int(totals[i]) / whole,
         )
         for i in order

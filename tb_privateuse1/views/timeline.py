@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import breakdown, describe
+from tb_privateuse1 import certainty, describe, looks
 from tb_privateuse1.counters import Curve
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import ANNOTATION, I64, NONE, Trace, TraceError
+from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
 Floats = NDArray[np.float64]
@@ -24,9 +24,6 @@ Small = NDArray[np.int8]
 TrackKind = Literal["steps", "operators", "frames", "device"]
 
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
-
-CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
-"""What a rectangle is, for its colour: device activities, host ranges, steps."""
 
 _MOST = 6000
 """Rectangles in an answer: with names about 250 kB before compression."""
@@ -75,6 +72,8 @@ class Rectangles:
     """An index into ``names``."""
     kind: Small
     """An index into ``kinds``."""
+    look: Small
+    """An index into ``looks``: how well it is known; of several, the longest."""
     bound_ns: Narrow
     """How far off an inferred start may be; 0 for what was recorded, -1 where it is unknown."""
 
@@ -98,10 +97,6 @@ class Curves:
     value: Floats
 
 
-TABLES = ("ops", "launches", "frames", "kernels", "steps")
-_OPS, _LAUNCHES, _FRAMES, _KERNELS, _STEPS = range(len(TABLES))
-
-
 @dataclass(frozen=True)
 class Timeline(Result):
     """The result of the view."""
@@ -119,6 +114,7 @@ class Timeline(Result):
     """Of the tracks that were asked for."""
     names: tuple[str, ...]
     kinds: tuple[str, ...]
+    looks: tuple[str, ...]
     table_names: tuple[str, ...]
     counters: tuple[Counter, ...]
     curves: Curves
@@ -151,7 +147,7 @@ def timeline(
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, _MOST)
     rectangles, names = _rectangles(trace, pyramid, row, found)
-    counters, joined = _counters(curves, start, stop, parts)
+    counters, joined = _counters(trace, curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
         end_ns=trace.end_ns,
@@ -160,22 +156,25 @@ def timeline(
         tracks=_tracks(trace, pyramid),
         rectangles=rectangles,
         names=names,
-        kinds=CLASSES,
-        table_names=TABLES,
+        kinds=looks.CLASSES,
+        looks=certainty.LOOKS,
+        table_names=looks.TABLES,
         counters=counters,
         curves=joined,
     )
 
 
 def _counters(
-    curves: tuple[Curve, ...], start: int, stop: int, parts: int
+    trace: Trace, curves: tuple[Curve, ...], start: int, stop: int, parts: int
 ) -> tuple[tuple[Counter, ...], Curves]:
     counters = []
     at, value = [np.empty(0)], [np.empty(0)]
     first = 0
     for curve in curves:
         times, values = curve.window(start, stop, parts)
-        counters.append(Counter(curve.name, curve.unit, first, len(times)))
+        inferred = trace.meta.timeline == "inferred" and curve.unit != "bytes"
+        label = f"{curve.name} (inferred)" if inferred else curve.name
+        counters.append(Counter(label, curve.unit, first, len(times)))
         at.append(times)
         value.append(values)
         first += len(times)
@@ -217,8 +216,8 @@ def _rectangles(
     # Of several tracks without rows before it, the last one has this row.
     kind = pyramid.tracks.kind[track]
     table, index = _referred(trace, kind, found.ref)
-    name, shade, bound = _looks(trace, table, index)
-    used, place = np.unique(name, return_inverse=True)
+    seen = looks.of(trace, table, index)
+    used, place = np.unique(seen.name, return_inverse=True)
     return Rectangles(
         track=track.astype(np.int16),
         row=(row - first[track]).astype(np.int16),
@@ -229,8 +228,9 @@ def _rectangles(
         table=table,
         index=index.astype(np.int32),
         name=place.astype(np.int32),
-        kind=shade,
-        bound_ns=bound,
+        kind=seen.kind,
+        look=seen.look,
+        bound_ns=seen.bound_ns,
     ), tuple(_short(trace.text(i)) for i in used)
 
 
@@ -239,34 +239,10 @@ def _referred(trace: Trace, kind: Numbers, ref: Numbers) -> tuple[Small, Numbers
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(
         (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),
-        (_LAUNCHES, _OPS, _FRAMES, _KERNELS),
-        _STEPS,
+        (looks.LAUNCHES, looks.OPS, looks.FRAMES, looks.KERNELS),
+        looks.STEPS,
     )
     return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)
-
-
-def _looks(trace: Trace, table: Small, index: Numbers) -> tuple[Numbers, Small, Narrow]:
-    """Name (a string of the trace), class and bound of each."""
-    name = np.full(len(index), NONE, np.int32)
-    shade = np.zeros(len(index), np.int8)
-    bound = np.zeros(len(index), np.float32)
-    plain = {_LAUNCHES: "runtime", _FRAMES: "frame", _STEPS: "step"}
-    for number, table_name in enumerate(TABLES):
-        here = table == number
-        at = index[here]
-        if not len(at):
-            continue
-        name[here] = getattr(trace, table_name).name[at]
-        if number == _OPS:
-            of_ops = np.where(trace.ops.kind[at] == ANNOTATION, "annotation", "operator")
-            shade[here] = [CLASSES.index(one) for one in of_ops]
-        elif number == _KERNELS:
-            kernels = trace.kernels.take(at)
-            shade[here] = breakdown.kinds(kernels)
-            bound[here] = np.maximum(kernels.start_bound_ns, -1)
-        else:
-            shade[here] = CLASSES.index(plain[number])
-    return name, shade, bound
 
 
 def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
+import pytest
+
 from tb_privateuse1.lookups import area
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import MISSING, Trace
 from tests.lookups.ask import ask
 from tests.make import kernel, op, trace
+from tests.uncertain import pair
 
 
 def test_ranges_count_with_their_part_inside() -> None:
@@ -27,3 +33,39 @@ def test_nothing() -> None:
     assert (found.rows, found.ranges, found.busy_ns) == ((), 0, None)
     backwards = ask(area, trace(kernel("k", 0, 9)), start_ns=8_000, stop_ns=2_000)
     assert backwards.busy_ns == 0
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_truth_lies_within_the_bounds(seed: int, lanes: int) -> None:
+    shown, true = pair(seed, lanes)
+    random = np.random.default_rng(seed)
+    for _ in range(8):
+        start, stop = sorted(random.integers(0, shown.end_ns, 2).tolist())
+        a, b = (ask(area, one, start_ns=start, stop_ns=stop) for one in (shown, true))
+        assert a.busy_bound_ns is not None
+        assert abs(a.busy_ns - b.busy_ns) <= a.busy_bound_ns
+        rows = {(r.table, r.name): r for r in b.rows}
+        for row in a.rows:
+            other = rows.get((row.table, row.name))
+            assert row.bound_ns is not None
+            assert abs(row.inside_ns - (other.inside_ns if other else 0)) <= row.bound_ns
+            assert row.table == "kernels" or row.bound_ns == row.max_bound_ns == 0
+
+
+def test_a_bound_that_is_not_known_is_null() -> None:
+    shown, _ = pair(1)
+    lost = dataclasses.replace(
+        shown.kernels, start_bound_ns=np.full(len(shown.kernels), MISSING, np.int64)
+    )
+    found = ask(area, dataclasses.replace(shown, kernels=lost))
+    kernels = [row for row in found.rows if row.table == "kernels"]
+    assert found.busy_bound_ns is None
+    assert {row.bound_ns for row in kernels} == {None}
+    assert all(row.mean_bound_ns is not None for row in kernels)
+
+
+def test_what_was_measured_is_exact() -> None:
+    found = ask(area, trace(op("a", 0, 10), kernel("k", 15, 35)))
+    assert found.busy_bound_ns == 0
+    assert {(r.bound_ns, r.mean_bound_ns, r.max_bound_ns) for r in found.rows} == {(0, 0, 0)}

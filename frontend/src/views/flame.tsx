@@ -4,7 +4,7 @@ import type { Flame as Result, FlameNode, Options } from "../api";
 import { categoryOf, color } from "../base/color";
 import { download, downloadPicture } from "../base/dom";
 import { quote } from "../base/filter";
-import { count, duration, exactDuration, percent } from "../base/format";
+import { boundOf, count, duration, exactDuration, percent } from "../base/format";
 import { joinNames, splitNames } from "../base/names";
 import { useLatest, useView } from "../load";
 import { go, state } from "../state";
@@ -122,7 +122,7 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
     <div class="flame-details" role="status" data-testid="flame-details" data-value={row.total_ns} data-name={row.name}>
       <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colourOf(row.kind)})` }} />
       <b>{row.name}</b> <span class="muted">{row.kind}</span>{" "}
-      <span title={exactDuration(row.total_ns)}>{duration(row.total_ns)}{row.bound_ns ? ` ± ${duration(row.bound_ns)}` : ""}</span> ({percent(share)}),{" "}
+      <span title={exactDuration(row.total_ns)}>{duration(row.total_ns)}{inferred && ` ${boundOf(row.bound_ns, true)}`}</span> ({percent(share)}),{" "}
       self <span title={exactDuration(row.self_ns)}>{duration(row.self_ns)}</span>, {count(row.calls)} {row.calls === 1 ? "call" : "calls"}
       {row.merged > 0 && <span class="muted">, {count(row.merged)} inside too small to be seen ({duration(row.merged_ns)})</span>}
       {row.kind === "operator" && <> · <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>operator</a></>}

@@ -117,6 +117,9 @@ interface Handles {
   toggle: (row: ModuleRow) => void;
 }
 
+/** The bound of both passes with all inside: none of its parts is farther off. */
+const ofAll = (row: ModuleRow): number | null => row.device_bound_ns;
+
 function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
   const device = result.device_ns !== null;
   const trains = result.rows.some((r) => r.backward_host_ns > 0);
@@ -128,11 +131,11 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
       help: device ? `Of all device time${trains ? ", forward and backward" : ""}.` : "Of the host time of all outermost rows.",
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all) },
     device && { key: "device_total_ns", title: "Device total", kind: "time", width: 98,
-      help: `What it and the modules inside launched${trains ? " in the forward pass" : ""}.`, value: (r) => r.device_total_ns },
+      help: `What it and the modules inside launched${trains ? " in the forward pass" : ""}.`, value: (r) => r.device_total_ns, bound: ofAll },
     device && { key: "device_self_ns", title: "Device self", kind: "time", width: 92, additive: true,
-      help: "Without the modules inside.", value: (r) => r.device_self_ns },
+      help: "Without the modules inside.", value: (r) => r.device_self_ns, bound: ofAll },
     device && trains && { key: "backward_device_ns", title: "Backward", kind: "time", width: 92,
-      help: "Device time of the backward pass of its operators.", value: (r) => r.backward_device_ns },
+      help: "Device time of the backward pass of its operators.", value: (r) => r.backward_device_ns, bound: ofAll },
     { key: "host_total_ns", title: "Host total", kind: "time", width: 88, help: "From call to return.", value: (r) => r.host_total_ns },
     { key: "host_self_ns", title: "Host self", kind: "time", width: 88, additive: true, help: "Without the modules inside.", value: (r) => r.host_self_ns },
     trains && { key: "backward_host_ns", title: "Host backward", kind: "time", width: 112,

@@ -65,6 +65,7 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
     group === "shapes" && { key: "input_shapes", title: "Input shapes", kind: "text", width: 240, value: (r) => r.input_shapes },
     { key: "share", title: "Share", kind: "share", width: 132, additive: true, help: `Of all ${device ? "device" : "host"} self time.`,
       value: (r) => (all > 0 ? ((device ? r.device_self_ns : r.host_self_ns) ?? 0) / all : null), bar: () => (device ? "kernel" : "cpu"),
+      bounded: (r) => r.bounded_share,
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all) },
     device && { key: "device_self_ns", title: "Device self", kind: "time", width: 98, additive: true,
       help: "Device activities that the operator itself launched.", value: (r) => r.device_self_ns, bound: (r) => r.device_bound_ns },

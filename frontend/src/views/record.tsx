@@ -1,7 +1,8 @@
 // One event with all that the file has of it: text in a dialog, never markup.
 import { useEffect, useRef } from "preact/hooks";
 import type { EventRecord, Link } from "../api";
-import { bound, duration, exactDuration } from "../base/format";
+import { lookOf } from "../base/color";
+import { boundOf, duration, exactDuration } from "../base/format";
 import { useEvent } from "../load";
 import type { Selected } from "../place";
 import { go, state } from "../state";
@@ -38,20 +39,21 @@ const NAMES: Readonly<Record<EventRecord["table"], string>> = {
 
 function Record({ event }: { event: EventRecord }) {
   const { record, cut } = event;
+  const inferred = event.evidence !== null && event.evidence !== "measured";
   return (
     <>
       <h2 data-testid="record-name">{event.name} <small class="muted">{NAMES[event.table]}, row {event.row} of {event.table}</small></h2>
       <dl class="facts">
         <Fact name="Where">{event.thread}</Fact>
-        <Time name="Start" ns={event.start_ns} bound={event.start_bound_ns} />
-        <Time name="Duration" ns={event.duration_ns} bound={event.duration_bound_ns} />
+        <Time name="Start" ns={event.start_ns} bound={event.start_bound_ns} inferred={inferred} />
+        <Time name="Duration" ns={event.duration_ns} bound={event.duration_bound_ns} inferred={inferred} />
         <Time name="Self" ns={event.self_ns} />
         <Time name="Elapsed on the device" ns={event.elapsed_ns} />
         {event.step !== null && <Fact name="Step">{event.step}</Fact>}
         <Other name="Operator" link={event.operator} />
         <Other name="Launch" link={event.launch} />
         <Other name="Inside of" link={event.parent} />
-        {event.evidence !== null && <Fact name="Evidence">{event.evidence.replace("_", " ")}</Fact>}
+        {event.evidence !== null && <Fact name="Evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred && "inferred: "}{event.evidence.replace("_", " ")} {inferred && <a {...linkProps({ view: "method" })}>How it is known</a>}</Fact>}
       </dl>
       {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}` })} data-testid="show-on-timeline">Show on the timeline</a></p>}
       <h2>Record <small class="muted">as it is in {event.file}</small></h2>
@@ -69,9 +71,9 @@ function Fact({ name, children }: { name: string; children: preact.ComponentChil
   return <div data-key={name}><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function Time({ name, ns, bound: error = null }: { name: string; ns: number | null; bound?: number | null }) {
+function Time({ name, ns, bound = null, inferred = false }: { name: string; ns: number | null; bound?: number | null; inferred?: boolean }) {
   if (ns === null) return null;
-  return <Fact name={name}><span title={exactDuration(ns)}>{duration(ns)}</span> <span class="muted">{bound(error)}</span></Fact>;
+  return <Fact name={name}><span title={exactDuration(ns)}>{duration(ns)}</span> <span class="muted">{boundOf(bound, inferred)}</span></Fact>;
 }
 
 function Other({ name, link }: { name: string; link: Link | null }) {

@@ -67,7 +67,7 @@ function Top({ title, view, rows, overview }: TopProps) {
       {rows.length === 0 ? <p class="muted">None.</p> : (
         <Bars testid={`top-${view}`} rows={rows.map((r) => {
           return {
-            key: r.name, label: r.name, ns: r.total_ns, bound: r.bound_ns, share: largest > 0 ? r.share / largest : 0, title: `${r.name}\n${count(r.calls)} calls`,
+            key: r.name, label: r.name, ns: r.total_ns, bound: r.bound_ns, bounded: r.bounded_share, share: largest > 0 ? r.share / largest : 0, title: `${r.name}\n${count(r.calls)} calls`,
             category: timeline === "none" ? "cpu" : categoryOf(r.kind), inferred: timeline === "inferred",
             note: percent(r.share), ...linkProps({ view, filter: `name = ${quote(r.name)}` }),
           };

@@ -135,11 +135,12 @@ function Tip({ scene, at }: { scene: Result; at: number }) {
   const { rectangles: r } = scene;
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
+  const look = scene.looks[r.look[at] ?? 0] ?? "measured";
   return (
     <>
       <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
       <div>{many > 1 ? <>and {count(many - 1)} more here, busy {duration(Math.round(r.busy_ns[at] ?? 0))} of {duration(Math.round(r.length_ns[at] ?? 0))}</> : exactDuration(Math.round(r.length_ns[at] ?? 0))}</div>
-      <div class="muted">{scene.kinds[r.kind[at] ?? 0]} at {duration(r.start_ns[at] ?? 0)}{off > 0 && ` ${bound(Math.round(off))}, inferred`}{off < 0 && ", inferred, bound not known"}</div>
+      <div class="muted">{scene.kinds[r.kind[at] ?? 0]} at {duration(r.start_ns[at] ?? 0)}{look !== "measured" && <>{off < 0 ? ", bound not known" : ` ${bound(Math.round(off))}`}, <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />{look === "bounded" ? "inferred, only limits are known" : "inferred"}</>}</div>
     </>
   );
 }

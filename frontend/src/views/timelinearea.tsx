@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Area, AreaRow } from "../api";
 import type { Camera } from "../base/camera";
-import { count, duration, exactDuration, percent } from "../base/format";
+import { bound, count, duration, exactDuration, percent } from "../base/format";
 import { useView } from "../load";
 import type { Selected } from "../place";
 import { go, state } from "../state";
@@ -27,7 +27,7 @@ function Summary({ area }: { area: Area }) {
   const columns = useMemo(() => columnsFor(length), [length]);
   return (
     <>
-      <p><b title={exactDuration(length)}>{duration(length)}</b> selected, {count(area.ranges)} ranges{area.busy_ns !== null && <>, device busy {duration(area.busy_ns)} ({percent(length > 0 ? area.busy_ns / length : null)})</>}
+      <p><b title={exactDuration(length)}>{duration(length)}</b> selected, {count(area.ranges)} ranges{area.busy_ns !== null && <>, device busy {duration(area.busy_ns)} <span class="muted">{area.busy_bound_ns === null ? "± unknown " : bound(area.busy_bound_ns)}</span> ({percent(length > 0 ? area.busy_ns / length : null)})</>}
         {area.names > area.rows.length && <span class="muted">; the {count(area.rows.length)} names with most time of {count(area.names)}</span>}</p>
       <div class="fill"><Table name="area" noun="name" columns={columns} rows={area.rows} rowKey={(r) => `${r.table} ${r.name}`} sort={state.value.sort} defaultSort="-inside_ns"
         filter={state.value.filter} onSort={(sort) => go({ sort }, "replace")} onFilter={(filter) => go({ filter }, "replace")} onOpen={(r) => go({ find: r.name }, "replace")} /></div>
@@ -38,9 +38,10 @@ function Summary({ area }: { area: Area }) {
 const columnsFor = (length: number): readonly Column<AreaRow>[] => [
   { key: "name", title: "Name", kind: "text", width: 320, value: (r) => r.name },
   { key: "table", title: "Where", kind: "text", width: 76, value: (r) => WORDS[r.table] ?? r.table },
-  { key: "inside_ns", title: "Inside", kind: "time", width: 84, help: "Time within the selection; nested ranges count each for itself.", value: (r) => r.inside_ns },
-  { key: "share", title: "Share", kind: "share", width: 120, help: "Of the selection's length.", value: (r) => (length > 0 ? r.inside_ns / length : 0), bar: () => "cpu" },
+  { key: "inside_ns", title: "Inside", kind: "time", width: 84, help: "Time within the selection; nested ranges count each for itself.", value: (r) => r.inside_ns, bound: (r) => r.bound_ns },
+  { key: "share", title: "Share", kind: "share", width: 120, help: "Of the selection's length.", value: (r) => (length > 0 ? r.inside_ns / length : 0), bar: (r) => (r.table === "kernels" ? "kernel" : "cpu"),
+    bound: (r) => (r.bound_ns === null ? null : length > 0 ? r.bound_ns / length : 0) },
   { key: "ranges", title: "Count", kind: "count", width: 76, value: (r) => r.ranges },
-  { key: "mean_ns", title: "Mean", kind: "time", width: 84, value: (r) => r.mean_ns },
-  { key: "max_ns", title: "Max", kind: "time", width: 84, value: (r) => r.max_ns },
+  { key: "mean_ns", title: "Mean", kind: "time", width: 84, value: (r) => r.mean_ns, bound: (r) => r.mean_bound_ns },
+  { key: "max_ns", title: "Max", kind: "time", width: 84, value: (r) => r.max_ns, bound: (r) => r.max_bound_ns },
 ];

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
+import { lookOf } from "../base/color";
 import { copy } from "../base/dom";
 import { bound, count, duration, exactDuration } from "../base/format";
 import { quote } from "../base/filter";
@@ -63,7 +64,7 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
             <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? "bound not known" : bound(links.duration_bound_ns)}</span>}
           </Fact>
           <Fact label="Start" title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? "bound not known" : bound(item.bound_ns)}</span>}</Fact>
-          {links.evidence && <Fact label="Known by">{inferred ? <><i class="swatch inferred" style={{ "--fill": "var(--kernel)" }} />inferred: {links.evidence.replace("_", " ")}</> : "measured"}</Fact>}
+          {links.evidence && <Fact label="Known by">{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />inferred: {links.evidence.replace("_", " ")}</> : "measured"}</Fact>}
           {links.self_ns !== null && <Fact label="Self" title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
           {links.elapsed_ns !== null && <Fact label="Between events" title={exactDuration(links.elapsed_ns)}>{duration(links.elapsed_ns)} on the device</Fact>}
           {links.shapes && <Fact label="Shapes"><code>{links.shapes}</code></Fact>}

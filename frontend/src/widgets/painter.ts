@@ -98,16 +98,16 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
     const pale = matches && !matches[name] ? 0.2 : 1;
     // A rectangle for many is as dense as they are.
     context.globalAlpha = pale * (many ? 0.35 + 0.65 * Math.min(1, (all.busy_ns[i] ?? 0) / Math.max(1, length)) : 1);
-    const inferred = (all.bound_ns[i] ?? 0) !== 0;
-    if (inferred && !many) hatched(context, left, y, wide, fill);
+    const look = scene.looks[all.look[i] ?? 0] ?? "measured";
+    if (look !== "measured") uncertain(context, left, y, wide, fill, look === "bounded", many);
     else {
       context.fillStyle = fill;
       context.fillRect(left, y, Math.max(1, wide - (wide > 3 ? 0.5 : 0)), BAR_PX);
     }
-    if (inferred && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
+    if (look !== "measured" && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
     if (wide > LEAST_TEXT_PX) {
       const text = many ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}` : (scene.names[name] ?? "");
-      context.fillStyle = inferred && !many ? palette.ink : palette.onto(fill);
+      context.fillStyle = look === "measured" ? palette.onto(fill) : palette.ink;
       context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
     }
     drawn += 1;
@@ -116,28 +116,53 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
   return drawn;
 }
 
-/** Inferred: an outline around stripes, never a plain colour. */
-function hatched(context: CanvasRenderingContext2D, x: number, y: number, width: number, fill: string): void {
+/** Inferred: stripes, hollow where only limits are known, never a plain colour. A single one has an
+ * outline; the stripes of many that stand side by side run on from one to the next. */
+function uncertain(context: CanvasRenderingContext2D, x: number, y: number, width: number, fill: string, hollow: boolean, many: boolean): void {
   const alpha = context.globalAlpha;
   context.fillStyle = fill;
-  context.globalAlpha = alpha * 0.28;
-  context.fillRect(x, y, width, BAR_PX);
-  context.globalAlpha = alpha;
-  if (width > 3) {
+  context.globalAlpha = alpha * (hollow ? 0.1 : 0.28);
+  context.fillRect(x, y, Math.max(1, width), BAR_PX);
+  context.globalAlpha = alpha * (many ? 0.85 : 0.45);
+  const pattern = hollow ? null : stripes(context, fill);
+  if (pattern) {
+    context.fillStyle = pattern;
+    context.fillRect(x, y, Math.max(1, width), BAR_PX);
+  }
+  if (hollow || (width > 3 && !many)) {
+    context.globalAlpha = alpha;
     context.strokeStyle = fill;
     context.lineWidth = 1;
-    context.strokeRect(x + 0.5, y + 0.5, width - 1, BAR_PX - 1);
-    context.beginPath();
-    for (let at = x - (x % 6); at < x + width + BAR_PX; at += 6) {
-      const [from, to] = [Math.max(x, at - BAR_PX), Math.min(x + width, at)];
-      if (to <= from) continue;
-      context.moveTo(from, y + (at - from));
-      context.lineTo(to, y + (at - to));
-    }
-    context.globalAlpha = alpha * 0.45;
-    context.stroke();
-    context.globalAlpha = alpha;
+    context.setLineDash(hollow ? [3, 2] : []);
+    context.strokeRect(x + 0.5, y + 0.5, Math.max(0.5, width - 1), BAR_PX - 1);
+    context.setLineDash([]);
   }
+  context.globalAlpha = alpha;
+}
+
+const STRIPE_PX = 6;
+const tiles = new Map<string, CanvasPattern | null>();
+
+/** Diagonal stripes of a colour, fixed to the canvas. */
+function stripes(context: CanvasRenderingContext2D, fill: string): CanvasPattern | null {
+  const known = tiles.get(fill);
+  if (known !== undefined) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = STRIPE_PX;
+  const ink = tile.getContext("2d");
+  if (ink) {
+    ink.strokeStyle = fill;
+    ink.lineWidth = 2;
+    for (const at of [-STRIPE_PX, 0, STRIPE_PX]) {
+      ink.beginPath();
+      ink.moveTo(at - 1, STRIPE_PX + 1);
+      ink.lineTo(at + STRIPE_PX + 1, -1);
+      ink.stroke();
+    }
+  }
+  const pattern = context.createPattern(tile, "repeat");
+  tiles.set(fill, pattern);
+  return pattern;
 }
 
 /** How far off the start may be, where that can be seen. */

@@ -13,6 +13,7 @@ export interface Rectangles {
   index: Int32Array;
   name: Int32Array;
   kind: Int8Array;
+  look: Int8Array;
   bound_ns: Float32Array;
 }
 
@@ -33,6 +34,7 @@ export interface Scene {
   rectangles: Rectangles;
   names: readonly string[];
   kinds: readonly string[];
+  looks: readonly string[];
   counters: readonly Counter[];
   curves: Curves;
 }
