@@ -97,11 +97,11 @@ const JUMP_MS = 1500;
 
 function useKeys(toggleHelp: () => void): void {
   useEffect(() => {
-    let jump = 0;
+    let jump = -Infinity;
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const page = performance.now() - jump < JUMP_MS ? PAGES.find((p) => p.letter === event.key) : undefined;
-      jump = event.key === "g" ? performance.now() : 0;
+      jump = event.key === "g" ? performance.now() : -Infinity;
       if (page) go({ view: page.name });
       else if (event.key === "/") document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
       else if (event.key === "?") toggleHelp();

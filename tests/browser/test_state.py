@@ -170,3 +170,16 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
     assert "p.privateuse1.view=kernels" in page.url
     page.emulate_media(color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_a_letter_alone_leads_nowhere_on_a_page_that_was_just_loaded(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp").shows("page-overview")
+    dashboard.frame.evaluate("() => { performance.now = () => 200; }")  # ms since it was loaded
+    dashboard.get("totals").click()
+    dashboard.page.keyboard.press("d")
+    dashboard.page.keyboard.press("k")
+    dashboard.page.wait_for_timeout(300)
+    dashboard.shows("page-overview")
+    dashboard.page.keyboard.press("g")
+    dashboard.page.keyboard.press("k")
+    dashboard.shows("page-kernels")
