@@ -6,12 +6,12 @@ the others take longer they have waited for it. That needs no common clock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown, intervals, stepbounds
 from tb_privateuse1.trace import (
     I32,
     I64,
@@ -40,6 +40,8 @@ class StepParts:
     copy_ns: I64
     idle_ns: I64
     incomplete: Bools
+    bounds: Mapping[str, I64]
+    """How far off each of ``stepbounds.RANK`` may be; ``MISSING`` where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def _steps(trace: Trace) -> StepParts:
         copy_ns=busy - inside(either),
         idle_ns=duration - busy,
         incomplete=steps.incomplete.copy(),
+        bounds=stepbounds.of_rank(trace),
     )
 
 

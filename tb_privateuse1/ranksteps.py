@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1 import stepbounds
 from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Part, Together
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools
@@ -38,7 +39,11 @@ class RankSteps:
     """``MISSING`` if no call of the step could be matched with those of other ranks."""
     synchronising_ns: I64
     incomplete: Bools
+    bounds: Mapping[str, I64]
+    """How far off those of ``BOUNDS`` may be; ``MISSING`` where that is not known."""
 
+
+BOUNDS = stepbounds.RANK
 
 TIMES = (
     "duration_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
@@ -72,6 +77,10 @@ def of(parts: Sequence[Part], calls: Together) -> RankSteps:
         transferring_ns=np.where(matched, transferring, MISSING),
         synchronising_ns=np.where(matched, waiting, MISSING),
         incomplete=joined("incomplete"),
+        bounds={
+            name: np.concatenate([np.empty(0, np.int64), *(p.steps.bounds[name] for p in parts)])
+            for name in BOUNDS
+        },
     )
 
 
@@ -86,6 +95,16 @@ def counted(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
 def means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
     """By rank, the mean of each of ``TIMES`` over these rows; None where there is none."""
     return {name: _means(steps.rank, getattr(steps, name), rows, ranks) for name in TIMES}
+
+
+def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
+    """By rank, how far off each of these means may be; None if a bound is not known."""
+    found = {}
+    for name, bound in steps.bounds.items():
+        lost = np.bincount(steps.rank[rows & (bound == MISSING)], minlength=ranks) > 0
+        means = _means(steps.rank, bound, rows, ranks)
+        found[name] = [None if no else b for b, no in zip(means, lost, strict=True)]
+    return found
 
 
 @dataclass(frozen=True)

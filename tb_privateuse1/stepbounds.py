@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, intervals
-from tb_privateuse1.trace import I32, I64, MISSING, Kernels, Steps, Trace
+from tb_privateuse1.trace import I8, I32, I64, MISSING, Kernels, Steps, Trace
 
 _DEVICE = len(breakdown.KINDS)
+_ALL = range(_DEVICE)
+_COMPUTE = breakdown.KINDS.index("kernel")
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,49 @@ def of_steps(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
     return found
 
 
+RANK = ("duration", "computation", "communication", "overlap", "exposed", "copy", "idle")
+"""What is counted of the steps of each rank beside the others."""
+
+
+def of_rank(trace: Trace) -> dict[str, I64]:
+    """The bound of each of ``RANK`` in each step; ``MISSING`` where it is not known.
+
+    Of what several sets share or leave free no more can change than moves in them together.
+    """
+    steps, kernels = trace.steps, trace.kernels
+    nothing = np.zeros(len(steps), np.int64)
+    if certainty.exact(kernels):
+        return dict.fromkeys(RANK, nothing)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return dict.fromkeys(RANK, np.full(len(steps), MISSING))
+    parts = of_steps(trace, breakdown.of_steps(trace))
+    edge = windows(trace).bound(steps)
+    step, kind, moved = _within(steps, kernels), breakdown.kinds(kernels), certainty.moved(kernels)
+    compute, memcpy, memset, talk = (
+        _total(step, kind, moved, range(k, k + 1), len(steps)) for k in range(_DEVICE)
+    )
+    talks = len(breakdown.communication(trace)[0]) > 0
+    sums = len(np.unique(kernels.lane)) == 1 and not talks
+    busy = _total(step, kind, kernels.duration_bound_ns if sums else moved, _ALL, len(steps))
+    both = compute + talk if talks else nothing
+    copies = breakdown.kinds(kernels) != _COMPUTE
+    found = {
+        "duration": nothing,
+        "communication": talk,
+        "overlap": both,
+        "exposed": both,
+        "copy": compute + memcpy + memset + talk if copies.any() else nothing,
+        "idle": busy,
+    }
+    free = {name for name in ("communication", "overlap", "exposed") if not talks}
+    free |= set() if copies.any() else {"copy"}
+    bounds = {
+        name: own if name in free else np.where(edge == MISSING, MISSING, own + edge)
+        for name, own in found.items()
+    }
+    return bounds | {"computation": parts["kernel"]}
+
+
 def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
     """The least and the most of each part in the windows as they are."""
     start, end = trace.steps.start_ns, trace.steps.end_ns
@@ -117,10 +162,7 @@ def _sums(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
     alone = len(np.unique(kernels.lane)) == 1
 
     def total(values: I64, kinds: range) -> I64:
-        mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
-        result = np.zeros(len(steps), np.int64)
-        np.add.at(result, step[mine], values[mine])
-        return result
+        return _total(step, kind, values, kinds, len(steps))
 
     found: dict[str, I64] = {}
     for i, name in enumerate(breakdown.PARTS):
@@ -135,6 +177,14 @@ def _sums(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
     for name in breakdown.PARTS[_DEVICE:]:
         found[name] = np.minimum(found[name], np.maximum(free + error - parts[name], parts[name]))
     return found
+
+
+def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
+    """By step, the sum of the values of some kinds of activities."""
+    mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
+    result = np.zeros(steps, np.int64)
+    np.add.at(result, step[mine], values[mine])
+    return result
 
 
 def _within(steps: Steps, kernels: Kernels) -> I64:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import ranks
+from tb_privateuse1.stepbounds import RANK
 from tb_privateuse1.trace import NONE, Trace
 from tests.make import Event, annotation, kernel, launch, op, step, trace
 
@@ -45,10 +46,14 @@ def test_the_parts_of_a_step_sum_to_it() -> None:
     )  # fmt: skip
     part = ranks.reduce(t).steps
     assert part.names == ("ProfilerStep#1",)
-    assert {f.name: getattr(part, f.name).tolist() for f in dataclasses.fields(part)[1:]} == {
+    columns = [f.name for f in dataclasses.fields(part) if f.name not in ("names", "bounds")]
+    assert {name: getattr(part, name).tolist() for name in columns} == {
         "duration_ns": [100_000], "computation_ns": [30_000], "communication_ns": [30_000],
         "overlap_ns": [10_000], "copy_ns": [10_000], "idle_ns": [40_000], "incomplete": [False],
     }  # fmt: skip
+    assert {name: bound.tolist() for name, bound in part.bounds.items()} == {
+        name: [0] for name in RANK
+    }
 
 
 def test_without_a_device_operators_compute_and_gloo_communicates() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tb_privateuse1 import breakdown, stepbounds
+from tb_privateuse1 import breakdown, ranks, stepbounds
 from tb_privateuse1.steptable import spread_of, table
 from tb_privateuse1.trace import MISSING
 from tb_privateuse1.views.kernels import kernels
@@ -123,3 +123,20 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
     assert (bounds["kernel"] <= 10 * 41).all()
     width = trace.steps.end_ns - trace.steps.start_ns
     assert (bounds["cpu"] - edge <= width - parts["kernel"] + 10 * 41).all()
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_counted_of_a_rank_is_within_its_bounds(
+    seed: int, lanes: int, hosted: bool
+) -> None:
+    shown, true = (ranks.reduce(one).steps for one in pair(seed, lanes, hosted))
+    assert set(shown.bounds) == set(stepbounds.RANK)
+    for name, bound in shown.bounds.items():
+        if name == "exposed":
+            told, truth = (s.communication_ns - s.overlap_ns for s in (shown, true))
+        else:
+            told, truth = (getattr(s, f"{name}_ns") for s in (shown, true))
+        assert (np.abs(told - truth) <= bound).all(), name
+    assert hosted or not shown.bounds["communication"].any()

@@ -667,6 +667,13 @@ export interface RankRow {
   idle_ns: number | null;
   transferring_ns: number | null;
   synchronising_ns: number | null;
+  step_bound_ns: number | null;
+  computation_bound_ns: number | null;
+  communication_bound_ns: number | null;
+  overlap_bound_ns: number | null;
+  exposed_bound_ns: number | null;
+  copy_bound_ns: number | null;
+  idle_bound_ns: number | null;
   last: number;
   caused_ns: number;
   problem: string | null;
@@ -686,6 +693,13 @@ export interface RankStep {
   transferring_ns: number | null;
   synchronising_ns: number | null;
   incomplete: boolean;
+  duration_bound_ns: number | null;
+  computation_bound_ns: number | null;
+  communication_bound_ns: number | null;
+  overlap_bound_ns: number | null;
+  exposed_bound_ns: number | null;
+  copy_bound_ns: number | null;
+  idle_bound_ns: number | null;
 }
 
 /** By track, row and start; a column each. */

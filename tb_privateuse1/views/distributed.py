@@ -18,6 +18,8 @@ from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, T
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank
 
+_BOUNDS = tuple(f"{name}_bound_ns" for name in ranksteps.BOUNDS)
+
 
 @dataclass(frozen=True)
 class RankRow:
@@ -43,6 +45,14 @@ class RankRow:
     """Of the communication calls: what the last one to come takes."""
     synchronising_ns: int | None
     """Of the communication calls: waiting for the last one to come."""
+    step_bound_ns: int | None
+    computation_bound_ns: int | None
+    communication_bound_ns: int | None
+    overlap_bound_ns: int | None
+    exposed_bound_ns: int | None
+    copy_bound_ns: int | None
+    idle_bound_ns: int | None
+    """How far off these means may be; 0 if measured, null if that is not known."""
     last: int
     """In how many collectives the others have waited for it."""
     caused_ns: int
@@ -68,6 +78,14 @@ class RankStep:
     """Null if no call of the step could be matched with those of other ranks."""
     synchronising_ns: int | None
     incomplete: bool
+    duration_bound_ns: int | None
+    computation_bound_ns: int | None
+    communication_bound_ns: int | None
+    overlap_bound_ns: int | None
+    exposed_bound_ns: int | None
+    copy_bound_ns: int | None
+    idle_bound_ns: int | None
+    """How far off these may be; 0 if measured, null if that is not known."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +168,8 @@ def _rank_steps(
     steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
 ) -> tuple[RankStep, ...]:
     columns = {name: getattr(steps, name)[rows].tolist() for name in ranksteps.TIMES}
-    for name in ("transferring_ns", "synchronising_ns"):
+    columns |= {f"{name}_bound_ns": ns[rows].tolist() for name, ns in steps.bounds.items()}
+    for name in ("transferring_ns", "synchronising_ns", *_BOUNDS):
         columns[name] = [None if ns == MISSING else ns for ns in columns[name]]
     return tuple(
         RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
@@ -170,6 +189,9 @@ def _rank_rows(
     counted = ranksteps.counted(steps, chosen, len(read))
     means = ranksteps.means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
+    bounds = ranksteps.mean_bounds(steps, counted, len(read))
+    bounds["step"] = bounds.pop("duration")
+    means |= {f"{name}_bound_ns": values for name, values in bounds.items()}
     numbers = np.bincount(steps.rank[counted], minlength=len(read)).tolist()
     place = {rank.rank: i for i, rank in enumerate(read)}
     return tuple(_row(r, place.get(r.rank), means, numbers, blamed) for r in ranks)

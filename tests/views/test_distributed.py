@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace import MISSING, Trace, TraceError
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.asking import ranks
 from tests.make import Event, annotation, kernel, launch, op, step, trace
+from tests.uncertain import pair
 
 SIZE = 4_000_000
 ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": SIZE // 4,
@@ -210,3 +214,20 @@ def test_steps_of_one_name_are_steps_of_their_own() -> None:
 
 
 FIRST = {"backend": "nccl", "rank": 0, "world_size": 2}
+
+
+def test_inferred_figures_have_their_bounds() -> None:
+    shown, true = pair(5)
+    mine, theirs = (distributed(ranks(one)) for one in (shown, true))
+    for figures, truth in ((mine.rows, theirs.rows), (mine.steps, theirs.steps)):
+        for one, other in zip(figures, truth, strict=True):
+            for name in ("computation", "communication", "overlap", "exposed", "copy", "idle"):
+                bound = getattr(one, f"{name}_bound_ns")
+                assert abs(getattr(one, f"{name}_ns") - getattr(other, f"{name}_ns")) <= bound
+    (row,) = mine.rows
+    assert row.computation_bound_ns > 0
+    assert row.communication_bound_ns == 0
+    lost = replace(shown.kernels, duration_bound_ns=np.full(len(shown.kernels), MISSING, np.int64))
+    (row,) = distributed(ranks(replace(shown, kernels=lost))).rows
+    assert row.computation_bound_ns is row.idle_bound_ns is row.step_bound_ns is None
+    assert all(r.idle_bound_ns == 0 for r in slow_and_fast().rows)

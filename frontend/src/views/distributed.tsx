@@ -65,7 +65,8 @@ function Page({ result, rank }: { result: Result; rank: number }) {
 
 function barOf(row: RankRow): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, PARTS.find((p) => p.category === c)?.of(row) ?? 0])) as Record<Category, number>;
-  return { key: String(row.rank), label: String(row.rank), total: row.step_ns ?? 0, parts, incomplete: false };
+  const bounds = { kernel: row.computation_bound_ns, memcpy: row.copy_bound_ns, communication: row.exposed_bound_ns, other: row.idle_bound_ns };
+  return { key: String(row.rank), label: String(row.rank), total: row.step_ns ?? 0, parts, incomplete: false, ...(row.timeline === "inferred" && { bound: row.step_bound_ns, bounds }) };
 }
 
 function Legend({ rows, hatched }: { rows: readonly RankRow[]; hatched: ReadonlySet<Category> }) {
@@ -143,6 +144,12 @@ function Tables({ result, shown, inferred }: { result: Result; shown: Group; inf
 const time = <Row,>(key: keyof Row & string, title: string, width: number, help: string): Column<Row> =>
   ({ key, title, kind: "time", width, help, value: (r) => r[key] as number | null });
 
+/** A time that is inferred where the timeline is, with its bound. */
+const device = <Row,>(name: string, title: string, width: number, help: string): Column<Row> => {
+  const of = (row: Row, key: string): number | null => (row as Record<string, number | null>)[key] ?? null;
+  return { key: `${name}_ns`, title, kind: "time", width, help, value: (r) => of(r, `${name}_ns`), bound: (r) => of(r, `${name}_bound_ns`) };
+};
+
 const RANKS: readonly Column<RankRow>[] = [
   { key: "rank", title: "Rank", kind: "text", width: 150, value: (r) => r.rank,
     cell: (r) => (
@@ -151,13 +158,13 @@ const RANKS: readonly Column<RankRow>[] = [
     ) },
   { key: "problem", title: "Problem", kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },
   { key: "steps", title: "Steps", kind: "count", width: 62, value: (r) => r.steps },
-  time("step_ns", "Step", 80, "Mean over the complete steps."),
-  time("computation_ns", "Computation", 98, "Kernels that are not communication; operators without a device."),
-  time("communication_ns", "Communication", 116, "Kernels, and gloo's work on the host."),
-  time("overlap_ns", "Overlap", 80, "Both at once."),
-  time("exposed_ns", "Exposed", 80, "Communication that no computation hides."),
-  time("copy_ns", "Copies", 76, "Copies and fills beside these."),
-  time("idle_ns", "Idle", 80, "The rest of the step."),
+  device("step", "Step", 80, "Mean over the complete steps."),
+  device("computation", "Computation", 98, "Kernels that are not communication; operators without a device."),
+  device("communication", "Communication", 116, "Kernels, and gloo's work on the host."),
+  device("overlap", "Overlap", 80, "Both at once."),
+  device("exposed", "Exposed", 80, "Communication that no computation hides."),
+  device("copy", "Copies", 76, "Copies and fills beside these."),
+  device("idle", "Idle", 80, "The rest of the step."),
   time("transferring_ns", "Transferring", 98, "Of the communication calls: what the last one to come takes."),
   time("synchronising_ns", "Waiting", 80, "Of the communication calls: waiting for the last rank to come."),
   { key: "last", title: "Last", kind: "count", width: 58, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
@@ -193,8 +200,8 @@ const STEPS: readonly Column<RankStep>[] = [
   { key: "rank", title: "Rank", kind: "text", width: 100, value: (s) => s.rank },
   { key: "step", title: "Step", kind: "text", width: 110, value: (s) => s.step,
     cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn"> cut off</span>}</span> },
-  time("duration_ns", "Duration", 84, "The step's window."),
-  time("computation_ns", "Computation", 98, ""), time("communication_ns", "Communication", 116, ""), time("overlap_ns", "Overlap", 80, ""),
-  time("exposed_ns", "Exposed", 80, ""), time("copy_ns", "Copies", 76, ""), time("idle_ns", "Idle", 80, ""),
+  device("duration", "Duration", 84, "The step's window."),
+  device("computation", "Computation", 98, ""), device("communication", "Communication", 116, ""), device("overlap", "Overlap", 80, ""),
+  device("exposed", "Exposed", 80, ""), device("copy", "Copies", 76, ""), device("idle", "Idle", 80, ""),
   time("transferring_ns", "Transferring", 98, ""), time("synchronising_ns", "Waiting", 80, ""),
 ];
