@@ -299,6 +299,7 @@ export interface Found {
   items: Item[];
   names: Match[];
   kernels_ns: number;
+  kernels_bound_ns: number | null;
 }
 
 /** Ranks by steps, for a picture. */
@@ -391,6 +392,7 @@ export interface Links {
   kernels: Item[];
   kernels_count: number;
   kernels_ns: number;
+  kernels_bound_ns: number | null;
   forward: Item | null;
   backward: Item[];
 }

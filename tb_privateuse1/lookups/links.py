@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import certainty, intervals
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Trace
@@ -61,6 +61,8 @@ class Links:
     """Of an operator: the device activities that it and the operators inside launched."""
     kernels_count: int
     kernels_ns: int
+    kernels_bound_ns: int | None
+    """How far off their time may be; 0 if measured, null if that is not known."""
     forward: Item | None
     """Of a backward operator."""
     backward: tuple[Item, ...]
@@ -100,6 +102,7 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
         kernels_count=len(kernels),
         kernels_ns=int(of_kernels.sum()),
+        kernels_bound_ns=certainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
     )

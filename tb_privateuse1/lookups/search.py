@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1 import certainty
 from tb_privateuse1.lookups.base import TABLES, Item, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import I64, Bools, Trace
@@ -35,6 +36,8 @@ class Found:
     """The most frequent names."""
     kernels_ns: int
     """The sum of the device time of the matching kernels."""
+    kernels_bound_ns: int | None
+    """How far off that may be; 0 if measured, null if it is not known."""
 
 
 def search(
@@ -64,6 +67,7 @@ def search(
         items=tuple(item(trace, pyramid, TABLES[table[i]], index[i]) for i in page),
         names=_names(trace, wanted),
         kernels_ns=int((kernels.end_ns[of_kernels] - kernels.start_ns[of_kernels]).sum()),
+        kernels_bound_ns=certainty.bound_sum(kernels.duration_bound_ns[of_kernels]),
     )
 
 

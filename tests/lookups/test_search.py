@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.lookups import search
+from tb_privateuse1.lookups import links, search
 from tb_privateuse1.trace import Trace
 from tests.lookups.ask import ask
 from tests.make import frame, kernel, launch, op, trace
+from tests.uncertain import pair
 
 
 def some() -> Trace:
@@ -36,3 +37,17 @@ def test_exact_and_nothing() -> None:
     for text in ("", "nowhere"):
         found = ask(search, some(), text=text)
         assert (found.matches, found.items, found.names, found.kernels_ns) == (0, (), (), 0)
+
+
+def test_inferred_device_time_has_its_bound() -> None:
+    one, _ = pair(2)
+    found = ask(search, one, text="")
+    assert found.kernels_bound_ns == 0
+    name = one.text(int(one.kernels.name[0]))
+    found = ask(search, one, text=name, exact=True)
+    mine = one.kernels.name == one.kernels.name[0]
+    assert found.kernels_bound_ns == one.kernels.duration_bound_ns[mine].sum()
+    whole = ask(links, one, table="ops", index=int(one.kernels.op[0]))
+    assert whole.kernels_bound_ns == sum(
+        one.kernels.duration_bound_ns[k.index] for k in whole.kernels
+    )

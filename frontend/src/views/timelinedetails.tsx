@@ -74,7 +74,7 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
         <dl class="facts">
           {links.operator && <Fact label="Launched by"><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
           {links.launch && <Fact label="Launch"><Jump item={links.launch} show={show} testid="to-launch" /> <span class="muted">{duration(item.start_ns - links.launch.start_ns)} before</span></Fact>}
-          {links.kernels_count > 0 && <Fact label={`Launches ${count(links.kernels_count)}`}><span class="muted">{duration(links.kernels_ns)} on the device</span><Several items={links.kernels} show={show} testid="to-kernel" /></Fact>}
+          {links.kernels_count > 0 && <Fact label={`Launches ${count(links.kernels_count)}`}><span class="muted">{duration(links.kernels_ns)} {links.kernels_bound_ns === null ? "± unknown" : bound(links.kernels_bound_ns)} on the device</span><Several items={links.kernels} show={show} testid="to-kernel" /></Fact>}
           {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
           {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
           {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}

@@ -1,7 +1,7 @@
 // Search over the whole trace, also what is not loaded; Enter goes from hit to hit.
 import { useState } from "preact/hooks";
 import type { Found, Item } from "../api";
-import { count, duration } from "../base/format";
+import { bound, count, duration } from "../base/format";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
 import { go } from "../state";
@@ -52,7 +52,7 @@ export function Search({ find, search, show }: { find: string | null; search: Se
         <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
           {found.matches === 0 ? "no match" : <>
             {search.at >= 0 && `${count(search.at + 1)} of `}{count(found.matches)}
-            {found.kernels_ns > 0 && <span class="muted"> {duration(found.kernels_ns)} on the device</span>}
+            {found.kernels_ns > 0 && <span class="muted"> {duration(found.kernels_ns)} {found.kernels_bound_ns === null ? "± unknown" : bound(found.kernels_bound_ns)} on the device</span>}
             <button type="button" class="quiet" title="Previous (Shift-Enter, N)" onClick={() => search.next(-1, show)}>‹</button>
             <button type="button" class="quiet" title="Next (Enter, n)" onClick={() => search.next(1, show)}>›</button>
           </>}
