@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.ranks import Together
-from tb_privateuse1.trace import I64, MISSING, Bools
+from tb_privateuse1.grouping import sums
+from tb_privateuse1.ranks import Shape, Together
+from tb_privateuse1.trace import NONE, Bools
 
 
 @dataclass(frozen=True)
@@ -37,48 +38,67 @@ class CollectiveRow:
     bus_bytes_per_s: float | None
 
 
-def collectives(calls: Together, in_step: Bools) -> tuple[CollectiveRow, ...]:
-    """A row per kind, process group and bytes, the most time first."""
-    rows = np.flatnonzero(in_step)
-    key = np.stack((calls.label, calls.group_size, calls.bytes))[:, rows]
-    found, member = np.unique(key, axis=1, return_inverse=True)
-    member = member.reshape(-1)
-    made = [_collective(calls, rows[member == i]) for i in range(found.shape[1])]
-    return tuple(sorted(made, key=lambda row: -row.total_ns))
+def collectives(calls: Together, in_step: Bools, most: int) -> tuple[int, list[CollectiveRow]]:
+    """How many rows there are, one per kind, process group and bytes, and those with most time."""
+    n = len(calls.shapes)
+    shape = np.where(in_step, calls.shape, NONE)
+    one = np.ones(len(shape), np.int64)
+    waited = np.where(calls.match >= 0, calls.duration_ns - calls.transfer_ns, 0)
+    matched = np.where(calls.match >= 0, shape, NONE)
+    count, total = sums(shape, one, n), sums(shape, calls.duration_ns, n)
+    transfer, known = sums(shape, calls.transfer_ns, n), sums(matched, one, n)
+    known_transfer, waiting = sums(matched, calls.transfer_ns, n), sums(matched, waited, n)
+    pairs = np.unique(shape[shape >= 0].astype(np.int64) << 32 | calls.rank[shape >= 0])
+    ranks = np.bincount(pairs >> 32, minlength=n)
+    order = np.argsort(-total, kind="stable")
+    order = order[count[order] > 0]
+    return len(order), [
+        _collective(
+            calls.shapes[i],
+            calls=int(count[i]),
+            ranks=int(ranks[i]),
+            total_ns=int(total[i]),
+            transfer_ns=int(transfer[i]),
+            matched=int(known[i]),
+            matched_ns=int(known_transfer[i]),
+            waiting_ns=int(waiting[i]),
+        )
+        for i in order[:most].tolist()
+    ]
 
 
-def _collective(calls: Together, rows: I64) -> CollectiveRow:
-    label = calls.labels[calls.label[rows[0]]]
-    size, count = int(calls.group_size[rows[0]]), int(calls.bytes[rows[0]])
-    total, transfer = int(calls.duration_ns[rows].sum()), int(calls.transfer_ns[rows].sum())
-    matched = rows[calls.match[rows] >= 0]
-    known_size = None if size == MISSING else size
-    known_bytes = None if count == MISSING else count
-    algorithm = None
-    if known_bytes and transfer > 0:
-        algorithm = known_bytes * len(rows) / transfer * 1e9
-    factor = _bus_factor(label.kind, known_size)
+def _collective(
+    shape: Shape,
+    *,
+    calls: int,
+    ranks: int,
+    total_ns: int,
+    transfer_ns: int,
+    matched: int,
+    matched_ns: int,
+    waiting_ns: int,
+) -> CollectiveRow:
+    """Of the sums over the calls, and over the matched ones."""
+    label = shape.label
+    algorithm = shape.bytes * calls / transfer_ns * 1e9 if shape.bytes and transfer_ns > 0 else None
+    factor = _bus_factor(label.kind, shape.group_size)
     return CollectiveRow(
         kind=label.kind,
         group=label.group or None,
         purpose=label.purpose or None,
-        group_size=known_size,
+        group_size=shape.group_size,
         on_host=label.on_host,
-        bytes=known_bytes,
-        calls=len(rows),
-        ranks=len(np.unique(calls.rank[rows])),
-        total_ns=total,
-        mean_ns=round(total / len(rows)),
-        transfer_ns=_mean(calls.transfer_ns[matched]),
-        synchronising_ns=_mean((calls.duration_ns - calls.transfer_ns)[matched]),
-        matched=len(matched),
+        bytes=shape.bytes,
+        calls=calls,
+        ranks=ranks,
+        total_ns=total_ns,
+        mean_ns=round(total_ns / calls),
+        transfer_ns=round(matched_ns / matched) if matched else None,
+        synchronising_ns=round(waiting_ns / matched) if matched else None,
+        matched=matched,
         algorithm_bytes_per_s=algorithm,
         bus_bytes_per_s=None if algorithm is None or factor is None else algorithm * factor,
     )
-
-
-def _mean(times_ns: I64) -> int | None:
-    return round(int(times_ns.sum()) / len(times_ns)) if len(times_ns) else None
 
 
 def _bus_factor(kind: str, size: int | None) -> float | None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import breakdown, intervals, stepbounds
+from tb_privateuse1.grouping import grouped
 from tb_privateuse1.trace import (
     I32,
     I64,
+    MISSING,
     NONE,
     OPERATOR,
     Bools,
@@ -46,12 +48,10 @@ class StepParts:
 
 @dataclass(frozen=True)
 class Calls:
-    """Communications as columns; ``step`` and ``label`` are indices into the part's tuples."""
+    """Communications as columns; ``step`` and ``shape`` are indices into the part's tuples."""
 
     step: I32
-    label: I32
-    group_size: I64
-    bytes: I64
+    shape: I32
     duration_ns: I64
 
 
@@ -66,6 +66,15 @@ class Label:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What a communication is; bytes may differ between ranks. None is unknown."""
+
+    label: Label
+    group_size: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True)
 class Part:
     """What is kept of one rank's trace."""
 
@@ -76,13 +85,13 @@ class Part:
     on_host: bool
     """Without a device, what the operators take is the computation."""
     steps: StepParts
-    labels: tuple[Label, ...]
+    shapes: tuple[Shape, ...]
     calls: Calls
 
 
 def reduce(trace: Trace) -> Part:
     """What a view of all ranks needs of one."""
-    labels, calls = _calls(trace)
+    shapes, calls = _calls(trace)
     meta = trace.meta
     return Part(
         timeline=meta.timeline,
@@ -91,7 +100,7 @@ def reduce(trace: Trace) -> Part:
         world_size=meta.world_size,
         on_host=not len(trace.kernels),
         steps=_steps(trace),
-        labels=labels,
+        shapes=shapes,
         calls=calls,
     )
 
@@ -126,7 +135,7 @@ def _steps(trace: Trace) -> StepParts:
     )
 
 
-def _calls(trace: Trace) -> tuple[tuple[Label, ...], Calls]:
+def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
     """By start. Of several kernels of one operator each is a call."""
     c, kernels, ops = trace.collectives, trace.kernels, trace.ops
     device = c.kernel >= 0
@@ -136,14 +145,19 @@ def _calls(trace: Trace) -> tuple[tuple[Label, ...], Calls]:
         chosen = row[mine]
         duration[mine] = table.end_ns[chosen] - table.start_ns[chosen]
         step[mine] = table.step[chosen]
-    columns = np.stack((c.kind, c.group, c.purpose, ~device)).astype(np.int64)
-    found, label = np.unique(columns, axis=1, return_inverse=True)
-    labels = tuple(
-        Label(trace.text(int(k)), trace.text(int(g)), trace.text(int(p)), bool(h))
-        for k, g, p, h in found.T
+    first, shape = grouped(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    told = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    shapes = tuple(
+        Shape(
+            Label(trace.text(kind), trace.text(group), trace.text(purpose), not on_device),
+            None if size == MISSING else size,
+            None if count == MISSING else count,
+        )
+        for kind, group, purpose, on_device, size, count in zip(
+            *(column[first].tolist() for column in told), strict=True
+        )
     )
-    numbers = np.asarray(label.reshape(-1), np.int32)
-    return labels, Calls(step, numbers, c.group_size.copy(), c.bytes.copy(), duration)
+    return shapes, Calls(step, shape.astype(np.int32), duration)
 
 
 @dataclass(frozen=True)
@@ -156,9 +170,7 @@ class Together:
     """Index into ``step_names``, ``NONE`` outside of all steps."""
     row: I32
     """The step's row where the steps of all parts stand one after the other; ``NONE`` outside."""
-    label: I32
-    group_size: I64
-    bytes: I64
+    shape: I32
     duration_ns: I64
     match: I32
     """``NONE`` where the call is on one rank only, or cannot be told from another."""
@@ -166,7 +178,7 @@ class Together:
     """The least duration among the ranks; its own one without a match."""
     last: Bools
     """The rank that the others have waited for."""
-    labels: tuple[Label, ...]
+    shapes: tuple[Shape, ...]
     step_names: tuple[str, ...]
     uneven: int
     """Kinds of calls of a step of which ranks have different numbers: not matched."""
@@ -178,51 +190,41 @@ def together(parts: Sequence[Part]) -> Together:
     The same collective is the n-th of its kind and process group within a step. Where ranks have
     different numbers of these, or more ranks than the group has members, nothing is matched.
     """
-    labels = tuple(dict.fromkeys(label for part in parts for label in part.labels))
+    shapes = tuple(dict.fromkeys(shape for part in parts for shape in part.shapes))
     names = tuple(dict.fromkeys(name for part in parts for name in part.steps.names))
-    label_of = {label: i for i, label in enumerate(labels)}
+    shape_of = {shape: i for i, shape in enumerate(shapes)}
     name_of = {name: i for i, name in enumerate(names)}
-    empty = np.empty(0, np.int64)
+    empty = np.empty(0, np.int32)
     ranks, steps, rows, which = [empty], [empty], [empty], [empty]
     before = 0
     for i, part in enumerate(parts):
         at = part.calls.step
-        own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int64)
-        told = np.array([label_of[label] for label in part.labels] + [NONE], np.int64)
-        ranks.append(np.full(len(at), i))
+        own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int32)
+        told = np.array([shape_of[shape] for shape in part.shapes] + [NONE], np.int32)
+        ranks.append(np.full(len(at), i, np.int32))
         steps.append(own[at])
-        rows.append(np.where(at >= 0, at + before, NONE))
+        rows.append(np.where(at >= 0, at + before, NONE).astype(np.int32))
+        which.append(told[part.calls.shape])
         before += len(part.steps.names)
-        which.append(told[part.calls.label])
+    rank, step, row, shape = (np.concatenate(columns) for columns in (ranks, steps, rows, which))
+    duration = np.concatenate([np.empty(0, np.int64), *(part.calls.duration_ns for part in parts)])
+    match, uneven = _all_matches(rank, step, shape, shapes)
+    transfer, last = _shortest(match, duration)
+    return Together(
+        rank, step, row, shape, duration, match, transfer, last, shapes, names, uneven
+    )  # fmt: skip
 
-    def joined(name: str) -> I64:
-        return np.concatenate([empty, *(getattr(part.calls, name) for part in parts)])
 
-    rank, step, row, label = (
-        np.concatenate(columns).astype(np.int32) for columns in (ranks, steps, rows, which)
-    )
-    duration, size = joined("duration_ns"), joined("group_size")
-    comparable = np.array([one.kind in SYMMETRIC for one in labels] + [False], np.bool_)
-    chosen = np.flatnonzero(comparable[label] & (step >= 0))
+def _all_matches(rank: I32, step: I32, shape: I32, shapes: tuple[Shape, ...]) -> tuple[I32, int]:
+    labels = {one: i for i, one in enumerate(dict.fromkeys(one.label for one in shapes))}
+    label = np.array([labels[one.label] for one in shapes] + [NONE], np.int32)[shape]
+    size = np.array([one.group_size or 0 for one in shapes] + [0], np.int64)[shape]
+    comparable = np.array([one.label.kind in SYMMETRIC for one in shapes] + [False], np.bool_)
+    chosen = np.flatnonzero(comparable[shape] & (step >= 0))
     match, uneven = _matches(rank[chosen], step[chosen], label[chosen], size[chosen])
     whole = np.full(len(rank), NONE, np.int32)
     whole[chosen] = match
-    transfer, last = _shortest(whole, duration)
-    return Together(
-        rank,
-        step,
-        row,
-        label,
-        size,
-        joined("bytes"),
-        duration,
-        whole,
-        transfer,
-        last,
-        labels,
-        names,
-        uneven,
-    )
+    return whole, uneven
 
 
 def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
@@ -255,13 +257,14 @@ def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
 
 
 def _shortest(match: I32, duration: I64) -> tuple[I64, Bools]:
-    """The least duration of each match, and which call has it."""
+    """The least duration of each match, and which call has it; of several the first."""
     transfer, last = duration.copy(), np.zeros(len(match), np.bool_)
     rows = np.flatnonzero(match >= 0)
-    if len(rows):
-        order = rows[np.lexsort((duration[rows], match[rows]))]
-        first = np.concatenate(([True], match[order][1:] != match[order][:-1]))
-        least = order[first]
-        last[least] = True
-        transfer[order] = duration[least][np.cumsum(first) - 1]
+    least = np.full(int(match.max(initial=NONE)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, match[rows], duration[rows])
+    transfer[rows] = least[match[rows]]
+    had = rows[duration[rows] == transfer[rows]][::-1]
+    who = np.zeros(len(least), np.int64)
+    who[match[had]] = had  # the last one written is the first one
+    last[who] = True
     return transfer, last

@@ -65,7 +65,8 @@ def test_without_a_device_operators_compute_and_gloo_communicates() -> None:
     assert part.on_host
     assert (s.computation_ns, s.communication_ns, s.overlap_ns) == (30_000, 40_000, 10_000)
     assert (s.copy_ns, s.idle_ns) == (0, 40_000)
-    assert part.labels == (ranks.Label("all_reduce", "", "", on_host=True),)
+    label = ranks.Label("all_reduce", "", "", on_host=True)
+    assert part.shapes == (ranks.Shape(label, None, None),)
 
 
 def test_the_last_to_come_waits_for_nobody() -> None:
@@ -80,7 +81,7 @@ def test_calls_are_matched_within_step_and_group() -> None:
     other = reduced(500, 5, 9, **{"Process Group Name": "1"})
     both = [trace(step(1, 0, 1000), *reduced(0, d, 1), *other) for d in (10, 20)]
     found = matched(*both)
-    groups = [found.labels[label].group for label in found.label]
+    groups = [found.shapes[shape].label.group for shape in found.shape]
     assert groups == ["0", "1", "0", "1"]
     assert found.match[0] == found.match[2] != found.match[1] == found.match[3]
     later = trace(step(2, 0, 1000), *reduced(0, 10, 1))

@@ -192,6 +192,7 @@ export interface Distributed {
   steps_total: number;
   grid: Grid;
   collectives: CollectiveRow[];
+  collectives_total: number;
   stragglers: Straggler[];
   world_size: number | null;
   notes: Finding[];

@@ -99,6 +99,8 @@ class Distributed(Result):
     steps_total: int
     grid: Grid
     collectives: tuple[CollectiveRow, ...]
+    """All, or of more than ``limit`` those with the most time."""
+    collectives_total: int
     stragglers: tuple[Straggler, ...]
     world_size: int | None
     notes: tuple[Finding, ...]
@@ -114,8 +116,8 @@ def distributed(
     """Every rank's computation and communication, the collectives, and the stragglers.
 
     Of one step, or of the complete ones. ``measure`` is what the grid of ranks by steps shows,
-    ``limit`` how many ``steps`` there are at most. Raises TraceError ``unknown_step``,
-    ``bad_option``.
+    ``limit`` how many ``steps`` and ``collectives`` there are at most. Raises TraceError
+    ``unknown_step`` or ``bad_option``.
     """
     if limit < 0:
         raise TraceError("bad_option", f"limit must not be negative, not {limit}.")
@@ -129,6 +131,7 @@ def distributed(
     chosen = wanted[steps.step]
     numbers = [r.rank for r in read]
     shown = ranksteps.worst(steps, chosen, limit)
+    talk_total, talk = collectives(calls, in_step, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
@@ -138,7 +141,8 @@ def distributed(
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
         grid=ranksteps.grid(steps, chosen, calls.step_names, numbers, measure),
-        collectives=collectives(calls, in_step),
+        collectives=tuple(talk),
+        collectives_total=talk_total,
         stragglers=stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None}),
         world_size=world,
         notes=tuple(_notes(ranks, parts, calls, world)),

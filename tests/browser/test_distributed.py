@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests import make, tracefiles
 from tests.browser.dashboard import Dashboard, number
+from tests.server import Server, serve
 
 TIMES = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
          "idle_ns", "transferring_ns", "synchronising_ns", "caused_ns")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve ranks of three steps, of which rank 5 computes longer."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for rank in range(12):
+        events: list[make.Event] = []
+        for i in range(3):
+            at = 1000.0 * i
+            events += [
+                make.step(i, at, at + 900), make.op("aten::mm", at + 10, at + 30),
+                make.launch(at + 11, at + 12, i + 1),
+                make.kernel("gemm", at + 40, at + 240 + rank + 100 * (rank == 5), i + 1),
+            ]  # fmt: skip
+        told = {"backend": "nccl", "rank": rank, "world_size": 12}
+        path = folder / "r" / f"host_{rank}.1.pt.trace.json"
+        tracefiles.write(path, make.document(*events, distributedInfo=told))
+    return folder
 
 
 def result(dashboard: Dashboard, query: str = "distributed?run=ddp") -> Any:
@@ -40,6 +63,28 @@ def test_collectives_and_steps(dashboard: Dashboard) -> None:
     assert dashboard.state()["group"] == "steps"
     dashboard.pick("step", 1)
     expect(dashboard.get("table-rank-steps")).to_have_attribute("data-rows", "2")
+
+
+def test_ranks_by_steps_with_pointer_and_keys(
+    visit: Callable[[Server], Dashboard], log: Path
+) -> None:
+    with serve("--logdir", log) as server:
+        page = visit(server).open(view="distributed")
+        grid = page.shows("rank-grid", rows=12, columns=3, lines=12, first="0")
+        told = server.plugin("distributed?measure=computation").json["grid"]
+        page.get("group-computation").click()
+        page.get("group-worst").click()
+        page.shows("rank-grid", first="5")
+        assert page.state()["by"] == "computation"
+        grid.focus()
+        for key in ("ArrowDown", "ArrowUp", "ArrowRight"):
+            page.page.keyboard.press(key)
+        page.shows("rank-grid", row="5")
+        value = told["values"][told["ranks"].index(5) * 3 + 1]
+        page.shows("grid-value", value=value)
+        page.page.keyboard.press("Enter")
+        page.shows("rank-picker", value=5)
+        assert value > told["median_ns"]
 
 
 def test_from_a_rank_to_its_overview_and_back(dashboard: Dashboard) -> None:

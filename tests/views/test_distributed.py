@@ -86,6 +86,19 @@ def test_collectives_and_their_bandwidth() -> None:
     assert row.bus_bytes_per_s == pytest.approx(SIZE / 55e-6)  # 2 (n - 1) / n is 1 for two ranks
 
 
+def test_of_too_many_kinds_of_calls_those_with_the_most_time() -> None:
+    def of(took: float) -> Trace:
+        calls = [e for k in range(4) for e in talk(k, took + k, 1000 * (k + 1))]
+        return trace(step(0, 0, 2000), *calls)
+
+    both = ranks(of(20), of(30))
+    result = distributed(both, limit=2)
+    assert result.collectives_total == 4
+    assert [c.bytes for c in result.collectives] == [16_000, 12_000]
+    assert [c.bytes for c in distributed(both).collectives] == [16_000, 12_000, 8_000, 4_000]
+    assert distributed(both).collectives[0].total_ns == 56_000
+
+
 def test_a_straggler_is_named_with_its_cause() -> None:
     (found,) = distributed(ranks(rank(0, 100, 260, steps=4), rank(1, 300, 60, steps=4))).stragglers
     assert (found.rank, found.last, found.collectives) == (1, 4, 4)
@@ -101,11 +114,12 @@ def test_who_is_last_by_turns_is_no_straggler() -> None:
     assert result.stragglers == ()
 
 
-def talk(k: int, took: float) -> list[Event]:
+def talk(k: int, took: float, elements: int = SIZE // 4) -> list[Event]:
     at = 100.0 * k
+    told = ARGUMENTS | {"In msg nelems": elements, "Out msg nelems": elements}
     return [
         op("record_param_comms", at, at + 5), launch(at + 1, at + 2, k + 1),
-        kernel("nccl", at + 10, at + 10 + took, k + 1, stream=9, **ARGUMENTS),
+        kernel("nccl", at + 10, at + 10 + took, k + 1, stream=9, **told),
     ]  # fmt: skip
 
 

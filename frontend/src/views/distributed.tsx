@@ -1,11 +1,13 @@
 // All ranks of a run: what their steps go to, collectives, stragglers, and what is missing.
+import { useMemo } from "preact/hooks";
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
 import { bytes, count, duration, exactDuration, MISSING, percent, plural } from "../base/format";
-import { useView } from "../load";
+import { useLatest, useView } from "../load";
 import { stepNumber } from "../place";
 import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
+import { Heatmap } from "../widgets/heatmap";
 import { Segmented } from "../widgets/segmented";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
@@ -16,13 +18,24 @@ import { Show } from "./status";
 type Group = "ranks" | "collectives" | "steps";
 
 export function Distributed({ selected }: Pick<PageProps, "selected">) {
-  const resource = useView("distributed", selected, {});
+  const measure = MEASURES.find((m) => m.value === state.value.by)?.value ?? "step";
+  const resource = useView("distributed", selected, { measure });
+  // While another measure is asked for, the page stays.
+  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, selected.stamp]));
   return (
     <div class="distributed fill">
-      <Show resource={resource}>{(result) => <Page result={result} rank={selected.place.rank} />}</Show>
+      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} rank={selected.place.rank} />}</Show>
     </div>
   );
 }
+
+const MEASURES = [
+  { value: "step", label: "Step", title: "How long the step takes" },
+  { value: "computation", label: "Computation", title: "Kernels that are not communication" },
+  { value: "exposed", label: "Exposed", title: "Communication that no computation hides" },
+  { value: "waiting", label: "Waiting", title: "In collectives, for the last rank to come" },
+  { value: "idle", label: "Idle", title: "The device has nothing to do" },
+] as const;
 
 /** What a part of a rank's step is called, and the category whose colour it has. */
 const PARTS: readonly { category: Category; name: string; of: (r: RankRow) => number }[] = [
@@ -58,8 +71,33 @@ function Page({ result, rank }: { result: Result; rank: number }) {
           <Legend rows={here} hatched={hatched} />
         </section>
       )}
+      {result.grid.ranks.length > 1 && result.grid.steps.length > 1 && <Picture result={result} rank={rank} />}
       <Tables result={result} shown={shown} inferred={inferred} />
     </>
+  );
+}
+
+/** Every rank in every step: who is slow, and since when. */
+function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
+  const { step, levels } = state.value;
+  const rows = useMemo(() => grid.ranks.map(String), [grid]);
+  const columns = useMemo(() => grid.steps.map((s) => String(stepNumber(s) ?? s)), [grid]);
+  const value = (row: number, column: number): number | null => grid.values[row * columns.length + column] ?? null;
+  const order = levels === "worst" ? "worst" : "rank";
+  return (
+    <section class="rankgrid">
+      <div class="toolbar">
+        <h2>Ranks by steps</h2>
+        <Segmented label="Measure" value={grid.measure} onPick={(m) => go({ by: m === "step" ? null : m })} choices={MEASURES} />
+        <Segmented label="Order" value={order} onPick={(o) => go({ levels: o === "rank" ? null : o })} choices={[
+          { value: "rank", label: "By rank" }, { value: "worst", label: "Longest first" },
+        ]} />
+        {grid.steps_each > 1 && <span class="muted">{grid.steps_each} steps a column, on average</span>}
+      </div>
+      <Heatmap testid="rank-grid" values={grid.values} rows={rows} columns={columns} worst={order === "worst"} selected={String(rank)} label={`Ranks by steps: ${grid.measure}.`}
+        onSelect={(row) => go({ rank: Number(row), step })}
+        tooltip={(row, column) => <><b>Rank {rows[row]}</b>, step {columns[column]}: <span data-testid="grid-value" data-value={value(row, column) ?? ""}>{value(row, column) === null ? "nothing known" : exactDuration(value(row, column))}</span></>} />
+    </section>
   );
 }
 
@@ -131,13 +169,14 @@ function Tables({ result, shown, inferred }: { result: Result; shown: Group; inf
       { value: "ranks", label: "Ranks" }, { value: "collectives", label: "Collectives" }, { value: "steps", label: "Steps" },
     ]} />
   );
+  const more = (listed: number, total: number, which: string) => listed < total && <span class="muted" data-testid="not-listed" data-value={total - listed}>the {count(listed)} of {count(total)} {which}</span>;
   switch (shown) {
     case "ranks": return <Table {...shared} key="ranks" name="ranks" noun="rank" columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))} rows={result.rows} rowKey={(r) => String(r.rank)} defaultSort="rank">{choice}</Table>;
     case "collectives": return (
       <Table {...shared} key="collectives" name="collectives" noun="collective" columns={COLLECTIVES} rows={result.collectives}
-        rowKey={(c) => `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`} defaultSort="-total_ns">{choice}</Table>
+        rowKey={(c) => `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`} defaultSort="-total_ns">{choice}{more(result.collectives.length, result.collectives_total, "with the most time")}</Table>
     );
-    case "steps": return <Table {...shared} key="steps" name="rank-steps" noun="step" columns={STEPS} rows={result.steps} rowKey={(s) => `${s.rank} ${s.step}`} defaultSort="rank">{choice}</Table>;
+    case "steps": return <Table {...shared} key="steps" name="rank-steps" noun="step" columns={STEPS} rows={result.steps} rowKey={(s) => `${s.rank} ${s.step}`} defaultSort="rank">{choice}{more(result.steps.length, result.steps_total, "that took longest against the median of their step")}</Table>;
   }
 }
 

@@ -39,7 +39,9 @@ const PHASES: Readonly<Record<Progress["phase"], string>> = {
 function Reading({ progress, cancel }: { progress: Progress | null; cancel: () => void }) {
   const seconds = useSeconds();
   if (!progress) return <p class="state late muted" role="status" data-testid="loading">Loading… {seconds > 2 && `${seconds} s`}</p>;
-  const share = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
+  const part = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
+  // Of several traces, bytes are of those that are not done.
+  const share = progress.traces > 1 ? (progress.traces_done + (part ?? 0) * (progress.traces - progress.traces_done)) / progress.traces : part;
   return (
     <section class="state" role="status" data-testid="progress" data-phase={progress.phase}>
       <h2>{PHASES[progress.phase]}</h2>
