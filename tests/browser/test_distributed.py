@@ -69,9 +69,9 @@ def test_ranks_by_steps_with_pointer_and_keys(
     visit: Callable[[Server], Dashboard], log: Path
 ) -> None:
     with serve("--logdir", log) as server:
+        told = server.plugin("distributed?measure=computation").json["grid"]  # reads all traces
         page = visit(server).open(view="distributed")
         grid = page.shows("rank-grid", rows=12, columns=3, lines=12, first="0")
-        told = server.plugin("distributed?measure=computation").json["grid"]
         page.get("group-computation").click()
         page.get("group-worst").click()
         page.shows("rank-grid", first="5")
