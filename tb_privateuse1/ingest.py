@@ -1,32 +1,25 @@
 """Make a Trace of its files, here or in a process of its own.
 
-Each trace is read in a fresh process, ``python -c "from tb_privateuse1.ingest import main…"``,
-rather than in a ``multiprocessing`` pool: one that is killed (out of memory, a crash in a
-library) takes no other trace with it; its memory goes back to the system; and the user's
-``__main__`` is not imported again, which for a script without a guard would start it anew.
-
-The process gets a request as one line of JSON on its standard input and answers with lines of
-JSON on its standard output: progress, then ``done`` or ``error``. It ends when its standard
-input closes: with the server, however that ended.
+A trace is read in a process, ``python -c "from tb_privateuse1.ingest import main…"``, that reads
+no other one at the time, rather than in a ``multiprocessing`` pool: one that is killed (out of
+memory, a crash in a library) takes no other trace with it; its memory goes back to the system;
+and the user's ``__main__`` is not imported again, which for a script without a guard would start
+it anew. Starting it takes longer than reading a small trace, so that after a small one it waits
+a while for another: a run may have a thousand ranks.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
-import os
 import signal
-import subprocess
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cache
+from tb_privateuse1 import cache, processes
 from tb_privateuse1.discover.base import File, file_at, shown
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
@@ -39,6 +32,11 @@ from tb_privateuse1.trace import Trace, TraceError
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
 """What a process says of a remote file that is another's own."""
+_CODE = "from tb_privateuse1.ingest import main; main()"
+_SMALL_BYTES = 8 << 20
+"""After a larger file, packed or not, a process is not used again: its memory goes back."""
+_GRAVE = ("out_of_memory", "internal")
+"""After these neither: who knows what they left."""
 _log = logging.getLogger(__name__)
 
 
@@ -122,7 +120,8 @@ def in_process(
     files: Files,
     targets: Sequence[Path],
     progress: Progress,
-    started: Callable[[subprocess.Popen[bytes]], None],
+    started: Callable[[processes.Process | None], None],
+    waiting: processes.Waiting,
 ) -> Path:
     """Ingest in a process of its own and store the trace in the first writable target.
 
@@ -130,11 +129,12 @@ def in_process(
     What only this process sees (``memory://``, a filesystem that a script has registered) is read
     here: the other one tells by not finding it.
 
-    ``started`` gets the process, to be able to kill it. Raises TraceError as ``ingest`` does,
+    ``started`` gets the process, to be able to kill it, and None when it may no longer do so;
+    ``waiting`` has those that can be used again. Raises TraceError as ``ingest`` does,
     ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
     """
     try:
-        return _in_process(files, targets, progress, started)
+        return _in_process(files, targets, progress, started, waiting)
     except TraceError as error:
         if error.code not in _NOT_SEEN or not files.trace.is_remote:
             raise
@@ -147,58 +147,56 @@ def _in_process(
     files: Files,
     targets: Sequence[Path],
     progress: Progress,
-    started: Callable[[subprocess.Popen[bytes]], None],
+    started: Callable[[processes.Process | None], None],
+    waiting: processes.Waiting,
 ) -> Path:
-    code = "from tb_privateuse1.ingest import main; main()"
-    # A Ctrl-C is for whoever started it, and comes here as the end of its standard input.
-    apart: dict[str, Any] = {"process_group": 0}
-    if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    paths = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths},
-        **apart,
-    )
-    started(process)
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        request = {"files": dataclasses.asdict(files), "targets": [str(t) for t in targets]}
+    request = {"files": dataclasses.asdict(files), "targets": [str(t) for t in targets]}
+    spoke = False
+
+    def heard(*state: Any) -> None:
+        nonlocal spoke
+        spoke = True
+        progress(*state)
+
+    process = waiting.take()
+    while True:
+        used, process = process is not None, process or processes.start(_CODE)
         try:
-            # Not through the buffer: what a dead process leaves there, closing would write again.
-            os.write(process.stdin.fileno(), json.dumps(request).encode() + b"\n")
-            for line in process.stdout:
-                answer = json.loads(line)
-                if "done" in answer:
-                    return Path(answer["done"])
-                if "error" in answer:
-                    raise TraceError(**answer["error"])
-                progress(*answer["progress"])
-        except (BrokenPipeError, json.JSONDecodeError):
-            pass  # it died at once, or in the middle of a line
-        code_or_signal = process.wait()
+            started(process)
+            answer = processes.ask(process, request, heard)
+        except BaseException:
+            processes.end(process)
+            raise
+        if answer is not None:
+            break
+        how = processes.end(process)
+        if spoke or not used:
+            raise _died(files, how)
+        process = None  # it ended before it began: it had waited for too long
+    started(None)
+    error = answer.get("error")
+    if files.trace.size <= _SMALL_BYTES and (error is None or error["code"] not in _GRAVE):
+        waiting.give(process)
+    else:
+        processes.end(process)
+    if error is not None:
+        raise TraceError(**error)
+    return Path(answer["done"])
+
+
+def _died(files: Files, how: int) -> TraceError:
     name = shown(files.trace.name)
-    how = f"code {code_or_signal}"
-    if code_or_signal < 0:
-        how = signal.Signals(-code_or_signal).name
+    told = signal.Signals(-how).name if how < 0 else f"code {how}"
     hint = "If the machine was out of memory: close other programs, or record fewer steps."
-    raise TraceError("reader_died", f"The process that read {name} ended with {how}.", hint)
+    return TraceError("reader_died", f"The process that read {name} ended with {told}.", hint)
 
 
 def main() -> None:
-    """The process: one request, progress, one answer."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever a library prints is no answer
-    request = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """The process: to each request, progress and one answer."""
+    processes.serve(_answer)
 
-    def say(**answer: Any) -> None:
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
 
+def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
     try:
         files = _files(request["files"])
         limited = _limit(lambda *state: say(progress=state))
@@ -212,8 +210,6 @@ def main() -> None:
         say(done=str(saved))
     except TraceError as error:
         say(error={"code": error.code, "message": error.message, "hint": error.hint})
-    except (BrokenPipeError, KeyboardInterrupt):
-        os._exit(1)
 
 
 def _files(request: dict[str, Any]) -> Files:
@@ -268,9 +264,3 @@ def _limit(progress: Progress) -> Progress:
             progress(phase, done, total, events)
 
     return limited
-
-
-def _end_with_parent() -> None:
-    while os.read(0, 1):  # not sys.stdin: its lock would be held at our own end
-        pass
-    os._exit(1)

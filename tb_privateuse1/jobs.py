@@ -82,11 +82,11 @@ class Job:
         if self.verdict:
             raise self.verdict
 
-    def runs_in(self, process: subprocess.Popen[bytes]) -> None:
-        """Note its reader, which is killed if the job has to end."""
+    def runs_in(self, process: subprocess.Popen[bytes] | None) -> None:
+        """Note its reader, which is killed if the job has to end; None: that is another's now."""
         self.process = process
         self.quiet_s = 0.0
-        if self.verdict:
+        if self.verdict and process:
             process.kill()
 
 

@@ -7,12 +7,15 @@ ranks need the memory of one.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from tb_privateuse1 import query, schema
 from tb_privateuse1.jobs import Pending, Progress
@@ -22,8 +25,9 @@ from tb_privateuse1.trace import Finding, Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 
-_MOST_PARTS = 4096
-"""Reductions that are kept; one is some kB."""
+_MOST_BYTES = 512 << 20
+"""Of reductions that are kept: of a thousand ranks with 30,000 communications each."""
+_LEAST_BYTES = 1024
 _SHARE_S = 0.02
 
 
@@ -45,6 +49,7 @@ class Reader:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._parts: OrderedDict[tuple[str, Files], Any] = OrderedDict()
+        self._bytes = 0
         self._lock = threading.Lock()
 
     def run(
@@ -122,9 +127,12 @@ class Reader:
         wait_s = None if left is None else min(left, _SHARE_S)
         part = REDUCTIONS[key[0]](self._store.trace(key[1], wait_s))
         with self._lock:
+            if key not in self._parts:
+                self._bytes += _size(part)
             self._parts[key] = part
-            if len(self._parts) > _MOST_PARTS:
-                self._parts.popitem(last=False)
+            while self._bytes > _MOST_BYTES and len(self._parts) > 1:
+                _, oldest = self._parts.popitem(last=False)
+                self._bytes -= _size(oldest)
         return part
 
 
@@ -142,6 +150,16 @@ def _members(catalog: Catalog, place: Place) -> list[tuple[Worker, Files | None]
         have = ", ".join(map(str, numbers))
         raise TraceError("unknown_span", f"There is no span {span}.", f"There is: {have}.")
     return [(w, catalog.files.get((of.run, w.rank, span))) for w in of.workers]
+
+
+def _size(part: Any) -> int:
+    """About as many bytes as a reduction takes: its columns, and those of what it holds."""
+    if isinstance(part, np.ndarray):
+        return part.nbytes
+    if not dataclasses.is_dataclass(part):
+        return 0
+    values = (getattr(part, field.name) for field in dataclasses.fields(part))
+    return _LEAST_BYTES + sum(map(_size, values))
 
 
 def _left(until: float | None) -> float | None:

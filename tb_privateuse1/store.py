@@ -28,6 +28,7 @@ from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
+from tb_privateuse1.processes import Waiting
 from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import Trace, TraceError
 
@@ -63,6 +64,7 @@ class Store:
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s)
+        self._waiting = Waiting()
         self._failures = Failures()
         self._memory = Kept(memory_bytes)
 
@@ -127,6 +129,7 @@ class Store:
         self._jobs.cancel(TraceError("closed", "The server is closing."))
         if pool:
             pool.shutdown()
+        self._waiting.close()
 
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
@@ -233,7 +236,7 @@ class Store:
                 return trace
             # From the cache another server may remove it before it is opened here.
             for targets in ([*paths, spare], [spare]):
-                written = in_process(job.files, targets, progress, job.runs_in)
+                written = in_process(job.files, targets, progress, job.runs_in, self._waiting)
                 if (stored := cache.read(written)) is not None:
                     return stored
         finally:

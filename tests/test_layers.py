@@ -38,7 +38,7 @@ allocators counters ranks
 bandwidth stragglers ranksteps compare
 perstep
 prepared
-pool
+pool processes
 remote.address
 remote.problem
 remote.server

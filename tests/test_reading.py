@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import runs
+from tb_privateuse1 import reading, runs
 from tb_privateuse1.jobs import Pending, Progress
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.runs import Files
@@ -133,3 +133,17 @@ def test_parts_are_small(log: Path) -> None:
     found = Reader(Store(jobs=0)).run(distributed, runs.scan(str(log)), Place("r", span=1))
     assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
     assert dataclasses.is_dataclass(found[0].part)
+
+
+def test_what_is_kept_of_traces_is_bounded(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Slow()
+    store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
+    reader, catalog = Reader(store), runs.scan(str(log))
+    found = reader.run(distributed, catalog, Place("r", span=1))
+    size = reading._size(found[0].part)
+    assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
+    assert reader._bytes == 4 * size
+    few = Reader(store)
+    monkeypatch.setattr(reading, "_MOST_BYTES", 2 * size)
+    assert len(few.run(distributed, catalog, Place("r", span=1))) == 4
+    assert (len(few._parts), few._bytes) == (2, 2 * size)

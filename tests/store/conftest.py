@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import ingest, runs
+from tb_privateuse1 import processes, runs
 from tb_privateuse1.store import Store
 from tests.tracefiles import sidecar, trace
 
@@ -37,7 +37,7 @@ def slowed(monkeypatch: pytest.MonkeyPatch, done: Path, only: str = "") -> None:
     def start(command: list[str], **options: object) -> object:
         return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(ingest.subprocess, "Popen", start)
+    monkeypatch.setattr(processes.subprocess, "Popen", start)
 
 
 @pytest.fixture

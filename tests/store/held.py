@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cachedir, ingest, runs
+from tb_privateuse1 import cachedir, processes, runs
 from tb_privateuse1.store import Store
 
 HOLD = """
@@ -65,7 +65,7 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
         def held(command: list[str], **options: Any) -> Any:
             return popen([*command[:-1], code + IN_READER[where] + command[-1]], **options)
 
-        ingest.subprocess.Popen = held  # type: ignore[misc, assignment]
+        processes.subprocess.Popen = held  # type: ignore[misc, assignment]
     made = Store(1, Path(folder))
     for files in runs.scan(logdir).files.values():
         made.trace(files)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, ingest, runs
+from tb_privateuse1 import cache, processes, runs
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
 from tests import make
@@ -84,7 +84,7 @@ def test_given_up_while_it_writes(
     mark, popen = tmp_path / "mark", subprocess.Popen
     code = HOLD.format(mark=str(mark)) + IN_READER["writing"]
     monkeypatch.setattr(
-        ingest.subprocess,
+        processes.subprocess,
         "Popen",
         lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
     )

@@ -1,0 +1,162 @@
+"""Processes that answer one request after another, and what becomes of those that wait."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1 import ingest, processes, runs
+from tb_privateuse1.store import Store
+from tb_privateuse1.trace import TraceError
+from tests.tracefiles import trace
+
+ECHO = """
+import os, sys, time
+from tb_privateuse1 import processes
+if len(sys.argv) > 1: processes.IDLE_S = float(sys.argv[1])
+def answer(request, say):
+    print("no answer")
+    say(progress=["reading", 1, 2, 3])
+    if request.get("die"): os.kill(os.getpid(), 9)
+    say(done=request["n"], pid=os.getpid())
+processes.serve(answer)
+"""
+
+
+@pytest.fixture
+def process() -> Any:
+    started = processes.start(ECHO)
+    yield started
+    processes.end(started)
+
+
+def test_one_request_after_another(process: processes.Process) -> None:
+    heard: list[Any] = []
+    for n in range(3):
+        answer = processes.ask(process, {"n": n}, lambda *state: heard.append(state))
+        assert answer == {"done": n, "pid": process.pid}
+    assert heard == [("reading", 1, 2, 3)] * 3
+    assert processes.end(process) == 1
+
+
+def test_one_that_dies_has_no_answer(process: processes.Process) -> None:
+    heard: list[Any] = []
+    assert processes.ask(process, {"n": 1, "die": 1}, lambda *state: heard.append(state)) is None
+    assert processes.end(process) == -signal.SIGKILL
+    assert len(heard) == 1
+
+
+def test_one_that_waits_ends_by_itself() -> None:
+    code = "import sys; sys.argv.append('0.2')\n" + ECHO
+    process = processes.start(code)
+    assert processes.ask(process, {"n": 1}, lambda *_: None)
+    assert process.wait(10) == 0
+    assert processes.end(process) == 0
+
+
+def test_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = processes.Waiting()
+    assert waiting.take() is None
+    first, second = processes.start(ECHO), processes.start(ECHO)
+    waiting.give(first)
+    waiting.give(second)
+    assert waiting.take() is second
+    waiting.give(second)
+    now = time.monotonic()
+    monkeypatch.setattr(processes.time, "monotonic", lambda: now + 60)
+    assert waiting.take() is None  # they may be about to end
+    assert first.returncode == second.returncode == 1
+
+
+def test_nothing_is_left_without_close() -> None:
+    waiting, process = processes.Waiting(), processes.start(ECHO)
+    waiting.give(process)
+    del waiting
+    gc.collect()
+    assert process.returncode == 1
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> list[runs.Files]:
+    for rank in range(4):
+        trace(tmp_path / "log" / f"host_{rank}.1.pt.trace.json", rank=rank)
+    return list(runs.scan(str(tmp_path / "log")).files.values())
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[processes.Process]:
+    found: list[processes.Process] = []
+    start = processes.start
+
+    def noted(code: str) -> processes.Process:
+        found.append(start(code))
+        return found[-1]
+
+    monkeypatch.setattr(processes, "start", noted)
+    return found
+
+
+def test_small_traces_share_a_process(
+    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    assert [made.trace(files).meta.rank for files in log] == [0, 1, 2, 3]
+    assert len(started) == 1
+    made.close()
+    assert started[0].returncode is not None
+
+
+def test_a_large_one_has_its_own(
+    log: list[runs.Files],
+    tmp_path: Path,
+    started: list[processes.Process],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingest, "_SMALL_BYTES", 10)
+    made = Store(1, tmp_path / "cache")
+    for files in log[:2]:
+        made.trace(files)
+        assert started[-1].returncode is not None
+    assert len(started) == 2
+    made.close()
+
+
+def test_one_that_ended_while_it_waited_is_replaced(
+    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    made.trace(log[0])
+    os.kill(started[0].pid, signal.SIGKILL)
+    assert made.trace(log[1]).meta.rank == 1
+    assert len(started) == 2
+    made.close()
+
+
+def test_an_unreadable_trace_spoils_nothing(
+    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    Path(log[1].trace.path).write_text("nothing")
+    made.trace(log[0])
+    with pytest.raises(TraceError):
+        made.trace(log[1])
+    assert made.trace(log[2]).meta.rank == 2
+    assert len(started) == 1
+    made.close()
+
+
+def test_cancelling_one_does_not_touch_the_next(
+    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    made.trace(log[0])
+    assert not made.cancel(log[0])  # it is done
+    assert made.trace(log[1]).meta.rank == 1
+    assert len(started) == 1
+    made.close()
