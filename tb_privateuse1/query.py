@@ -16,6 +16,8 @@ import numpy as np
 
 from tb_privateuse1 import event as events
 from tb_privateuse1 import prepared, schema
+from tb_privateuse1.export import FORMATS, FormatName
+from tb_privateuse1.export.window import Window
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.runs import Files
 from tb_privateuse1.store import Store
@@ -58,6 +60,20 @@ def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any
     """The result of a view of one trace, and of what is prepared of it."""
     sources = [getattr(prepared.of(trace), name) for name in schema.reads_of(view)]
     return view(*sources, **asked)
+
+
+EXPORT = ("format", "start_ns", "end_ns")
+
+
+def export(texts: Mapping[str, str]) -> tuple[FormatName, Window]:
+    """The format and the window that a query's texts name; ``format`` has to be there.
+
+    Raises TraceError ``bad_option``.
+    """
+    if "format" not in texts:
+        raise TraceError("bad_option", f"format is missing: one of {', '.join(FORMATS)}.")
+    name: FormatName = _value("format", texts["format"], FormatName)
+    return name, Window(*(whole(key, texts.get(key)) for key in EXPORT[1:]))
 
 
 def event(

@@ -8,6 +8,7 @@ asked for with GET; only to give up reading a trace takes a POST.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import query, static_files
+from tb_privateuse1 import export, query, static_files
 from tb_privateuse1.event import event
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.runs import Files
@@ -79,6 +80,8 @@ class Routes:
                 return _json(request, self._cancel(request), 200)
             if path.startswith("static/"):
                 return static_files.respond(request, path.removeprefix("static/"))
+            if path == "export":
+                return self._export(_once(request))
             return _json(request, self._result(path, _once(request)), 200)
         except Pending as pending:
             return _json(request, pending.progress, 202)
@@ -113,6 +116,22 @@ class Routes:
         return self._reader.run(
             about, self._scanner.catalog(), _place(chosen), _place(base), options, wait_s=wait_s
         )
+
+    def _export(self, asked: dict[str, str]) -> Response:
+        """A file to download, sent as it comes into being: nothing is stored."""
+        query.only("export", asked, (*_SELECTION, *query.EXPORT))
+        name, window = query.export(asked)
+        wait_s = _wait_s(asked.get("wait_ms"))
+        files = self._find(asked, wait_s)
+        parts = export.stream(name, self._store.trace(files, wait_s), files, window)
+        # What is wrong with the trace file shows in the first part, while this can still be said.
+        first = next(parts, b"")
+        form = export.FORMATS[name]
+        response = Response(itertools.chain((first,), parts), content_type=form.mime)
+        response.headers.set(
+            "Content-Disposition", "attachment", filename=export.filename(name, files)
+        )
+        return _guarded(response)
 
     def _cancel(self, request: Request) -> Cancelled:
         # A page of another site could send this, though it could not see the answer.
@@ -165,6 +184,10 @@ def _json(request: Request, result: Any, status: int) -> Response:
     if zipped:
         response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept, Accept-Encoding"
+    return _guarded(response)
+
+
+def _guarded(response: Response) -> Response:
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

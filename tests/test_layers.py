@@ -74,9 +74,10 @@ event
 rules/
 views/
 lookups/
-export.window export.nesting export.protobuf
-export.packets
+export.window export.nesting export.protobuf export.target
+export.packets export.columns
 export.tracks
+export.chrome export.perfetto export.tablefiles
 export/
 schema
 query
@@ -102,7 +103,7 @@ LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files"),
-    "pyarrow": ("cache", "tables"),
+    "pyarrow": ("cache", "tables", "export.columns", "export.tablefiles"),
     "pandas": ("tables",),
     "fsspec": ("remote",),
     "aiohttp": ("remote",),

@@ -1,1 +1,101 @@
-"""Writers of traces, one file per format."""
+"""Writers of traces, one file per format, and the list of formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tb_privateuse1.discover.base import File, file_at
+from tb_privateuse1.export import chrome, perfetto, tablefiles, target
+from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.ingest import brief
+from tb_privateuse1.runs import Files
+from tb_privateuse1.trace import Trace, TraceError
+
+FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a format's file is called and sent."""
+
+    title: str
+    suffix: str
+    """Of the one file that is sent: gzipped, or an archive of one file per table."""
+    mime: str
+
+
+FORMATS: Mapping[FormatName, Format] = {
+    "chrome": Format("Chrome trace", ".pt.trace.json.gz", "application/gzip"),
+    "perfetto": Format("Perfetto trace", ".perfetto-trace.gz", "application/gzip"),
+    "parquet": Format("All tables as Parquet", ".parquet.zip", "application/zip"),
+    "csv": Format("All tables as CSV", ".csv.zip", "application/zip"),
+}
+
+
+def filename(name: FormatName, files: Files) -> str:
+    """How the one file of a format is called: as the trace, in letters that any system takes."""
+    stem = re.sub(r"(\.pt)?(\.trace)?\.json(\.gz)?$", "", files.trace.name)
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", stem)[-100:].lstrip(".") + FORMATS[name].suffix
+
+
+def stream(
+    name: FormatName, trace: Trace, files: Files, window: Window = EVERYTHING
+) -> Iterator[bytes]:
+    """The one file of a format, packed, as it comes into being. Raises TraceError.
+
+    Who may see the dashboard may not see users' own metadata in the trace file: they stay out.
+    """
+    if name in ("parquet", "csv"):
+        return tablefiles.archive(name, trace, window)
+    return target.gzipped(_parts(name, trace, files, window, chrome.KNOWN))
+
+
+def save(
+    name: FormatName, path: str, trace: Trace, files: Files, window: Window = EVERYTHING
+) -> None:
+    """Write a format to a path, gzipped if it ends in ``.gz``.
+
+    Tables go into a directory of that name, or into an archive if it ends in ``.zip``. Raises
+    TraceError ``unwritable``, or what reading the trace file again raises.
+    """
+    if name not in ("parquet", "csv"):
+        target.save(path, _parts(name, trace, files, window))
+    elif path.endswith(".zip"):
+        target.save(path, tablefiles.archive(name, trace, window))
+    else:
+        tablefiles.directory(name, path, trace, window)
+
+
+def _parts(
+    name: FormatName,
+    trace: Trace,
+    files: Files,
+    window: Window,
+    keys: Collection[str] | None = None,
+) -> Iterator[bytes]:
+    if name == "perfetto":
+        return perfetto.write(trace, window)
+    return _chrome(trace, files, window, keys)
+
+
+def _chrome(
+    trace: Trace, files: Files, window: Window, keys: Collection[str] | None
+) -> Iterator[bytes]:
+    """The one format for which the trace file is read again: it must be the same still."""
+    try:
+        yield from chrome.write(trace, files.trace.path, window, keys)
+    except TraceError as error:
+        raise TraceError(error.code, brief(error.message, files), error.hint) from error
+    if _now(files) != files.trace:
+        message = f"{brief(files.trace.path, files)} changed while it was exported."
+        raise TraceError("changed", message, "Export it again.")
+
+
+def _now(files: Files) -> File | None:
+    try:
+        return file_at(files.trace.path)
+    except OSError:
+        return None

@@ -9,11 +9,9 @@ its bounds. Format: the Chrome Trace Event Format, for Perfetto and chrome://tra
 
 from __future__ import annotations
 
-import gzip
-import os
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -21,8 +19,22 @@ import numpy as np
 
 from tb_privateuse1 import infer
 from tb_privateuse1.discover.base import shown
+from tb_privateuse1.export import target
+from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import EVIDENCE, I64, MISSING, Trace, TraceError
+from tb_privateuse1.trace import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
+
+_TOGETHER = 4096
+
+KNOWN = frozenset(
+    {
+        *("schemaVersion", "traceName", "trace_id", "displayTimeUnit", "baseTimeNanoseconds"),
+        *("deviceProperties", "distributedInfo", "record_shapes", "profile_memory", "with_stack"),
+        *("with_flops", "with_modules", "cupti_version", "cuda_runtime_version", "nccl_version"),
+        *("cuda_driver_version", "hip_runtime_version", "hip_driver_version"),
+    }
+)
+"""Top-level keys that viewers ask for. Users' own metadata are others, and may be secret."""
 
 _PRIVATEUSE1 = 20
 _DEVICE_TYPES = {0: "CPU", 1: "CUDA", 6: "HIP", 12: "XPU", 19: "MTIA", _PRIVATEUSE1: "PrivateUse1"}
@@ -46,56 +58,105 @@ def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]
         raise TraceError("no_device_times", finding.message, finding.hint)
-    added = [*_counters(trace)]
-    if trace.meta.timeline == "inferred":
-        added += [*_kernels(trace), *_labels(trace)]
-    _write(out_path, _document(chrome.Verbatim(trace_path), added))
+    target.save(out_path, write(trace, trace_path))
     return trace
 
 
-def _document(recorded: chrome.Verbatim, added: list[dict[str, Any]]) -> Iterable[bytes]:
+def write(
+    trace: Trace,
+    trace_path: str,
+    window: Window = EVERYTHING,
+    keys: Collection[str] | None = None,
+) -> Iterator[bytes]:
+    """The merged trace, in pieces; ``trace_path`` is the file that the trace was made of.
+
+    Of a window: what is recorded in it, all names of processes and threads, and what is added
+    for it. ``keys`` are those top-level keys that are kept; None: all. Raises TraceError if the
+    file cannot be read.
+    """
+    kept = None if window.whole else _Kept(trace, window)
+    return _document(chrome.Verbatim(trace_path), kept, _added(trace, window), keys)
+
+
+def _added(trace: Trace, window: Window) -> Iterator[dict[str, Any]]:
+    yield from _counters(trace, window.rows(trace, trace.memory))
+    rows = window.rows(trace, trace.kernels)
+    # One that was inferred before has an event of its own.
+    rows = rows[(trace.kernels.evidence[rows] != MEASURED) & (trace.kernels.event[rows] == NONE)]
+    if len(rows):
+        yield from _kernels(trace, rows)
+        yield from _labels(trace)
+
+
+class _Time(msgspec.Struct):
+    """As they are written: numbers, or what a broken exporter makes of them."""
+
+    ph: msgspec.Raw = msgspec.Raw(b"")
+    ts: msgspec.Raw = msgspec.Raw(b"")
+    dur: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Kept:
+    """Which recorded events belong to a window; names always do, what has no time never."""
+
+    def __init__(self, trace: Trace, window: Window) -> None:
+        self._window = window
+        self._zero_ns = trace.start_ns
+        self._decode = msgspec.json.Decoder(_Time).decode
+
+    def __call__(self, events: list[msgspec.Raw]) -> list[bool]:
+        """Of these events."""
+        times = [self._time(event) for event in events]
+        found = [(_ns(time.ts), _ns(time.dur)) for time in times]
+        start = np.array([MISSING if ts is None else ts - self._zero_ns for ts, _ in found])
+        end = start + np.array([duration or 0 for _, duration in found], np.int64)
+        inside = self._window.touches(start, end) & (start != MISSING)
+        names = [bytes(time.ph) == b'"M"' for time in times]
+        kept: list[bool] = (inside | np.array(names, np.bool_)).tolist()
+        return kept
+
+    def _time(self, event: msgspec.Raw) -> _Time:
+        try:
+            return self._decode(event)
+        except msgspec.MsgspecError:  # no object
+            return _Time()
+
+
+def _ns(us: msgspec.Raw) -> int | None:
+    try:
+        return int((Decimal(bytes(us).decode().strip('"')) * 1000).to_integral_value())
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _document(
+    recorded: chrome.Verbatim,
+    kept: _Kept | None,
+    added: Iterator[dict[str, Any]],
+    keys: Collection[str] | None,
+) -> Iterator[bytes]:
     """The recorded events window by window, so that a large trace is never held."""
     encode = msgspec.json.encode
-    windows = recorded.events()
+    windows = recorded.events(kept)
     first = next(windows, b"")
     head = dict(recorded.keys)
     yield b"{"
     for key, value in head.items():
-        yield encode(key) + b": " + bytes(value) + b",\n"
+        if keys is None or key in keys:
+            yield encode(key) + b": " + bytes(value) + b",\n"
     yield b'"traceEvents": [\n' + first
     comma = b",\n" if first else b""
     for window in windows:
         yield comma + window
-    if added:
-        yield comma + b",\n".join(encode(event) for event in added)
+        comma = b",\n"
+    while some := list(itertools.islice(added, _TOGETHER)):
+        yield comma + b",\n".join(map(encode, some))
+        comma = b",\n"
     yield b"\n]"
     for key, value in recorded.keys.items():
-        if key not in head:
+        if key not in head and (keys is None or key in keys):
             yield b",\n" + encode(key) + b": " + bytes(value)
     yield b"\n}\n"
-
-
-def _write(out_path: str, parts: Iterable[bytes]) -> None:
-    out = Path(out_path)
-    try:
-        handle, partial = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                if out.suffix == ".gz":
-                    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6) as packed:
-                        packed.writelines(parts)
-                else:
-                    file.writelines(parts)
-            # mkstemp makes files that only their owner can read.
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(partial, 0o666 & ~umask)
-            os.replace(partial, out)
-        except BaseException:
-            os.unlink(partial)
-            raise
-    except OSError as error:
-        raise TraceError("unwritable", f"{out_path} cannot be written: {error}") from error
 
 
 def _us(trace: Trace, ns: I64) -> list[msgspec.Raw]:
@@ -114,8 +175,8 @@ def _thread(trace: Trace, thread: int) -> dict[str, Any]:
     return {"pid": pid, "tid": tid}
 
 
-def _kernels(trace: Trace) -> Iterable[dict[str, Any]]:
-    kernels, ops = trace.kernels, trace.ops
+def _kernels(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
+    kernels, ops = trace.kernels.take(rows), trace.ops
     start = _us(trace, kernels.start_ns)
     duration = _duration(kernels.end_ns - kernels.start_ns)
     launch = _us(trace, ops.start_ns[kernels.op])
@@ -163,8 +224,8 @@ def _labels(trace: Trace) -> Iterable[dict[str, Any]]:
         yield label | {"name": "thread_name", "args": {"name": f"stream {stream} (inferred)"}}
 
 
-def _counters(trace: Trace) -> Iterable[dict[str, Any]]:
-    memory = trace.memory
+def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
+    memory = trace.memory.take(rows)
     times = _us(trace, memory.ts_ns)
     for i, ts in enumerate(times):
         kind, device = int(memory.device_type[i]), int(memory.device[i])

@@ -9,7 +9,8 @@ libkineto/src/output_json.cpp for the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -71,10 +72,18 @@ class Verbatim:
         """The top-level keys but for the events, undecoded."""
         return self._document.keys
 
-    def events(self) -> Iterator[bytes]:
-        """Events as JSON text, several at once with commas between. Raises as ``read`` does."""
-        for text, _ in self._document.windows(list_of_raw):
-            yield text[1:-1].strip()
+    def events(
+        self, kept: Callable[[list[msgspec.Raw]], list[bool]] | None = None
+    ) -> Iterator[bytes]:
+        """Events as JSON text, several at once with commas between. Raises as ``read`` does.
+
+        ``kept`` says which of some events are wanted; None: all.
+        """
+        for text, events in self._document.windows(list_of_raw):
+            if kept is None:
+                yield text[1:-1].strip()
+            elif some := list(itertools.compress(events, kept(events))):
+                yield b",\n".join(map(bytes, some))
 
 
 def _value(raw: msgspec.Raw) -> Any:

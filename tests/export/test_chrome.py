@@ -11,6 +11,7 @@ import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.export import chrome as export
+from tb_privateuse1.export.window import Window
 from tb_privateuse1.read import chrome
 from tb_privateuse1.trace import TraceError
 from tests import make
@@ -85,3 +86,56 @@ def test_an_unwritable_target_says_so_and_leaves_nothing(tmp_path: Path) -> None
         export.merge(trace, sidecar, str(tmp_path / "none" / "out.json"))
     assert caught.value.code == "unwritable"
     assert sorted(p.name for p in tmp_path.iterdir()) == [Path(sidecar).name, Path(trace).name]
+
+
+def written(folder: Path, window: Window, *events: make.Event, **keys: Any) -> dict[str, Any]:
+    path = folder / "w.1.pt.trace.json"
+    path.write_text(json.dumps(make.document(*events, **keys)))
+    trace = infer.build(chrome.read(str(path)), None)
+    content: dict[str, Any] = json.loads(b"".join(export.write(trace, str(path), window)))
+    return content
+
+
+def test_a_window_has_what_touches_it_and_all_names(tmp_path: Path) -> None:
+    name = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "ts": 0, "args": {"name": "t"}}
+    events = [
+        name,
+        make.op("before", 100, 109.999, id=1),
+        make.op("into", 100, 110.001, id=2),
+        make.op("inside", 112, 113, id=3),
+        make.op("at_end", 120, 125, id=4),
+        make.memory(115, 8, 8),
+        make.memory(95, 8, 8),
+        {"ph": "s", "id": 5, "pid": 1, "tid": 1, "ts": "111", "cat": "ac2g", "name": "ac2g"},
+        {"ph": "i", "name": "odd", "ts": None},
+    ]
+    content = written(tmp_path, Window(10_000, 20_000), *events)
+    found = content["traceEvents"]
+    assert [e for e in found if e["ph"] != "C"] == [
+        events[i] for i in (0, 2, 3, 5, 7)
+    ]  # 95 us is before the trace's start, which is 100
+    assert [e["args"] for e in found if e["ph"] == "C"] == [{"Allocated": 8}]
+
+
+def test_an_empty_window_is_a_trace_still(tmp_path: Path) -> None:
+    content = written(tmp_path, Window(10**9, None), make.op("a", 0, 5, id=1))
+    assert content["traceEvents"] == []
+
+
+def test_only_known_keys_are_sent(tmp_path: Path) -> None:
+    path = tmp_path / "w.1.pt.trace.json"
+    keys = {"api_token": "hunter2", "distributedInfo": {"rank": 1}}
+    path.write_text(json.dumps(make.document(make.op("a", 0, 5, id=1), **keys) | {"last": "s"}))
+    trace = infer.build(chrome.read(str(path)), None)
+    sent = json.loads(b"".join(export.write(trace, str(path), keys=export.KNOWN)))
+    assert sorted(sent) == ["distributedInfo", "schemaVersion", "traceEvents"]
+
+
+def test_a_merged_trace_is_not_merged_again(tmp_path: Path) -> None:
+    trace, sidecar = files(tmp_path, make.op("aten::mm", 10, 18, id=1), elapsed={1: 5})
+    export.merge(trace, sidecar, str(tmp_path / "once.json"))
+    export.merge(str(tmp_path / "once.json"), None, str(tmp_path / "twice.json"))
+    once, twice = (load(tmp_path / name)["traceEvents"] for name in ("once.json", "twice.json"))
+    assert [e for e in twice if e.get("cat") == "device_kernel"] == [
+        e for e in once if e.get("cat") == "device_kernel"
+    ]

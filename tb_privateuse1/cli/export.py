@@ -1,0 +1,64 @@
+"""``export``: write a trace, or a stretch of its time, in another format."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, add_vendor
+from tb_privateuse1.cli.selection import add_selection, opened
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.export.window import Window
+
+_FORMATS = ("chrome", "perfetto", "parquet", "csv")
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    export = commands.add_parser("export", help="write a trace as Chrome, Perfetto, Parquet or CSV")
+    export.set_defaults(command=_export)
+    add_selection(export)
+    export.add_argument("--format", choices=_FORMATS, required=True)
+    export.add_argument(
+        "--range",
+        metavar="START_NS:END_NS",
+        help="what of the trace, in ns since its start; either may be left out",
+    )
+    add_vendor(export)
+    export.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="a file, gzipped if it ends in .gz; for Parquet and CSV a directory or a .zip",
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import export
+
+    if options.path is None:
+        raise UsageError("export needs PATH")
+    window = _window(options.range)
+    with opened(options) as (store, catalog):
+        files = catalog.find(options.run, options.rank, options.span)
+        trace = store.trace(files)
+        export.save(options.format, options.output, trace, files, window)
+    count = len(window.rows(trace, trace.kernels))
+    print(f"{options.output}: {count} device activities, {trace.meta.timeline}")
+    return 0
+
+
+def _window(text: str | None) -> Window:
+    from tb_privateuse1.export.window import Window
+
+    if text is None:
+        return Window()
+    match = re.fullmatch(r"(\d{0,18}):(\d{0,18})", text, re.ASCII)
+    if match is None:
+        raise UsageError(f"--range {text}: it must be START_NS:END_NS, such as 1000000:2000000")
+    start, end = (int(part) if part else None for part in match.groups())
+    return Window(start, end)

@@ -1,0 +1,81 @@
+"""Tables as Arrow: every column is there, described, typed, and null where nothing is known."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tb_privateuse1.export import columns
+from tb_privateuse1.export.window import Window
+from tb_privateuse1.trace import TABLES, Trace
+from tests import make
+
+
+def table(trace: Trace, name: str, window: Window | None = None) -> list[dict[str, object]]:
+    found = columns.batches(trace, name, window or Window())
+    rows: list[dict[str, object]] = pa.Table.from_batches(
+        list(found), columns.schema(name)
+    ).to_pylist()
+    return rows
+
+
+@pytest.fixture
+def trace() -> Trace:
+    return make.trace(
+        make.op("aten::mm", 10, 40, id=7, **{"Input Dims": [[2, 3]]}),
+        make.annotation("mine", 50, 60),
+        make.launch(20, 25, 5),
+        make.kernel("gemm", 30, 55.5, 5),
+        make.kernel("Memset (Device)", 60, 61, 9, category="gpu_memset"),
+        make.memory(15, -64, 192),
+    )
+
+
+def test_every_column_is_described() -> None:
+    assert set(columns.COLUMNS) == set(TABLES) - {"checkpoints"}
+    for name, described in columns.COLUMNS.items():
+        fields = set(TABLES[name].column_types())
+        if name == "collectives":  # a word of SQL
+            fields = fields - {"group"} | {"process_group"}
+        assert set(described) - {"row", "duration_ns"} == fields
+        assert all(described.values())
+
+
+def test_rows(trace: Trace) -> None:
+    mm, mine = table(trace, "ops")
+    assert mm | {
+        "row": 0, "name": "aten::mm", "kind": "operator", "start_ns": 0, "end_ns": 30_000,
+        "duration_ns": 30_000, "external_id": 7, "shapes": "[[2,3]]", "parent": None,
+        "elapsed_ns": None, "sequence": None, "stack": None,
+    } == mm  # fmt: skip
+    assert (mine["kind"], mine["external_id"]) == ("annotation", None)
+    gemm, memset = table(trace, "kernels")
+    assert (gemm["kind"], gemm["op"], gemm["launch"], gemm["bytes"]) == ("kernel", 0, 0, None)
+    assert (gemm["evidence"], gemm["communication"]) == ("measured", False)
+    assert (memset["kind"], memset["launch"], memset["op"]) == ("memset", None, None)
+    (memory,) = table(trace, "memory")
+    assert (memory["bytes"], memory["allocated_bytes"]) == (-64, 192)
+    assert memory["reserved_bytes"] is None
+    assert [lane["stream"] for lane in table(trace, "lanes")] == [7]
+
+
+def test_a_window_keeps_the_rows_numbers(trace: Trace) -> None:
+    (mine,) = table(trace, "ops", Window(40_000, 45_000))
+    assert (mine["row"], mine["name"]) == (1, "mine")
+
+
+def test_all_rows_at_once_are_the_same(trace: Trace) -> None:
+    strings = columns.texts(trace)
+    for name in columns.COLUMNS:
+        assert columns.whole(trace, name, strings).to_pylist() == table(trace, name)
+
+
+def test_text_that_is_no_text() -> None:
+    trace = make.trace(make.op("\ud83d", 0, 5, id=1))
+    assert table(trace, "ops")[0]["name"] == "\ufffd"
+    assert columns.whole(trace, "ops", columns.texts(trace)).to_pylist()[0]["name"] == "\ufffd"
+
+
+def test_an_empty_trace_has_all_tables() -> None:
+    for name in columns.COLUMNS:
+        assert table(Trace(), name) == []
