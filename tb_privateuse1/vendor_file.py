@@ -38,9 +38,16 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     memset_categories: tuple[str, ...] | None = None
     launch_categories: str | None = None
     communication_names: str | None = None
+    slow_products: str | None = None
+    product_multiple: int | None = None
 
 
-_PATTERNS = {"device_names": re.IGNORECASE, "launch_categories": 0, "communication_names": 0}
+_PATTERNS = {
+    "device_names": re.IGNORECASE,
+    "launch_categories": 0,
+    "communication_names": 0,
+    "slow_products": 0,
+}
 
 
 def known() -> tuple[Vendor, ...]:

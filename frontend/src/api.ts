@@ -8,6 +8,39 @@ export interface Advice {
   example: string | null;
 }
 
+/** Something to mend, with what it costs. */
+export interface AdviceRow {
+  rule: string;
+  title: string;
+  severity: "high" | "medium" | "low" | "note";
+  cause: "input" | "launching" | "waiting" | "device" | "communication" | "memory" | "fallback" | "recording";
+  explanation: string;
+  fix: string;
+  saving_ns: number | null;
+  saving_per_step_ns: number | null;
+  saving_share: number | null;
+  shared_ns: number | null;
+  how: string;
+  confidence: "high" | "medium" | "low";
+  events: number;
+  evidence: Example[];
+  source: string | null;
+  lacks: string[];
+  reference: string;
+}
+
+/** The result of the view. */
+export interface AdviceTable {
+  provenance: Provenance;
+  rows: AdviceRow[];
+  causes: CauseRow[];
+  asked: Asked[];
+  saving_ns: number;
+  saving_share: number;
+  window_ns: number;
+  steps: number;
+}
+
 /** What is alive at a peak; the rows sum to the peak. */
 export interface AliveRow {
   source: "operator" | "earlier" | "unexplained";
@@ -61,6 +94,15 @@ export interface AreaRow {
   max_bound_ns: number | null;
 }
 
+/** What became of a rule. */
+export interface Asked {
+  rule: string;
+  title: string;
+  cause: "input" | "launching" | "waiting" | "device" | "communication" | "memory" | "fallback" | "recording";
+  answer: "found" | "nothing" | "not_asked" | "failed";
+  lacks: string[];
+}
+
 /** Whether a trace was being read, or waited for it, when it was cancelled. */
 export interface Cancelled {
   cancelled: boolean;
@@ -82,6 +124,14 @@ export interface CategoryPoint {
   inputs_bytes: number;
   temporaries_bytes: number;
   unknown_bytes: number;
+}
+
+/** The findings of one cause together. */
+export interface CauseRow {
+  cause: string;
+  findings: number;
+  saving_ns: number | null;
+  saving_share: number | null;
 }
 
 /** The calls of one kind and size in one process group, of all ranks. */
@@ -875,6 +925,7 @@ export interface Worker {
 /** The result of each view. */
 export interface Views {
   overview: Overview;
+  advice: AdviceTable;
   timeline: Timeline;
   operators: Operators;
   kernels: KernelTable;
@@ -897,6 +948,7 @@ export interface Results extends Views {
 /** The query of each view and lookup. */
 export interface Options {
   overview: { step?: number | null };
+  advice: { step?: number | null };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
   operators: { group?: "name" | "shapes"; step?: number | null };
   kernels: { group?: "operator" | "name"; step?: number | null };

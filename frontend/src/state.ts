@@ -32,6 +32,8 @@ export interface State {
   baserank: number | null;
   basespan: number | null;
   basestep: number | null;
+  /** Of the advice: the rules whose findings were put aside, separated by commas. */
+  aside: string | null;
   /** The event whose record is open: `table/row`. */
   event: string | null;
   /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
@@ -44,7 +46,7 @@ export interface State {
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
@@ -114,7 +116,7 @@ function withChanges(now: State, changes: Partial<State>): State {
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
   if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale", "by", "levels", "zoom", "selected", ...TIMELINE);
-  if ("run" in changes && changes.run !== now.run) reset("rank", "span", "step", "device", "range", "zoom", ...TIMELINE);
+  if ("run" in changes && changes.run !== now.run) reset("aside", "rank", "span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);
   if ("step" in changes && changes.step !== now.step) reset("range", "zoom");

@@ -86,7 +86,7 @@ describe("what depends on what", () => {
     [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
     module.state.value = {
-      view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x",
+      view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r",
       item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", base: "b", baserank: 2, basespan: 3, basestep: 4,
     };
     module.go(changes);

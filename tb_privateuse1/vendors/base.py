@@ -30,6 +30,10 @@ class Vendor:
         default=re.compile(r"nccl|rccl|^(hccl|cncl|oneccl|xccl|mccl)")
     )
     """Kernels that communicate. Not only the vendor's own library: traces mix them."""
+    slow_products: re.Pattern[str] | None = None
+    """Kernels of products in full precision beside which the device has a faster mode."""
+    product_multiple: int | None = None
+    """Of which the sizes of products in half precision should be multiples."""
 
     @property
     def is_told(self) -> bool:

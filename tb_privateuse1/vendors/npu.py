@@ -9,4 +9,5 @@ VENDOR = Vendor(
     title="Huawei Ascend",
     backends=("npu",),
     device_names=re.compile(r"ascend", re.IGNORECASE),
+    product_multiple=16,
 )

@@ -11,4 +11,5 @@ VENDOR = Vendor(
     device_types=(6,),
     device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
     evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
+    product_multiple=8,
 )

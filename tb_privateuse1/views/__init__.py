@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1 import ranks
+from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
@@ -20,6 +21,7 @@ from tb_privateuse1.views.timeline import timeline
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
+    "advice": advice,
     "timeline": timeline,
     "operators": operators,
     "kernels": kernels,

@@ -51,14 +51,14 @@ export function Doubts({ findings, figures }: DoubtsProps) {
   );
 }
 
-/** The severity as a shape, a colour and a word. */
-export function Mark({ severity, word = false }: { severity: Severity; word?: boolean }) {
+/** The severity as a shape, a colour and a word (or another one, of what is no doubt). */
+export function Mark({ severity, word = false }: { severity: Severity; word?: boolean | string }) {
   return (
     <span class={`mark ${severity}`}>
       <svg viewBox="0 0 16 16" width="14" height="14" {...(word ? { "aria-hidden": true } : { role: "img", "aria-label": SEVERITIES[severity] })}>
         <path d={SHAPES[severity]} />
       </svg>
-      {word && SEVERITIES[severity]}
+      {word === true ? SEVERITIES[severity] : word}
     </span>
   );
 }

@@ -1,11 +1,12 @@
 // How far the trace can be trusted: findings with examples, what is in the file, what is linked.
 import { useEffect, useRef } from "preact/hooks";
-import type { Example, Extent, Finding, Quality as Result } from "../api";
+import type { Extent, Finding, Quality as Result } from "../api";
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { useView } from "../load";
 import { state } from "../state";
 import { Figure } from "../widgets/figure";
 import { Mark, type Figures } from "./doubts";
+import { Instance } from "./instance";
 import { linkProps } from "./link";
 import type { PageProps } from "./page";
 import { Show } from "./status";
@@ -107,16 +108,6 @@ function Affects({ figures }: { figures: readonly Figures[] }) {
         const { title, view } = PAGES[f];
         return <span key={f}>{i > 0 && ", "}{view === null ? title : <a {...linkProps({ view })}>{title}</a>}</span>;
       })}
-    </>
-  );
-}
-
-function Instance({ example }: { example: Example }) {
-  return (
-    <>
-      <a {...linkProps({ event: `${example.table}/${example.row}` })} data-testid="example" data-event={`${example.table}/${example.row}`}
-        title={`${example.name}\n${example.thread}\n${exactDuration(example.start_ns)} after the recording's start\nShow its record`}>{example.name || "(no name)"}</a>
-      {" "}<span class="muted small">{example.thread}, at {duration(example.start_ns)}{example.note && `, ${example.note}`}</span>
     </>
   );
 }

@@ -1,0 +1,182 @@
+"""Asks all rules about a trace, shares out the time that they claim, and ranks what they found."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Literal
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.findings import Example
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
+from tb_privateuse1.trace import Trace
+
+_log = logging.getLogger(__name__)
+
+AdviceSeverity = Literal["high", "medium", "low", "note"]
+"""By the saving's share of the judged steps; ``note``: no saving is known."""
+
+HIGH, MEDIUM, LEAST = 0.10, 0.03, 0.005
+"""A tenth of the step is worth a day's work; below half a percent it is within what runs of one
+program differ by, and left out. The middle is where others draw their line (3 and 5 %)."""
+
+
+@dataclass(frozen=True)
+class AdviceRow:
+    """Something to mend, with what it costs."""
+
+    rule: str
+    title: str
+    severity: AdviceSeverity
+    cause: Cause
+    explanation: str
+    fix: str
+    saving_ns: int | None
+    """Of all judged steps together; no instant is in the saving of two rows. Null: not known."""
+    saving_per_step_ns: int | None
+    saving_share: float | None
+    """Of the judged steps, 0 to 1."""
+    shared_ns: int | None
+    """What it would save besides, were it not in the saving of a row above it."""
+    how: str
+    """How the saving was computed."""
+    confidence: Confidence
+    events: int
+    evidence: tuple[Example, ...]
+    source: str | None
+    """Line of the user's program; null without stacks."""
+    lacks: tuple[str, ...]
+    """What the profile lacked to be surer."""
+    reference: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What became of a rule."""
+
+    rule: str
+    title: str
+    cause: Cause
+    answer: Literal["found", "nothing", "not_asked", "failed"]
+    """``not_asked``: the trace lacks what it reads; ``failed``: a mistake of ours."""
+    lacks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advised:
+    """All that the rules found in a trace, the greatest saving first."""
+
+    found: tuple[AdviceRow, ...]
+    asked: tuple[Asked, ...]
+    window_ns: int
+    """Length of the judged steps' windows."""
+    steps: int
+
+
+def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] = RULES) -> Advised:
+    """What all rules find in the complete steps, or in one row of ``trace.steps``."""
+    case = Case(trace, row)
+    found: list[tuple[Rule, Found]] = []
+    asked = []
+    for rule in rules:
+        answer, lacks = _ask(rule, case, found)
+        asked.append(Asked(rule.name, rule.title, rule.cause, answer, lacks))
+    rows = _shared_out(case, found)
+    told = {one.rule for one in rows}
+    return Advised(
+        found=tuple(sorted(rows, key=_rank)),
+        asked=tuple(
+            Asked(a.rule, a.title, a.cause, "nothing", a.lacks)
+            if a.answer == "found" and a.rule not in told
+            else a
+            for a in asked
+        ),
+        window_ns=case.window_ns,
+        steps=len(case.steps),
+    )
+
+
+def best(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
+    """The most valuable findings with a known saving, at most ``n``."""
+    return tuple(one for one in advise(trace).found if one.saving_ns is not None)[:n]
+
+
+Answer = Literal["found", "nothing", "not_asked", "failed"]
+
+
+def _ask(rule: Rule, case: Case, found: list[tuple[Rule, Found]]) -> tuple[Answer, tuple[str, ...]]:
+    if lacks := tuple(LACKS[need] for need in rule.needs if need not in case.has):
+        return "not_asked", lacks
+    try:
+        answers = list(rule.check(case))
+    except Exception:  # one rule's mistake must not cost the others' answers
+        _log.exception("the rule %s failed", rule.name)
+        return "failed", ()
+    found += [(rule, one) for one in answers]
+    return ("found" if answers else "nothing"), ()
+
+
+def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:
+    """Causes take their time first, the greatest first; then symptoms, and so on."""
+
+    def claimed(one: tuple[Rule, Found]) -> tuple[int, int]:
+        rule, told = one
+        return RANKS.index(rule.rank), -(0 if told.claim is None else intervals.length(told.claim))
+
+    taken = intervals.EMPTY
+    rows: list[AdviceRow] = []
+    for rule, one in sorted(found, key=claimed):
+        if one.claim is None:
+            rows.append(_advice(case, rule, one, None, None))
+            continue
+        claim = intervals.intersect(one.claim, case.window)
+        free = intervals.subtract(claim, taken)
+        whole, saving = intervals.length(claim), intervals.length(free)
+        # A cause stands even where another has its time; a symptom then says nothing.
+        counts = whole if rule.rank == "cause" else saving
+        if case.share(counts) < LEAST and not one.urgent:
+            continue
+        taken = intervals.merge(taken, free)
+        rows.append(_advice(case, rule, one, saving, whole - saving))
+    return rows
+
+
+def _advice(
+    case: Case, rule: Rule, one: Found, saving: int | None, shared: int | None
+) -> AdviceRow:
+    share = None if saving is None else case.share(saving)
+    return AdviceRow(
+        rule=rule.name,
+        title=one.title,
+        severity=_severity(share, one.urgent),
+        cause=rule.cause,
+        explanation=one.explanation,
+        fix=rule.fix,
+        saving_ns=saving,
+        saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
+        saving_share=share,
+        shared_ns=shared,
+        how=one.how,
+        confidence=one.confidence,
+        events=one.events,
+        evidence=one.evidence,
+        source=one.source,
+        lacks=one.lacks,
+        reference=rule.reference,
+    )
+
+
+def _severity(share: float | None, urgent: bool) -> AdviceSeverity:
+    if share is None:
+        return "medium" if urgent else "note"
+    if share >= HIGH:
+        return "high"
+    return "medium" if share >= MEDIUM or urgent else "low"
+
+
+_ORDER: tuple[AdviceSeverity, ...] = ("high", "medium", "low", "note")
+
+
+def _rank(one: AdviceRow) -> tuple[int, int]:
+    return _ORDER.index(one.severity), -(one.saving_ns or 0)

@@ -1,0 +1,63 @@
+"""Copies between host and device for which the host stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+
+_NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
+_OTHERS = (
+    r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose|nonzero|masked_select|_to_cpu)$"
+)
+_PAGEABLE = r"[Pp]ageable"
+_LEAST = 0.01
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Waits inside of copies that no other rule knows."""
+    waits = case.waits_in(case.named("ops", _NAMES))
+    table = case.limits.waits
+    known = case.around(table.op[waits], case.named("ops", _OTHERS)) >= 0
+    claim = case.after_waits(waits[~known])
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    ops = np.unique(table.op[waits[~known]]).astype(np.int64)
+    pageable = len(case.kernels(_PAGEABLE))
+    pinned = (
+        f" {plural(pageable, 'copy')} used pageable memory, for which non_blocking has no effect."
+        if pageable
+        else ""
+    )
+    yield Found(
+        title=f"Blocking copies cost {percent(case.share(intervals.length(claim)))} of the time",
+        explanation=f"In {plural(len(ops), 'copy')} between host and device the host waited until "
+        f"the data was there, and the device then had nothing queued.{pinned}",
+        events=len(ops),
+        evidence=case.examples("ops", ops),
+        how="After each wait, the time in which the device had nothing to do, at most as long as "
+        "the wait.",
+        claim=claim,
+        confidence="high",
+        source=case.source(ops),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="blocking_copy",
+    title="Blocking copies",
+    cause="waiting",
+    looks_for="Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`.",
+    why="A copy from pageable memory, or one without non_blocking, stops the host until it is "
+    "done.",
+    fix="Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
+    "and copy with .to(device, non_blocking=True); read results back rarely.",
+    threshold="1 % of the step: two arguments mend it.",
+    reference="PyTorch tutorial on pin_memory and non_blocking.",
+    check=check,
+    needs=("device", "operators"),
+)

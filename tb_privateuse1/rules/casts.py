@@ -1,0 +1,55 @@
+"""Tensors that are only converted to another type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import KERNEL
+
+_NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
+_LEAST = 0.03
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Kernels below ``to``: a copy between devices would be no kernel."""
+    kernels = case.trace.kernels
+    rows = case.launched_by(case.named("ops", _NAMES))
+    rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]
+    rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
+    claim = case.of_device(case.time(rows, "kernels"))
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    ops = np.unique(kernels.op[rows]).astype(np.int64)
+    yield Found(
+        title=f"Conversions between types take {percent(case.share(intervals.length(claim)))} of "
+        "the time",
+        explanation=f"{len(rows):,} kernels only convert tensors, such as weights that autocast "
+        "makes half precision in every step.",
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how="Their time while others waited for the device.",
+        claim=claim,
+        confidence="medium",
+        source=case.source(ops),
+        lacks=case.lacks("stacks", "shapes"),
+    )
+
+
+RULE = Rule(
+    name="casts",
+    title="Conversions between types",
+    cause="device",
+    looks_for="Kernels launched below `aten::_to_copy` that are no copies between host and device.",
+    why="They read and write all of a tensor and compute nothing.",
+    fix="Keep weights and inputs in the type that is computed with (model.bfloat16() with a master "
+    "copy in the optimizer), leave autocast's weight cache on, and avoid .float() in the forward "
+    "pass.",
+    threshold="3 % of the step: mixed precision needs a few.",
+    reference="PyTorch automatic mixed precision.",
+    check=check,
+    needs=("device", "operators", "links"),
+)

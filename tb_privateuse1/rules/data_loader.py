@@ -1,0 +1,49 @@
+"""Batches that come late: the device waits while the program waits for the data loader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+
+_NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
+_LEAST = 0.03
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Time in the loader's ``__next__`` while the device had nothing to do."""
+    rows = case.ops(_NAMES)
+    claim = case.of_host(case.time(rows))
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    share = percent(case.share(intervals.length(claim)))
+    yield Found(
+        title=f"The device waits {share} of the time for the data loader",
+        explanation=f"{len(rows):,} times "
+        "the program asked the data loader for data that was not ready yet, and the device had "
+        "nothing else to do.",
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how="The time in the loader's __next__ during which no device activity ran and none was "
+        "queued.",
+        claim=claim,
+        confidence="high",
+        source=case.source(rows),
+        lacks=case.lacks("device", "steps"),
+    )
+
+
+RULE = Rule(
+    name="data_loader",
+    title="Data comes late",
+    cause="input",
+    looks_for="Time in `enumerate(DataLoader)` of several workers while the device is idle.",
+    why="Workers that are too few or too slow let the device stand still at each step.",
+    fix="Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "
+    "then make the work per sample smaller: decode and augment on the device, or store the data "
+    "decoded.",
+    threshold="3 % of the step: below that, other causes of waiting weigh as much.",
+    reference="torch-tb-profiler (5 % of the step), XProf input-bound (10 %).",
+    check=check,
+)

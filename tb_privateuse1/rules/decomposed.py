@@ -1,0 +1,72 @@
+"""Operators with a kernel of their own elsewhere, which this backend builds of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import NONE
+
+_NAMES = (
+    r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"
+    r"|_log_softmax(_backward_data)?|gelu(_backward)?|silu(_backward)?|nll_loss_forward"
+    r"|embedding_dense_backward|addmm|baddbmm|native_dropout|_fused_rms_norm|cumsum|topk|sort)$"
+)
+_LEAST, _MANY = 0.01, 3
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Such operators in which three or more others launch."""
+    ops, kernels = case.trace.ops, case.trace.kernels
+    wanted = case.named("ops", _NAMES)
+    rows = case.launched_by(wanted)
+    if not len(rows):
+        return
+    launcher = kernels.op[rows].astype(np.int64)
+    whole = case.around(launcher, wanted)
+    others = whole != launcher
+    # How many operators inside each of them launched something.
+    pairs = np.unique(np.stack((whole[others], launcher[others])), axis=1)
+    calls, count = np.unique(pairs[0], return_counts=True)
+    taken = calls[count >= _MANY]
+    inside = rows[np.isin(whole, taken)]
+    spent = case.time(inside, "kernels")
+    host = case.of_host(case.time(taken))
+    claim = intervals.merge(case.of_device(spent), host or intervals.EMPTY)
+    if not len(taken) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    names = [case.trace.text(name) for name in np.unique(ops.name[taken])]
+    yield Found(
+        title=f"{', '.join(names[:4])} {'is' if len(names) == 1 else 'are'} built of other "
+        f"operators: {percent(case.share(intervals.length(claim)))} of the time",
+        explanation=f"{len(taken):,} calls launched {len(inside):,} activities by way of the "
+        "operators inside, each of which reads and writes memory again. Other backends have one "
+        "kernel for each.",
+        events=len(taken),
+        evidence=case.examples("ops", taken),
+        how="Time of the calls while the device had nothing to do, and of their activities while "
+        "others waited for the device. A kernel of its own will need some of it, so this is at "
+        "most.",
+        claim=claim,
+        confidence="medium",
+        source=case.source(taken[taken != NONE]),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="decomposed",
+    title="Operators built of others",
+    cause="fallback",
+    looks_for="Layer norm, softmax, GELU, loss, dropout and the like with three or more launching "
+    "operators inside.",
+    why="Each part is a launch and a way through memory, where one kernel would do.",
+    fix="Register a kernel for the operator in the backend, the costliest first.",
+    threshold="Three parts and 1 % of the step: two is how some kernels are made everywhere.",
+    reference="msprof-analyze's fusible operator sequences.",
+    check=check,
+    needs=("device", "operators", "links"),
+)

@@ -1,0 +1,74 @@
+"""Work in float64, which accelerators do slowly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import KERNEL
+
+_LEAST = 0.01
+_SAVED = 0.5
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Kernels of operators with a float64 tensor among their inputs."""
+    trace = case.trace
+    ops, kernels = trace.ops, trace.kernels
+    used = np.flatnonzero(np.bincount(ops.dtypes[ops.dtypes >= 0], minlength=1))
+    double = np.zeros(len(trace.strings) + 1, np.bool_)
+    double[[i for i in used if '"double"' in trace.text(i)]] = True
+    usable = case.judged_kernels & (kernels.kind == KERNEL) & ~kernels.communication
+    rows = np.flatnonzero(usable & (kernels.op >= 0))
+    rows = rows[double[ops.dtypes[kernels.op[rows]]]]
+    if not len(rows):
+        return
+    pairs = np.stack((ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]))
+    told, of = np.unique(pairs, axis=1, return_inverse=True)
+    found = [_is_double(trace.text(shapes), trace.text(types)) for shapes, types in told.T]
+    rows = rows[np.array(found, np.bool_)[of.reshape(-1)]]
+    claim = bottleneck.shortened(case.of_device(case.time(rows, "kernels")), _SAVED)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    calls = np.unique(kernels.op[rows]).astype(np.int64)
+    yield Found(
+        title=f"Work in float64: {percent(case.share(intervals.length(claim)))} of the time",
+        explanation=f"{len(rows):,} kernels have a float64 tensor among their inputs, often by "
+        "accident: a NumPy array, a Python float in a tensor. float64 takes twice the memory, and "
+        "many times the arithmetic where units for it are few.",
+        events=len(rows),
+        evidence=case.examples("ops", calls),
+        how="Half of their time while others waited for the device: half the bytes, at least.",
+        claim=claim,
+        confidence="high",
+        source=case.source(calls),
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _is_double(shapes: str, dtypes: str) -> bool:
+    """Whether a tensor of some size is float64: a single number is one of Python's."""
+    try:
+        pairs = zip(json.loads(shapes), json.loads(dtypes), strict=False)
+        return any(kind == "double" and len(size) > 0 for size, kind in pairs)
+    except (ValueError, TypeError):
+        return False
+
+
+RULE = Rule(
+    name="double_precision",
+    title="Work in float64",
+    cause="device",
+    looks_for="Kernels of operators with `double` among their input types.",
+    why="Accelerators have few units for it, or none.",
+    fix="Make tensors float32 where they come from: torch.tensor(x, dtype=torch.float32), "
+    "array.astype(numpy.float32).",
+    threshold="1 % of the step; computations that need float64 are not rare in science.",
+    reference="msprof-analyze's data type tables for AICPU operators.",
+    check=check,
+    needs=("device", "shapes", "links"),
+)

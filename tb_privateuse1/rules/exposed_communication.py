@@ -1,0 +1,57 @@
+"""Communication that no computation hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+
+_LEAST = 0.05
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Time in which the device communicates and computes nothing."""
+    kernels = case.trace.kernels
+    rows = np.flatnonzero(kernels.communication & case.judged_kernels)
+    if not len(rows):
+        return
+    talk = intervals.intersect(case.time(rows, "kernels"), case.window)
+    exposed = intervals.subtract(talk, breakdown.busy(breakdown.compute(kernels)))
+    claim = case.of_device(exposed)
+    bare = intervals.length(exposed)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    whole = max(intervals.length(talk), 1)
+    yield Found(
+        title=f"Communication that nothing hides: {percent(case.share(bare))} of the time",
+        explanation=f"{percent(bare / whole)} of the time in which this rank communicates, it "
+        "computes nothing meanwhile. A part of it may be waiting for slower ranks: the "
+        "distributed view tells.",
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how="Time with a communication kernel and no other, while others waited for the device.",
+        claim=claim,
+        confidence="medium",
+        source=case.source(kernels.op[rows].astype(np.int64)),
+        lacks=case.lacks("stacks", "collectives"),
+    )
+
+
+RULE = Rule(
+    name="exposed_communication",
+    title="Exposed communication",
+    cause="communication",
+    looks_for="Communication kernels without a compute kernel beside them.",
+    why="Ranks that only talk compute nothing.",
+    fix="Let it overlap: DDP with smaller buckets (bucket_cap_mb) and gradient_as_bucket_view, "
+    "FSDP with prefetching; send less (bf16 gradients, accumulation over several steps).",
+    threshold="5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without "
+    "overlap.",
+    reference="TraceLens exposed communication; torch-tb-profiler communication rule.",
+    check=check,
+    needs=("device",),
+    rank="symptom",
+)

@@ -1,0 +1,60 @@
+"""Input that is copied to the device while nothing computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.trace import MISSING
+
+_BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
+_LEAST = 0.03
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Copies between host and device without a kernel beside them."""
+    kernels = case.trace.kernels
+    rows = case.copies()
+    rows = rows[case.named("kernels", _BETWEEN)[rows]]
+    spent = case.time(rows, "kernels")
+    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute(kernels)))
+    claim = case.of_device(exposed)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    size = kernels.bytes[rows]
+    rate = ""
+    if (size != MISSING).any():
+        told = size != MISSING
+        length = int((kernels.end_ns - kernels.start_ns)[rows][told].sum())
+        rate = f" They moved {int(size[told].sum()) / max(length, 1):.2f} GB/s."
+    yield Found(
+        title=f"Copies between host and device take {percent(case.share(intervals.length(claim)))} "
+        "of the time",
+        explanation=f"{plural(len(rows), 'copy')} ran while the device computed nothing.{rate}",
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how="Time with such a copy and no kernel, while others waited for the device.",
+        claim=claim,
+        confidence="high",
+        source=case.source(kernels.op[rows].astype(np.int64)),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="exposed_copy",
+    title="Exposed copies",
+    cause="input",
+    looks_for="Copies between host and device without a kernel beside them.",
+    why="The link to the host is the slowest there is; while it is used, the device could compute.",
+    fix="Copy the next batch on another stream while this one computes (prefetcher), from pinned "
+    "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
+    "device.",
+    threshold="3 % of the step (TraceLens: 5 %).",
+    reference="TraceLens memory copies.",
+    check=check,
+    needs=("device",),
+)

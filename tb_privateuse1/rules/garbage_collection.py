@@ -1,0 +1,52 @@
+"""Python stops to collect garbage, and the device waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+
+_NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
+_LEAST = 0.005
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Collections that the trace tells of, as ranges or frames, while the device is idle."""
+    frames = case.trace.frames
+    ranges = case.ops(_NAMES)
+    framed = np.flatnonzero(case.named("frames", _NAMES)) if len(frames) else ranges[:0]
+    spent = intervals.merge(case.time(ranges), case.time(framed, "frames"))
+    claim = case.of_host(spent)
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    count = len(ranges) + len(framed)
+    yield Found(
+        title=f"Garbage collection stops the program: "
+        f"{percent(case.share(intervals.length(claim)))} of the time",
+        explanation=f"{plural(count, 'collection')} ran while the device had nothing to do. They "
+        "come at any time, on each rank at another, so that in a distributed job all wait for one.",
+        events=count,
+        evidence=case.examples("ops", ranges) or case.examples("frames", framed),
+        how="Their time while the device had nothing to do.",
+        claim=claim,
+        confidence="high",
+        source=case.source(ranges),
+    )
+
+
+RULE = Rule(
+    name="garbage_collection",
+    title="Garbage collection",
+    cause="launching",
+    looks_for="Ranges `Python GC` or frames of gc.collect while the device is idle.",
+    why="Large models make millions of objects, and looking through all of them takes long.",
+    fix="gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
+    "ranks; gc.freeze() after building the model; no gc.collect() in the loop.",
+    threshold="0.5 % of the step.",
+    reference="msprof-analyze GC rule; torchtitan's GarbageCollection.",
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,90 @@
+"""The device waits for the host, and no more special cause explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.figures import worded
+from tb_privateuse1.findings import Example
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import I64
+
+_LEAST, _MANY = 0.10, 50
+_TOP = 5
+
+
+def check(case: Case) -> Iterator[Found]:
+    """All time in which the device was idle because the host had launched nothing."""
+    limits, trace = case.limits, case.trace
+    idle = intervals.length(limits.idle)
+    if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
+        return
+    ops, launches = trace.ops, trace.launches
+    working = case.operators
+    calls = intervals.union(launches.start_ns, launches.end_ns)
+    called = intervals.length(intervals.intersect(limits.idle, calls))
+    operating = intervals.length(intervals.intersect(limits.idle, case.time(working))) - called
+    rows = _starving(case, working)
+    names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
+    most = f" Most of it went by in {', '.join(names[:3])}." if names else ""
+    yield Found(
+        title=f"The host cannot feed the device: idle {percent(case.share(idle))} of the time",
+        explanation="The device had done all it was given and waited for the next launch. Of that "
+        f"time the host spent {percent(max(operating, 0) / idle)} in operators, "
+        f"{percent(called / idle)} in runtime calls, and the rest outside of both (Python, the "
+        f"optimizer, the profiler itself).{most}",
+        events=len(limits.idle[0]),
+        evidence=_gaps(case),
+        how="All time within the steps during which no device activity ran and none was queued, "
+        "less what other findings explain. Removing the host's work entirely would save it.",
+        claim=limits.idle,
+        confidence="medium",
+        source=case.source(rows),
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _gaps(case: Case) -> tuple[Example, ...]:
+    """The activities behind the longest idle times."""
+    starts, ends = case.limits.idle
+    longest = np.argsort(starts - ends, kind="stable")[:_TOP]
+    kernels = case.trace.kernels
+    next_ = np.searchsorted(kernels.start_ns, ends[longest])
+    there = next_ < len(kernels)
+    lengths = (ends - starts)[longest][there].tolist()
+    notes = [f"after {worded('idle_ns', length)} without work" for length in lengths]
+    return case.examples("kernels", next_[there], notes) if notes else ()
+
+
+def _starving(case: Case, working: I64) -> I64:
+    """Operators with the most time of their own while the device was idle, one of each name."""
+    ops = case.trace.ops
+    top = case.outermost(working)
+    spent = intervals.covered(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
+    names, of = np.unique(ops.name[top], return_inverse=True)
+    total = np.bincount(of, weights=spent, minlength=len(names))
+    order = np.lexsort((-spent, of))
+    first = order[np.searchsorted(of[order], np.arange(len(names)))]
+    best = np.argsort(-total, kind="stable")[:_TOP]
+    chosen: I64 = top[first[best]][total[best] > 0]
+    return chosen
+
+
+RULE = Rule(
+    name="host_bound",
+    title="The host is too slow for the device",
+    cause="launching",
+    looks_for="Idle device time that ends with a launch which the host made too late.",
+    why="The device could do more work in the same time, or the same work in less.",
+    fix="Compile or capture the step into a graph (torch.compile, graph replay), use fused and "
+    "foreach operators, raise the batch size, and move Python work out of the loop.",
+    threshold="10 % of the step: less is found in any program that is not replayed from a graph "
+    "(XProf draws the line at 10 %, TraceLens at 15 %). 50 activities: fewer are no program.",
+    reference="XProf: device idle; torch-tb-profiler: GPU utilisation.",
+    check=check,
+    needs=("device", "operators"),
+    rank="rest",
+)

@@ -1,0 +1,71 @@
+"""A loop in Python that takes a tensor apart, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+
+_NAMES = r"^aten::select$"
+_MANY, _NEAR, _LEAST = 20, 4, 0.01
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Runs of 20 or more ``select`` of equal shapes that Python called, a few operators apart."""
+    ops = case.trace.ops
+    top = case.outermost(case.operators)
+    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    at = np.flatnonzero(case.named("ops", _NAMES)[top])
+    if len(at) < _MANY:
+        return
+    rows = top[at]
+    new = np.append(
+        True,
+        (np.diff(at) > _NEAR)
+        | (np.diff(ops.thread[rows]) != 0)
+        | (np.diff(ops.step[rows]) != 0)
+        | (np.diff(ops.shapes[rows]) != 0),
+    )
+    run = np.cumsum(new) - 1
+    first, count = np.flatnonzero(new), np.bincount(run)
+    last = np.append(first[1:], len(rows)) - 1
+    long = count >= _MANY
+    if not long.any():
+        return
+    spent = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
+    share = 1 - 1 / count[long]
+    claim = case.of_host(intervals.union(*bottleneck.shortened(spent, share)))
+    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+        return
+    chosen = rows[long[run]]
+    cost = "" if claim is None else f": {percent(case.share(intervals.length(claim)))} of the time"
+    yield Found(
+        title=f"A loop over the elements of a tensor{cost}",
+        explanation=f"{int(long.sum()):,} loops indexed a tensor {int(count[long].mean()):,} times "
+        "each, one element after the other, with operators for each of them.",
+        events=len(chosen),
+        evidence=case.examples("ops", chosen),
+        how="From the first to the last index of each loop, while the device had nothing to do, "
+        "less one of the rounds.",
+        claim=claim,
+        confidence="medium",
+        source=case.source(chosen),
+        lacks=case.lacks("device", "stacks", "shapes"),
+    )
+
+
+RULE = Rule(
+    name="indexing_loop",
+    title="Loop over elements",
+    cause="launching",
+    looks_for="20 or more `aten::select` of equal shapes in a row, at most three operators apart.",
+    why="Each round launches small work for what one operator does for all elements.",
+    fix="Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather.",
+    threshold="20 rounds and 1 % of the step: a loop over layers or heads is shorter.",
+    reference="torch's ForLoopIndexingPattern (10 in a row).",
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,54 @@
+"""Every launch waits for its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import KERNEL
+
+_MOST, _MANY, _LEAST = 0.9, 50, 0.05
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Launching calls, or operators, that nearly all end after their kernel."""
+    trace = case.trace
+    kernels, launches = trace.kernels, trace.launches
+    own = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.launch >= 0)
+    rows = np.flatnonzero(own & case.judged_kernels)
+    if len(rows) < _MANY:
+        return
+    call = kernels.launch[rows]
+    held = launches.end_ns[call] >= kernels.end_ns[rows]
+    claim = case.limits.of_host(case.blocking(case.limits.idle))
+    if held.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield Found(
+        title="Every launch waits for its kernel: the device idles "
+        f"{percent(case.share(intervals.length(claim)))} of the time",
+        explanation=f"{percent(float(held.mean()))} of {len(rows):,} launches returned only after "
+        "their kernel had ended. Host and device take turns: neither runs ahead.",
+        events=int(held.sum()),
+        evidence=case.examples("launches", call[held].astype(np.int64)),
+        how="All time in which the device had nothing to do because the next launch came late.",
+        claim=claim,
+        confidence="high",
+    )
+
+
+RULE = Rule(
+    name="launch_blocking",
+    title="Blocking launches",
+    cause="waiting",
+    looks_for="Launching calls of which nine in ten end after the kernel that they started.",
+    why="A debugging mode of the runtime; nothing overlaps.",
+    fix="Unset CUDA_LAUNCH_BLOCKING (AMD_SERIALIZE_KERNEL, ASCEND_LAUNCH_BLOCKING); on an own "
+    "backend, return from a launch when it is queued.",
+    threshold="Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance.",
+    reference="msprof-analyze environment rules.",
+    check=check,
+    needs=("device", "links"),
+)

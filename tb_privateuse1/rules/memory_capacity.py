@@ -1,0 +1,65 @@
+"""Memory that is almost used up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import allocations
+from tb_privateuse1.figures import worded
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import I64, MISSING
+
+_LEAST = 0.9
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Per device: the greatest total that the allocator had reserved, or had handed out."""
+    trace = case.trace
+    sizes = {d.get("id"): d.get("totalGlobalMem") for d in trace.meta.devices}
+    for device in allocations.devices(trace.memory):
+        capacity = sizes.get(device[1])
+        if device[0] == allocations.CPU or not isinstance(capacity, int) or capacity <= 0:
+            continue
+        rows = _rows(case, device)
+        memory = trace.memory.take(rows)
+        reserved = memory.reserved_bytes.max(initial=MISSING)
+        column = memory.reserved_bytes if reserved > 0 else memory.allocated_bytes
+        peak = int(column.max(initial=0))
+        if not _LEAST * capacity <= peak <= capacity:
+            continue
+        what = "reserved" if reserved > 0 else "allocated"
+        yield Found(
+            title=f"{allocations.label(trace, device)} is {percent(peak / capacity)} full at its "
+            "peak",
+            explanation=f"{worded('peak_bytes', peak)} of {worded('peak_bytes', capacity)} were "
+            f"{what}. A larger batch or a longer sequence may fail, and near the limit the "
+            "allocator returns memory and asks for it again, which stops the device.",
+            events=len(rows),
+            evidence=case.examples("memory", rows[[int(np.argmax(column))]]),
+            how="Saves no time by itself: it endangers the run.",
+            confidence="high",
+            urgent=True,
+        )
+
+
+def _rows(case: Case, device: tuple[int, int]) -> I64:
+    memory = case.trace.memory
+    return np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
+
+
+RULE = Rule(
+    name="memory_capacity",
+    title="Memory almost full",
+    cause="memory",
+    looks_for="Peak of reserved (or allocated) bytes against the device's memory.",
+    why="What does not fit ends the run.",
+    fix="Recompute activations (torch.utils.checkpoint), use mixed precision or a smaller batch "
+    "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak.",
+    threshold="90 % of the capacity (torch-tb-profiler); a peak above it belongs to another "
+    "device.",
+    reference="torch-tb-profiler memory rule.",
+    check=check,
+    needs=("memory",),
+)

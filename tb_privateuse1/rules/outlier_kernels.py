@@ -1,0 +1,76 @@
+"""Calls of a kernel that take much longer than its others of the same shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.figures import worded
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.trace import KERNEL, MEASURED
+
+_FACTOR, _MANY, _LEAST = 3, 10, 0.01
+
+
+def check(case: Case) -> Iterator[Found]:
+    """By kernel and input shapes: what calls of three times the median took beyond it."""
+    trace = case.trace
+    kernels, ops = trace.kernels, trace.ops
+    usable = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.op >= 0)
+    rows = np.flatnonzero(usable & case.judged_kernels & (kernels.evidence == MEASURED))
+    rows = rows[ops.shapes[kernels.op[rows]] >= 0]
+    if not len(rows):
+        return
+    duration = kernels.end_ns[rows] - kernels.start_ns[rows]
+    shapes = ops.shapes[kernels.op[rows]].astype(np.int64)
+    key = kernels.name[rows] * np.int64(len(trace.strings)) + shapes
+    _, group = np.unique(key, return_inverse=True)
+    order = np.lexsort((duration, group))
+    edges = np.searchsorted(group[order], np.arange(group.max() + 2))
+    count = np.diff(edges)
+    median = duration[order][(edges[:-1] + edges[1:] - 1) // 2]
+    slow = (duration > _FACTOR * median[group]) & (count[group] >= _MANY)
+    rows, usual = rows[slow], median[group][slow]
+    beyond = intervals.union(kernels.start_ns[rows] + usual, kernels.end_ns[rows])
+    claim = case.of_device(beyond)
+    if not len(rows) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    longest = np.argsort(kernels.start_ns[rows] - kernels.end_ns[rows], kind="stable")
+    notes = [
+        f"{worded('x_ns', int(kernels.end_ns[r] - kernels.start_ns[r]))} where "
+        f"{worded('x_ns', int(u))} is usual"
+        for r, u in zip(rows[longest][:_MANY].tolist(), usual[longest].tolist(), strict=False)
+    ]
+    yield Found(
+        title=f"{len(rows):,} calls of kernels take {_FACTOR} times as long as their like, or "
+        f"more: {percent(case.share(intervals.length(claim)))} of the time",
+        explanation="The same kernel with the same input shapes takes much longer now and then. "
+        "Memory that others use at the same time, a lower clock (heat, power), or another process "
+        "on the device look like this.",
+        events=len(rows),
+        evidence=case.examples("kernels", rows[longest], notes),
+        how="What these calls took beyond the median of their like, while others waited for the "
+        "device.",
+        claim=claim,
+        confidence="low",
+        source=case.source(kernels.op[rows].astype(np.int64)),
+        lacks=("clocks and temperatures of the device",),
+    )
+
+
+RULE = Rule(
+    name="outlier_kernels",
+    title="Kernels of uneven length",
+    cause="device",
+    looks_for="A kernel with the same input shapes ten times or more, and calls of three times the "
+    "median.",
+    why="The device can do it faster, as it shows itself.",
+    fix="Look at what else ran then (copies, communication, another process); watch clock and "
+    "temperature; compare with another device of the kind.",
+    threshold="Three times the median, 1 % of the step: kernels that share memory vary by two.",
+    reference="msprof-analyze frequency drop; TraceLens variation check.",
+    check=check,
+    needs=("device", "shapes", "links"),
+)

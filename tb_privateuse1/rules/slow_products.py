@@ -1,0 +1,53 @@
+"""Matrix products in full precision, where the device has a faster mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, percent
+
+_LEAST = 0.02
+_SAVED = 0.5
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Kernels whose name says so, by the vendor's data."""
+    pattern = case.vendor.slow_products
+    if pattern is None:
+        return
+    rows = case.kernels(pattern.pattern)
+    claim = bottleneck.shortened(case.of_device(case.time(rows, "kernels")), _SAVED)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield Found(
+        title=f"Matrix products in full float32: {percent(case.share(intervals.length(claim)))} of "
+        "the time",
+        explanation=f"{len(rows):,} kernels multiply in float32 on the general units. The matrix "
+        "units of this device take TF32, several times as fast, with the exponents of float32 and "
+        "fewer digits.",
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how="Half of their time while others waited for the device: the units are eight times as "
+        "fast, but memory is not.",
+        claim=claim,
+        confidence="medium",
+        source=case.source(case.trace.kernels.op[rows].astype(np.int64)),
+    )
+
+
+RULE = Rule(
+    name="slow_products",
+    title="Products in full precision",
+    cause="device",
+    looks_for="Kernels of products that do not use the matrix units, on devices that have a faster "
+    "mode (vendor data `slow_products`).",
+    why="Most of the device's arithmetic lies idle.",
+    fix="torch.set_float32_matmul_precision('high'), or mixed precision (torch.autocast).",
+    threshold="2 % of the step: fewer digits are a decision.",
+    reference="torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule.",
+    check=check,
+    needs=("device",),
+)

@@ -1,0 +1,52 @@
+"""``synchronize()`` in the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import intervals, stacks
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+
+_LEAST = 0.01
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Waits that no operator makes."""
+    table = case.limits.waits
+    inside = intervals.covered(case.window, table.start_ns, table.end_ns) > 0
+    waits = np.flatnonzero(inside & (table.op < 0))
+    claim = case.after_waits(waits)
+    if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    launches = table.launch[waits].astype(np.int64)
+    yield Found(
+        title=f"synchronize() in the loop costs {percent(case.share(intervals.length(claim)))} of "
+        "the time",
+        explanation=f"{plural(len(waits), 'call')} outside of any operator made the host wait for "
+        "the device, which then had nothing queued.",
+        events=len(waits),
+        evidence=case.examples("launches", launches),
+        how="After each wait, the time in which the device had nothing to do, at most as long as "
+        "the wait.",
+        claim=claim,
+        confidence="high",
+        source=stacks.around(case.trace, launches),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="synchronize",
+    title="Explicit synchronisation",
+    cause="waiting",
+    looks_for="A synchronising runtime call outside of all operators, once a step or more.",
+    why="The device runs dry each time, and the host launches from nothing again.",
+    fix="Remove torch.<device>.synchronize() from the loop; to measure, record events and read "
+    "them later. Logging and timing tools often do it: give them an interval.",
+    threshold="1 % of the step; less than one call a step is the profiler's own.",
+    reference="msprof-analyze's synchronize-stream rule.",
+    check=check,
+    needs=("device",),
+)

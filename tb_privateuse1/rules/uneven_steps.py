@@ -1,0 +1,72 @@
+"""Steps that take much longer than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1.rules.base import Case, Found, Rule, plural
+from tb_privateuse1.trace import I64, NONE
+
+_FACTOR, _FEW = 1.3, 3
+
+
+def check(case: Case) -> Iterator[Found]:
+    """Complete steps beyond the median, by what they have more of."""
+    steps = case.trace.steps
+    rows = case.steps
+    duration = steps.end_ns[rows] - steps.start_ns[rows]
+    if len(rows) < _FEW:
+        return
+    median = round(float(np.median(duration)))
+    slow = np.flatnonzero(duration > _FACTOR * median)
+    if not len(slow) or median <= 0:
+        return
+    at = rows[slow]
+    claim = intervals.union(steps.start_ns[at] + median, steps.end_ns[at])
+    ranges = _ranges(case, at)
+    parts = breakdown.of_steps(case.trace)
+    usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
+    more = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
+    part = max(more, key=lambda name: more[name])
+    first = " The first one is among them: it may still warm up." if 0 in slow else ""
+    longest = float(duration[slow].max()) / median
+    yield Found(
+        title=f"{plural(len(at), 'step')} of {len(rows)} took up to {longest:.1f} times as long as "
+        "the others",
+        explanation=f"The median step takes {median / 1e6:,.4g} ms. What the long ones have most "
+        f"of beyond that is time of the kind `{part}` ({more[part] / 1e6:,.4g} ms).{first}",
+        events=len(at),
+        evidence=case.examples("ops", ranges),
+        how="What each of these steps took beyond the median, and no other finding explains.",
+        claim=claim,
+        confidence="low" if first else "medium",
+        lacks=case.lacks("shapes", "stacks"),
+    )
+
+
+def _ranges(case: Case, at: I64) -> I64:
+    """The ranges ``ProfilerStep#N`` of these steps."""
+    names = case.trace.steps.name[at]
+    ops = case.trace.ops
+    found: I64 = np.flatnonzero(np.isin(ops.name, names[names != NONE]))
+    return found
+
+
+RULE = Rule(
+    name="uneven_steps",
+    title="Uneven steps",
+    cause="launching",
+    looks_for="Complete steps that take 1.3 times the median or more.",
+    why="Averages hide them; in a job of many ranks all wait for the slowest.",
+    fix="Look at such a step beside a usual one: data that came late, a new shape that is "
+    "compiled, "
+    "a checkpoint, garbage collection. Leave out the first steps with the schedule's warmup.",
+    threshold="1.3 times the median of three or more steps: noise stays below.",
+    reference="docs/definitions.md, steps.",
+    check=check,
+    needs=("steps",),
+    rank="step",
+)

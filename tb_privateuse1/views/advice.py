@@ -1,0 +1,73 @@
+"""What to mend first, what it would save, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1 import advisor
+from tb_privateuse1.rules.base import CAUSES
+from tb_privateuse1.tables import Result
+from tb_privateuse1.trace import Trace
+from tb_privateuse1.views.base import Provenance, provenance, step_row
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """The findings of one cause together."""
+
+    cause: str
+    findings: int
+    saving_ns: int | None
+    """Null if no finding has a known saving."""
+    saving_share: float | None
+
+
+@dataclass(frozen=True)
+class AdviceTable(Result):
+    """The result of the view."""
+
+    provenance: Provenance
+    rows: tuple[advisor.AdviceRow, ...]
+    """The most severe first, then by saving."""
+    causes: tuple[CauseRow, ...]
+    """The greatest saving first."""
+    asked: tuple[advisor.Asked, ...]
+    """Every rule, and what became of it."""
+    saving_ns: int
+    """Of all rows: never more than ``window_ns``."""
+    saving_share: float
+    """Of ``window_ns``."""
+    window_ns: int
+    """The judged steps' windows: complete steps, or the selected one."""
+    steps: int
+    """How many steps were judged."""
+
+
+def advice(trace: Trace, *, step: int | None = None) -> AdviceTable:
+    """Findings with evidence, saving and remedy; ``step`` judges one step only.
+
+    Raises TraceError ``unknown_step`` and ``bad_vendor``.
+    """
+    told = advisor.advise(trace, step_row(trace, step))
+    saving = sum(row.saving_ns or 0 for row in told.found)
+    causes = [_cause(cause, told) for cause in CAUSES]
+    return AdviceTable(
+        provenance=provenance(trace),
+        rows=told.found,
+        causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
+        asked=told.asked,
+        saving_ns=saving,
+        saving_share=saving / told.window_ns if told.window_ns else 0.0,
+        window_ns=told.window_ns,
+        steps=told.steps,
+    )
+
+
+def _cause(cause: str, told: advisor.Advised) -> CauseRow | None:
+    rows = [row for row in told.found if row.cause == cause]
+    known = [row.saving_ns for row in rows if row.saving_ns is not None]
+    if not rows:
+        return None
+    saving = sum(known) if known else None
+    share = saving / told.window_ns if saving is not None and told.window_ns else None
+    return CauseRow(cause, len(rows), saving, share)

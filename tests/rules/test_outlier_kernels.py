@@ -1,0 +1,34 @@
+"""Calls that take longer than their like."""
+
+from typing import Any
+
+from tb_privateuse1.rules.outlier_kernels import RULE
+from tests.rules.program import Program, found
+
+
+def program(slow_us: float, **slow: Any) -> Program:
+    run = Program()
+    usual: dict[str, Any] = {"Input Dims": [[64, 64]]}
+    for number in range(5):
+        with run.step():
+            for i in range(10):
+                odd = number == 2 and i == 5
+                run.op("aten::mm", 10, kernel=slow_us if odd else 100, **(slow if odd else usual))
+            run.wait()
+    return run
+
+
+def test_one_that_is_slow_is_found() -> None:
+    (row,) = found(RULE, program(900, **{"Input Dims": [[64, 64]]}).trace())
+    assert (row.events, row.confidence) == (1, "low")
+    assert row.evidence[0].note == "900.000 us where 100.000 us is usual"
+    assert row.saving_ns is not None
+    assert 600_000 < row.saving_ns <= 800_000
+
+
+def test_a_larger_one_takes_longer_by_right() -> None:
+    assert found(RULE, program(900, **{"Input Dims": [[640, 640]]}).trace()) == []
+
+
+def test_twice_as_long_is_noise() -> None:
+    assert found(RULE, program(200, **{"Input Dims": [[64, 64]]}).trace()) == []

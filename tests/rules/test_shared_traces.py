@@ -1,0 +1,71 @@
+"""All rules on real traces: what they find is what docs/advice.md says was checked by reading, and
+what is claimed of an inferred timeline holds in the truth beside it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_privateuse1 import intervals
+from tb_privateuse1.advisor import advise
+from tb_privateuse1.case import Case
+from tests.rules.program import check
+from tests.test_shared_traces import FOLDER, TRACES, load
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "advice.md"
+
+_ROW = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \|", re.MULTILINE)
+
+_ENDS = ("start_ns", "end_ns")
+
+NOT_TOLD = "incomplete_recording"
+"""Said of nearly every trace, and of no figure."""
+
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+
+
+def documented() -> dict[str, dict[str, int | None]]:
+    """Per cent by rule, of each trace in the document's table; None where no saving is known."""
+    rows = {}
+    for folder, rank, told in _ROW.findall(DOCUMENT.read_text()):
+        found = re.findall(r"`(\w+)`(?: (\d+) %)?", told)
+        rows[f"{folder}/{rank or 0}"] = {name: int(p) if p else None for name, p in found}
+    return rows
+
+
+def place(path: Path) -> str:
+    rank = re.search(r"rank-1\.", path.name)
+    return f"{path.parent.parent.name}/{path.parent.name}/{1 if rank else 0}"
+
+
+@pytest.mark.parametrize("path", TRACES, ids=place)
+def test_what_is_found_was_checked(path: Path) -> None:
+    told = advise(load(path))
+    check(told)
+    assert "failed" not in {one.answer for one in told.asked}
+    found = {
+        row.rule: None if row.saving_share is None else round(100 * row.saving_share)
+        for row in told.found
+        if row.rule != NOT_TOLD
+    }
+    assert found == documented()[place(path)]
+
+
+TRUE = [path for path in TRACES if (path.parent / "truth.json.gz").exists()]
+
+
+@pytest.mark.parametrize("path", TRUE, ids=place)
+def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
+    trace = load(path)
+    columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))
+    start, end = (np.array(columns[name], np.int64) - trace.base_ns for name in _ENDS)
+    truth = intervals.union(start, end)
+    limits = Case(trace).limits
+    assert intervals.length(intervals.intersect(limits.all_idle, truth)) == 0
+    wrong = intervals.length(intervals.subtract(limits.busy, truth))
+    assert wrong <= 0.001 * max(intervals.length(limits.busy), 1)

@@ -1,0 +1,31 @@
+"""For-each operators that run tensor by tensor."""
+
+from tb_privateuse1.rules.unrolled_foreach import RULE
+from tests.rules.program import Program, found
+
+
+def program(inside: str, tensors: int = 20) -> Program:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=20)
+            with run.around("aten::_foreach_add_"):
+                for _ in range(tensors):
+                    run.op(inside, 9, kernel=2)
+    return run
+
+
+def test_one_call_per_tensor_is_found() -> None:
+    (row,) = found(RULE, program("aten::add_").trace())
+    assert row.events == 3
+    assert "made 60 calls" in row.explanation
+    assert row.saving_ns is not None
+    assert row.saving_ns > 3 * 19 * 7_000
+
+
+def test_preparing_one_kernel_for_all_is_fine() -> None:
+    assert found(RULE, program("aten::result_type").trace()) == []
+
+
+def test_a_few_tensors_are_fine() -> None:
+    assert found(RULE, program("aten::add_", tensors=3).trace()) == []

@@ -1,0 +1,58 @@
+"""Writes the table of rules into docs/advice.md, from the rules themselves.
+
+``python -m tools.advice_docs``; a test holds the document to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
+
+_SYMPTOM = " A symptom: it has only the time that no cause explains."
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "advice.md"
+
+_BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
+
+
+def updated(document: str) -> str:
+    """The document with the rules as they are now between its two marks."""
+    before, _, rest = document.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return before + _BEGIN + "".join(_sections()) + _END + after
+
+
+def _sections() -> Iterator[str]:
+    yield f"\n{len(RULES)} rules.\n"
+    for cause in CAUSES:
+        yield f"\n### {cause.capitalize()}\n"
+        for rule in RULES:
+            if rule.cause == cause:
+                yield _section(rule)
+    yield "\n"
+
+
+def _section(rule: Rule) -> str:
+    needs = "; ".join(LACKS[need] for need in rule.needs) or "nothing in particular"
+    symptom = "" if rule.rank == "cause" else _SYMPTOM
+    return (
+        f"\n#### `{rule.name}`: {rule.title}\n\n"
+        f"- **Looks for**: {rule.looks_for}{symptom}\n"
+        f"- **Why it costs**: {rule.why}\n"
+        f"- **To mend**: {rule.fix}\n"
+        f"- **Speaks from**: {rule.threshold}\n"
+        f"- **Reads**: {needs}\n"
+        f"- **Known from**: {rule.reference}\n"
+    )
+
+
+def main() -> None:
+    """Write the document."""
+    DOCUMENT.write_text(updated(DOCUMENT.read_text()))
+
+
+if __name__ == "__main__":
+    main()
