@@ -26,14 +26,15 @@ _LONGEST_NAME = 200
 class Case:
     """A trace, the steps of it that are judged, and what rules often ask of them.
 
-    ``row`` is a selected row of ``trace.steps``; without, all complete steps are judged.
+    ``row`` is a selected row of ``trace.steps``; without, all complete steps are judged in which
+    our capture did not keep the device busy.
     """
 
     def __init__(self, trace: Trace, row: int | None = None) -> None:
         self.trace = trace
         steps = trace.steps
         chosen = np.arange(len(steps)) if row is None else np.array([row])
-        complete = chosen[~steps.incomplete[chosen]]
+        complete = chosen[~steps.incomplete[chosen] & ~steps.primed[chosen]]
         self.steps: I64 = complete if len(complete) else chosen
         """Rows of ``trace.steps``."""
         self.window = _window(trace, self.steps)

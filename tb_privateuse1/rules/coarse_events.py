@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.figures import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace import MISSING, Trace
 
 _LEAST = 0.5
 _WIDE = 0.5
@@ -28,7 +28,7 @@ def check(case: Case) -> Iterator[Found]:
     launchers = np.unique(trace.kernels.op[trace.kernels.op >= 0])
     elapsed = trace.ops.elapsed_ns[launchers]
     elapsed = elapsed[elapsed != MISSING]
-    resolution = trace.meta.calibration.get("elapsed_resolution_ns")
+    resolution = _resolution_ns(trace)
     zero = float((elapsed <= (resolution or 0)).mean()) if len(elapsed) else 0.0
     if zero >= _LEAST and resolution:
         yield _found(
@@ -51,6 +51,12 @@ def check(case: Case) -> Iterator[Found]:
         "rules that need to know when the device was idle stay silent.",
         len(kernels),
     )
+
+
+def _resolution_ns(trace: Trace) -> int | None:
+    grounds = trace.meta.grounds
+    constants = grounds.constants if grounds is not None else ()
+    return next((one.value_ns for one in constants if one.name == "elapsed_resolution"), None)
 
 
 def _found(title: str, explanation: str, events: int) -> Found:

