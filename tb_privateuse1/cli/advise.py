@@ -1,0 +1,56 @@
+"""``advise``: what to mend in a trace, for people and for CI."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.selection import add_selection, opened, place
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+
+_SEVERITIES = ("high", "medium", "low", "note")
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    advise = commands.add_parser("advise", help="say what to mend in a trace, and what it costs")
+    advise.set_defaults(command=_advise)
+    add_selection(advise)
+    advise.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
+    add_vendor(advise)
+    form = advise.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="exactly as over HTTP")
+    form.add_argument("--markdown", action="store_true", help="for a comment")
+    form.add_argument("--sarif", action="store_true", help="for code scanning")
+    advise.add_argument(
+        "--fail-on",
+        choices=_SEVERITIES,
+        metavar="SEVERITY",
+        help="exit code 1 if a finding is as severe: high, medium, low or note",
+    )
+    advise.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
+
+
+def _advise(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query
+    from tb_privateuse1.export import advice as export
+    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.views.advice import advice
+
+    if options.path is None:
+        raise UsageError("advise needs PATH: a logdir, a run or one trace file")
+    asked = query.options(advice, {} if options.step is None else {"step": options.step})
+    with opened(options) as (store, catalog):
+        here = place(options)
+        result = Reader(store).run(advice, catalog, here, here, asked)
+    if options.json:
+        body = query.encode(result)
+    else:
+        form = {options.markdown: export.markdown, options.sarif: export.sarif}
+        body = form.get(True, export.text)(result).encode()
+    write(body, options.output)
+    limit = _SEVERITIES.index(options.fail_on) if options.fail_on else -1
+    return int(any(_SEVERITIES.index(row.severity) <= limit for row in result.rows))

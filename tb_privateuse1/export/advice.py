@@ -1,0 +1,127 @@
+"""Advice as text for a terminal, as Markdown for a comment, as SARIF for code scanning."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from tb_privateuse1.advisor import AdviceRow
+from tb_privateuse1.figures import plain, worded
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.version import __version__
+from tb_privateuse1.views.advice import AdviceTable
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+_WIDTH = 96
+"""Of a finding's text, in columns."""
+
+_LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
+
+_LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+"""What Markdown gives a meaning: text from a trace must not have one."""
+
+
+def text(result: AdviceTable) -> str:
+    """The findings with what a reader needs to act on them."""
+    return "\n".join(plain(line) for line in _text(result)) + "\n"
+
+
+def markdown(result: AdviceTable) -> str:
+    """The findings as a list; names from the trace are text, never markup."""
+    lines = [f"**{_escaped(_summary(result))}**", ""]
+    for row in result.rows:
+        saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
+        lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
+        lines += [f"  {_escaped(row.explanation)}", f"  *To mend:* {_escaped(row.fix)}"]
+        if row.source is not None:
+            lines.append(f"  *Where:* {_escaped(row.source)}")
+    return "\n".join(lines) + "\n"
+
+
+def sarif(result: AdviceTable) -> str:
+    """A SARIF 2.1.0 log with a result per finding; a place where stacks tell one."""
+    rules = [
+        {
+            "id": rule.name,
+            "name": rule.title,
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": f"{rule.looks_for} {rule.why}"},
+            "help": {"text": rule.fix},
+        }
+        for rule in RULES
+    ]
+    driver = {"name": "tb_privateuse1", "version": __version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": [_result(row) for row in result.rows]}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _summary(result: AdviceTable) -> str:
+    steps = f"{result.steps} step{'s' * (result.steps != 1)}"
+    if not result.rows:
+        return f"Nothing to mend was found in {steps}."
+    each = result.window_ns // max(result.steps, 1)
+    return (
+        f"Up to {worded('saving_share', result.saving_share)} of {steps} of "
+        f"{worded('window_ns', each)} could be saved."
+    )
+
+
+def _text(result: AdviceTable) -> Iterator[str]:
+    yield _summary(result)
+    for row in result.rows:
+        saved = "" if row.saving_share is None else f"-{100 * row.saving_share:.1f} %"
+        yield ""
+        yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
+        for head, body in _facts(row):
+            for line in textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False):
+                yield f"{'':17}{line}"
+    silent = sum(one.answer == "not_asked" for one in result.asked)
+    if silent:
+        yield ""
+        yield f"{silent} of {len(result.asked)} rules could not be asked: --json says what lacks."
+
+
+def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
+    yield "", row.explanation
+    yield "To mend: ", row.fix
+    if row.source is not None:
+        yield "Where: ", row.source
+    if row.evidence:
+        first = row.evidence[0]
+        yield f"Events: {row.events:,}, such as ", f"{first.table} {first.row}: {first.name}"
+    yield "Computed: ", row.how
+    lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
+    yield "Confidence: ", row.confidence + lacks
+
+
+def _result(row: AdviceRow) -> dict[str, Any]:
+    message = f"{row.title}. {row.explanation} To mend: {row.fix}"
+    told: dict[str, Any] = {
+        "ruleId": row.rule,
+        "level": _LEVELS[row.severity],
+        "message": {"text": plain(message)},
+        "properties": {
+            "severity": row.severity,
+            "confidence": row.confidence,
+            "saving_ns": row.saving_ns,
+            "saving_share": row.saving_share,
+        },
+    }
+    place = _LINE.match(row.source or "")
+    if place is not None:
+        physical = {
+            "artifactLocation": {"uri": plain(place["file"])},
+            "region": {"startLine": max(1, int(place["line"]))},
+        }
+        told["locations"] = [{"physicalLocation": physical}]
+    return told
+
+
+def _escaped(words: str) -> str:
+    return _SPECIAL.sub(r"\\\1", plain(words))
