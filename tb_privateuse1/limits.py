@@ -74,8 +74,8 @@ ADVICE = (
     Advice(
         "sync",
         "Mark where the device was waited for",
-        "A wait within a range ties the device's time to the host's. The capture puts one at "
-        "either end of the recording; one in each step bounds a long backlog.",
+        "A wait within a range that is named so ties the device's time to the host's; one in each "
+        "step bounds a long backlog.",
         'with torch.profiler.record_function("synchronize"):\n    torch.accelerator.synchronize()',
     ),
     Advice(
