@@ -35,6 +35,27 @@ def worded(name: str, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else plain(str(value))
 
 
+def bounds(names: Sequence[str]) -> dict[str, str]:
+    """Of these fields, the figures whose bound has a field, too, and that field."""
+    found = {}
+    for bound in names:
+        stem, is_bound, unit = bound.rpartition("bound")
+        if not is_bound or unit not in ("", "_ns"):
+            continue
+        figure = f"{stem.removesuffix('_') or 'total'}{unit}"
+        if figure in names and figure != bound:
+            found[figure] = bound
+    return found
+
+
+def shown(row: Any, name: str, bound: str | None) -> str:
+    """A field of a dataclass with its unit and, if it is inferred, how far off it may be."""
+    value = getattr(row, name)
+    if bound is None or value is None or (off := getattr(row, bound)) == 0:
+        return worded(name, value)
+    return f"{worded(name, value)} ± {'unknown' if off is None else worded(name, off)}"
+
+
 def plain(text: str) -> str:
     """Nothing in a name may move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_privateuse1.figures import plain, title, worded
+from tb_privateuse1.figures import bounds, plain, shown, title
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.trace import TraceError
 
@@ -140,16 +140,19 @@ def _blocks(result: Any) -> Iterator[str]:
     for name in tables(type(result)):
         rows = getattr(result, name)
         columns = _fields(rows[0]) if rows else ()
-        cells = [[_cell(c, getattr(row, c)) for c in columns] for row in rows[:_SHOWN]]
+        of = bounds(columns)
+        columns = tuple(c for c in columns if c not in of.values())
+        cells = [[_cell(row, c, of.get(c)) for c in columns] for row in rows[:_SHOWN]]
         more = f": the first {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
         yield f"<p>{html.escape(title(name))}{more if rows else ': none'}</p>"
         yield _html([title(c) for c in columns], cells)
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(row: Any, name: str, bound: str | None) -> str:
+    value = getattr(row, name)
     if isinstance(value, tuple):
         return plain(", ".join(map(str, value))) if _are_plain(value) else str(len(value))
-    return worded(name, value)
+    return shown(row, name, bound)
 
 
 def _are_plain(values: tuple[Any, ...]) -> bool:
@@ -157,8 +160,11 @@ def _are_plain(values: tuple[Any, ...]) -> bool:
 
 
 def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
+    bound = bounds(_fields(result))
     for name in _fields(result):
         value = getattr(result, name)
+        if name in bound.values():
+            continue
         if dataclasses.is_dataclass(value):
             yield from _facts(value, f"{title(name)}: ")
         elif isinstance(value, tuple):
@@ -166,7 +172,7 @@ def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
                 if isinstance(finding, Finding):
                     yield of + title(name), plain(f"{finding.message} {finding.hint or ''}")
         else:
-            yield of + title(name), worded(name, value)
+            yield of + title(name), shown(result, name, bound.get(name))
 
 
 def _html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

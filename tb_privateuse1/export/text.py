@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tb_privateuse1.figures import plain, title, worded
+from tb_privateuse1.figures import bounds, plain, shown, title, worded
 from tb_privateuse1.findings import Finding
 
 _MOST_ROWS = 40
@@ -16,7 +16,7 @@ def render(result: Any, width: int | None = None) -> str:
     """The text of a result; lines are cut to ``width`` columns, if given."""
     fields = [field.name for field in dataclasses.fields(result)]
     fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
-    lines = [line for name in fields for line in _field(name, getattr(result, name))]
+    lines = list(_fields(result, fields))
     cut = [line[: width - 1] + "…" if width and len(line) > width else line for line in lines]
     return "\n".join(cut).strip("\n") + "\n"
 
@@ -25,13 +25,23 @@ def _is_block(value: Any) -> bool:
     return dataclasses.is_dataclass(value) or isinstance(value, tuple)
 
 
+def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
+    """All but bounds, which stand beside their figures."""
+    of = bounds(names)
+    for name in names:
+        if name in of:
+            yield f"{title(name)}: {shown(row, name, of[name])}"
+        elif name not in of.values():
+            yield from _field(name, getattr(row, name))
+
+
 def _field(name: str, value: Any) -> Iterator[str]:
     head = title(name)
     if dataclasses.is_dataclass(value):
         yield from ("", head)
-        for field in dataclasses.fields(value):
-            for line in _field(field.name, getattr(value, field.name)):
-                yield f"  {line}".rstrip()
+        names = [field.name for field in dataclasses.fields(value)]
+        for line in _fields(value, names):
+            yield f"  {line}".rstrip()
     elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
         yield f"{head}:"
         for finding in value:
@@ -54,8 +64,10 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 def _table(rows: Sequence[Any]) -> Iterator[str]:
     names = [field.name for field in dataclasses.fields(rows[0])]
+    of = bounds(names)
+    names = [name for name in names if name not in of.values()]
     heads = [title(n) for n in names]
-    cells = [[worded(n, getattr(row, n)) for n in names] for row in rows[:_MOST_ROWS]]
+    cells = [[shown(row, n, of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     numbers = [not isinstance(getattr(rows[0], n), str) for n in names]
     for line in [heads, ["-" * w for w in widths], *cells]:
