@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Found]:
     cost = f": {percent(case.share(intervals.length(claim)))} of the time" if known else ""
     each = len(rows) / len(case.steps)
     yield Found(
-        title=f"{each:,.0f} convolutions a step add a bias before batch norm{cost}",
+        title=f"{plural(round(each), 'convolution')} a step with a bias before batch norm{cost}",
         explanation=f"{plural(len(rows), 'convolution')} with a bias are directly followed by a "
         "batch norm, which subtracts the mean and so the bias. Its gradient is computed as well, "
         "and is zero.",
@@ -82,5 +82,5 @@ RULE = Rule(
     threshold="None: it is of no use in any case.",
     reference="torch's Conv2dBiasFollowedByBatchNorm2dPattern.",
     check=check,
-    needs=("device", "shapes"),
+    needs=("operators", "shapes"),
 )

@@ -18,11 +18,11 @@ def check(case: Case) -> Iterator[Found]:
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     share = percent(case.share(intervals.length(claim)))
+    who = "The program" if case.limits.known == "host" else "The device"
     yield Found(
-        title=f"The device waits {share} of the time for the data loader",
-        explanation=f"{len(rows):,} times "
-        "the program asked the data loader for data that was not ready yet, and the device had "
-        "nothing else to do.",
+        title=f"{who} waits {share} of the time for the data loader",
+        explanation=f"{len(rows):,} times the program asked the data loader for data that was not "
+        "ready yet, and nothing else was left to do.",
         events=len(rows),
         evidence=case.examples("ops", rows),
         how="The time in the loader's __next__ during which no device activity ran and none was "

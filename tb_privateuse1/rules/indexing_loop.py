@@ -10,17 +10,19 @@ from tb_privateuse1 import bottleneck, intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent
 
 _NAMES = r"^aten::select$"
-_MANY, _NEAR, _LEAST = 20, 4, 0.01
+_MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
 def check(case: Case) -> Iterator[Found]:
-    """Runs of 20 or more ``select`` of equal shapes that Python called, a few operators apart."""
+    """Runs of 20 or more ``select`` of equal shapes, outside of operators, a few of these apart."""
     ops = case.trace.ops
     top = case.outermost(case.operators)
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
     at = np.flatnonzero(case.named("ops", _NAMES)[top])
     if len(at) < _MANY:
         return
+    # Loops over several tensors take turns: each shape is a series of its own.
+    at = at[np.lexsort((at, ops.shapes[top[at]]))]
     rows = top[at]
     new = np.append(
         True,
@@ -61,7 +63,7 @@ RULE = Rule(
     name="indexing_loop",
     title="Loop over elements",
     cause="launching",
-    looks_for="20 or more `aten::select` of equal shapes in a row, at most three operators apart.",
+    looks_for="20 or more `aten::select` of equal shapes in a row, at most seven operators apart.",
     why="Each round launches small work for what one operator does for all elements.",
     fix="Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather.",
     threshold="20 rounds and 1 % of the step: a loop over layers or heads is shorter.",

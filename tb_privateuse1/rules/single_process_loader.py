@@ -20,8 +20,8 @@ def check(case: Case) -> Iterator[Found]:
     share = percent(case.share(intervals.length(claim)))
     yield Found(
         title=f"Batches are made in the training process: {share} of the time",
-        explanation="The data loader has no workers (num_workers=0). Nothing is loaded ahead: the "
-        "device stands still while the program reads, decodes and collates each batch.",
+        explanation="The data loader has no workers (num_workers=0). Nothing is loaded ahead: "
+        "all else stands still while the program reads, decodes and collates each batch.",
         events=len(rows),
         evidence=case.examples("ops", rows),
         how="The time in the loader's __next__ during which no device activity ran and none was "

@@ -22,7 +22,7 @@ def program(bias: list[int], following: str = "aten::batch_norm", own: bool = Tr
 
 def test_it_is_found_with_the_kernels_that_add_it() -> None:
     (row,) = found(RULE, program([16]).trace())
-    assert row.title.startswith("1 convolutions a step add a bias")
+    assert row.title.startswith("1 convolution a step with a bias")
     assert row.saving_ns is not None
     assert 4 * 70_000 < row.saving_ns <= 4 * 100_000
 

@@ -23,6 +23,19 @@ def test_a_loop_is_found_with_its_line() -> None:
     assert row.saving_share > 0.5
 
 
+def test_loops_over_two_tensors_take_turns() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for _ in range(30):
+                run.op("aten::select", 5, **{"Input Dims": [[64, 8], [], []]})
+                run.op("aten::sum", 10, kernel=3)
+                run.op("aten::select", 5, **{"Input Dims": [[64], [], []]})
+                run.op("aten::copy_", 10, kernel=3)
+    (row,) = found(RULE, run.trace())
+    assert row.events == 3 * 60
+
+
 def test_a_few_rounds_are_fine() -> None:
     assert found(RULE, program(12).trace()) == []
 

@@ -27,5 +27,13 @@ def test_preparing_one_kernel_for_all_is_fine() -> None:
     assert found(RULE, program("aten::result_type").trace()) == []
 
 
+def test_on_a_host_alone_there_are_no_such_kernels() -> None:
+    run = Program()
+    with run.step(), run.around("aten::_foreach_add_"):
+        for _ in range(20):
+            run.op("aten::add_", 9)
+    assert found(RULE, run.trace()) == []
+
+
 def test_a_few_tensors_are_fine() -> None:
     assert found(RULE, program("aten::add_", tensors=3).trace()) == []
