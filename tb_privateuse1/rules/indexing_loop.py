@@ -10,6 +10,7 @@ from tb_privateuse1 import bottleneck, intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent
 
 _NAMES = r"^aten::select$"
+_LOADER = r"^enumerate\(DataLoader\)"
 _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
@@ -18,7 +19,9 @@ def check(case: Case) -> Iterator[Found]:
     ops = case.trace.ops
     top = case.outermost(case.operators)
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
-    at = np.flatnonzero(case.named("ops", _NAMES)[top])
+    # Inside of a data loader it is the samples that are taken apart: its own rules speak of that.
+    loading = case.around(top, case.named("ops", _LOADER)) >= 0
+    at = np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading)
     if len(at) < _MANY:
         return
     # Loops over several tensors take turns: each shape is a series of its own.

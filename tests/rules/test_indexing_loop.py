@@ -36,6 +36,15 @@ def test_loops_over_two_tensors_take_turns() -> None:
     assert row.events == 3 * 60
 
 
+def test_samples_of_a_data_loader_are_its_own_matter() -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step(), run.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+            for _ in range(64):
+                run.op("aten::select", 5, **{"Input Dims": [[64, 8], [], []]})
+    assert found(RULE, run.trace()) == []
+
+
 def test_a_few_rounds_are_fine() -> None:
     assert found(RULE, program(12).trace()) == []
 
