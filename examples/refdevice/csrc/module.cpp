@@ -46,18 +46,18 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
       .def_readwrite("launch_latency_ns", &Config::launch_latency_ns)
       .def_readwrite("launch_jitter_ns", &Config::launch_jitter_ns)
       .def_readwrite("kernel_gap_ns", &Config::kernel_gap_ns)
-      .def_readwrite("kernels_per_launch", &Config::kernels_per_launch)
-      .def_readwrite("clock_drift_ppm", &Config::clock_drift_ppm)
       .def_readwrite("event_cost_ns", &Config::event_cost_ns)
       .def_readwrite("queue_depth", &Config::queue_depth)
       .def_readwrite("kernel_fixed_ns", &Config::kernel_fixed_ns)
       .def_readwrite("bandwidth_gb_per_s", &Config::bandwidth_gb_per_s)
       .def_readwrite("throughput_gflop_per_s", &Config::throughput_gflop_per_s)
       .def_readwrite("speed", &Config::speed)
+      .def_readwrite("kernels_per_launch", &Config::kernels_per_launch)
       .def_readwrite("jitter", &Config::jitter)
       .def_readwrite("seed", &Config::seed)
       .def_readwrite("elapsed_kind", &Config::elapsed_kind)
       .def_readwrite("elapsed_resolution_ns", &Config::elapsed_resolution_ns)
+      .def_readwrite("clock_drift_ppm", &Config::clock_drift_ppm)
       .def_readwrite("elapsed_unit", &Config::elapsed_unit);
   m.def("config", [] { return Config(*refdev::config()); });
   m.def("set_config", &refdev::set_config);
