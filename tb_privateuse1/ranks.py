@@ -7,7 +7,7 @@ the others take longer they have waited for it. That needs no common clock.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class Calls:
     step: I32
     shape: I32
     duration_ns: I64
+    end_ns: I64
+    """On the trace's own clock, since its start."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Part:
     """What is kept of one rank's trace."""
 
     timeline: Timeline
+    base_ns: int
+    """Absolute time of the trace's 0, as its own clock has it."""
     files: tuple[str, ...]
     hostname: str | None
     world_size: int | None
@@ -95,6 +99,7 @@ def reduce(trace: Trace) -> Part:
     meta = trace.meta
     return Part(
         timeline=meta.timeline,
+        base_ns=trace.base_ns,
         files=meta.files,
         hostname=meta.hostname,
         world_size=meta.world_size,
@@ -139,11 +144,12 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
     """By start. Of several kernels of one operator each is a call."""
     c, kernels, ops = trace.collectives, trace.kernels, trace.ops
     device = c.kernel >= 0
-    duration = np.zeros(len(c), np.int64)
+    duration, end = np.zeros(len(c), np.int64), np.zeros(len(c), np.int64)
     step = np.full(len(c), NONE, np.int32)
     for table, row, mine in ((kernels, c.kernel, device), (ops, c.op, ~device)):
         chosen = row[mine]
-        duration[mine] = table.end_ns[chosen] - table.start_ns[chosen]
+        end[mine] = table.end_ns[chosen]
+        duration[mine] = end[mine] - table.start_ns[chosen]
         step[mine] = table.step[chosen]
     first, shape = grouped(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     told = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
@@ -157,7 +163,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
             *(column[first].tolist() for column in told), strict=True
         )
     )
-    return shapes, Calls(step, shape.astype(np.int32), duration)
+    return shapes, Calls(step, shape.astype(np.int32), duration, end)
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,7 @@ class Together:
     """The step's row where the steps of all parts stand one after the other; ``NONE`` outside."""
     shape: I32
     duration_ns: I64
+    end_ns: I64
     match: I32
     """``NONE`` where the call is on one rank only, or cannot be told from another."""
     transfer_ns: I64
@@ -207,12 +214,25 @@ def together(parts: Sequence[Part]) -> Together:
         which.append(told[part.calls.shape])
         before += len(part.steps.names)
     rank, step, row, shape = (np.concatenate(columns) for columns in (ranks, steps, rows, which))
-    duration = np.concatenate([np.empty(0, np.int64), *(part.calls.duration_ns for part in parts)])
+    none = np.empty(0, np.int64)
+    duration = np.concatenate([none, *(part.calls.duration_ns for part in parts)])
+    end = np.concatenate([none, *(part.calls.end_ns for part in parts)])
     match, uneven = _all_matches(rank, step, shape, shapes)
     transfer, last = _shortest(match, duration)
     return Together(
-        rank, step, row, shape, duration, match, transfer, last, shapes, names, uneven
+        rank, step, row, shape, duration, end, match, transfer, last, shapes, names, uneven
     )  # fmt: skip
+
+
+def without(calls: Together, apart: Bools) -> Together:
+    """The same without these matches."""
+    if not apart.any():
+        return calls
+    match = np.where(np.append(apart, False)[calls.match], NONE, calls.match).astype(np.int32)
+    _, kept = np.unique(match[match >= 0], return_inverse=True)
+    match[match >= 0] = kept
+    transfer, last = _shortest(match, calls.duration_ns)
+    return replace(calls, match=match, transfer_ns=transfer, last=last)
 
 
 def _all_matches(rank: I32, step: I32, shape: I32, shapes: tuple[Shape, ...]) -> tuple[I32, int]:

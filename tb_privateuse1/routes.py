@@ -111,7 +111,9 @@ class Routes:
         base = {key: chosen.get(f"base_{key}", chosen.get(key)) for key in _PLACE}
         if "base_run" in chosen:  # another run has ranks and spans of its own
             base = {key: chosen.get(f"base_{key}") for key in _PLACE}
-        for place in (chosen, base):
+        # Of all ranks, the chosen one and the lowest may both lack the span.
+        whole = "ranks" in reads_of(about)
+        for place in ({"run": chosen.get("run")},) if whole else (chosen, base):
             self._find(place, wait_s)  # waits for the scan, if it has to
         return self._reader.run(
             about, self._scanner.catalog(), _place(chosen), _place(base), options, wait_s=wait_s

@@ -35,7 +35,7 @@ phases memorydevices
 lasting
 categories
 allocators counters ranks
-bandwidth stragglers ranksteps compare
+bandwidth clocks stragglers ranksteps compare
 perstep
 prepared
 pool processes

@@ -119,23 +119,32 @@ def test_communication_of_a_rank_is_exact(expected: dict[str, Any]) -> None:
     assert (row.step_ns or 0) - (row.idle_ns or 0) == round(told["busy"] * 1000)
 
 
-def test_two_ranks_wait_for_one_another() -> None:
-    """Each symmetric collective of a step is on both, and what is transferred is the same."""
+def test_two_ranks_on_one_clock() -> None:
+    """Sampled traces, which lack calls: of the ten that are the same by their number four are.
+
+    By hand: two all-reduces and two all-gathers end within 0.4 ms on both ranks, after durations
+    of 5 to 60 ms; the others 60 to 250 ms apart.
+    """
     files = sorted((FOLDER / "cuda" / "two_ranks_of_128").glob("*.json.gz"))
     result = distributed(ranks(*map(load, files)))
     assert [(r.rank, r.steps) for r in result.rows] == [(0, 2), (1, 2)]
     assert result.world_size == 128
-    assert {n.code: n.count for n in result.notes} == {"ranks_missing": 126}
-    assert len({r.transferring_ns for r in result.rows}) == 1
+    assert {n.code: n.count for n in result.notes} == {"ranks_missing": 126, "collectives_apart": 6}
     assert sum(c.calls for c in result.collectives) == 20
-    for name in ("ProfilerStep#551", "ProfilerStep#552"):
-        one, other = (s for s in result.steps if s.step == name)
-        assert one.transferring_ns == other.transferring_ns
-        for s in (one, other):
-            assert s.computation_ns + s.exposed_ns + s.copy_ns + s.idle_ns == s.duration_ns
-            assert s.transferring_ns is not None
-            assert s.synchronising_ns is not None
-            assert s.transferring_ns + s.synchronising_ns >= s.communication_ns  # lanes overlap
+    assert sum(c.matched for c in result.collectives) == 8
+    assert {c.kind for c in result.collectives if c.matched} == {"all_reduce", "all_gather"}
+    one, other = result.rows
+    assert one.clock_offset_ns == 0
+    assert other.clock_offset_ns is not None
+    assert abs(other.clock_offset_ns) < 200_000
+    assert one.clock_residual_ns == other.clock_residual_ns
+    assert 0 < (one.clock_residual_ns or 0) < 200_000
+    assert result.stragglers == ()
+    for s in result.steps:
+        assert s.computation_ns + s.exposed_ns + s.copy_ns + s.idle_ns == s.duration_ns
+        assert s.transferring_ns is not None
+        assert s.synchronising_ns is not None
+        assert s.transferring_ns + s.synchronising_ns >= s.communication_ns  # lanes overlap
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)

@@ -729,6 +729,8 @@ export interface RankRow {
   idle_bound_ns: number | null;
   last: number;
   caused_ns: number;
+  clock_offset_ns: number | null;
+  clock_residual_ns: number | null;
   problem: string | null;
 }
 

@@ -36,6 +36,17 @@ export function select(runs: Runs, state: State): Selected | null {
   };
 }
 
+/** The selection for a view of all its ranks: another rank is no other question, and a change of any
+ * rank's trace is one. */
+export function ofAllRanks(selected: Selected): Selected {
+  const workers = selected.run?.workers ?? [];
+  const spans = workers.flatMap((w) => w.spans);
+  const latest = spans.reduce((most, s) => Math.max(most, s.modified_ns ?? 0), 0);
+  const size = spans.reduce((sum, s) => sum + s.bytes, 0);
+  const rank = workers.reduce((least, w) => Math.min(least, w.rank), workers[0]?.rank ?? selected.place.rank);
+  return { ...selected, place: { ...selected.place, rank }, stamp: `${spans.length}/${latest}/${size}/${spans.filter((s) => s.has_sidecar).length}` };
+}
+
 /** What the selection is compared with, unless the URL says it: the span before it, the same rank of
  * another run, another rank; null if there is nothing else. */
 export function baseOf(runs: Runs, state: State, selected: Selected): Selected | null {

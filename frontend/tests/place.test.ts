@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Runs, Worker } from "../src/api";
-import { baseOf, select, stepNumber } from "../src/place";
+import { baseOf, ofAllRanks, select, stepNumber } from "../src/place";
 import type { State } from "../src/state";
 
 const NOTHING: State = {
@@ -29,6 +29,15 @@ test("a trace written again is another one", () => {
   const again: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [{ ...worker(0), spans: [span(1, 6)] }] }] };
   const before: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [{ ...worker(0), spans: [span(1, 5)] }] }] };
   expect(select(again, NOTHING)?.stamp).not.toBe(select(before, NOTHING)?.stamp);
+});
+test("of all ranks, another rank is no other question, and any trace's change is one", () => {
+  const [one, other] = [1, 3].map((rank) => select(RUNS, { ...NOTHING, rank, span: 1 }));
+  if (!one || !other) throw new Error("both are there");
+  expect(ofAllRanks(one).place).toEqual({ run: "a", rank: 1, span: 1, step: null });
+  expect(ofAllRanks(other)).toMatchObject({ place: ofAllRanks(one).place, stamp: ofAllRanks(one).stamp });
+  const grown: Runs = { ...RUNS, runs: [{ run: "a", warnings: [], workers: [worker(3, 1), { ...worker(1, 10, 2), spans: [span(1, 9), span(10), span(2)] }] }] };
+  const later = select(grown, { ...NOTHING, rank: 3, span: 1 });
+  expect(later && ofAllRanks(later).stamp).not.toBe(ofAllRanks(other).stamp);
 });
 test("the base is what the URL says", () => {
   const here = select(RUNS, NOTHING);

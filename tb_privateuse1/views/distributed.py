@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import ranksteps
+from tb_privateuse1 import clocks, ranksteps
 from tb_privateuse1.bandwidth import CollectiveRow, collectives
-from tb_privateuse1.ranks import Part, Together, together
+from tb_privateuse1.ranks import Part, Together, together, without
 from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
@@ -57,6 +57,10 @@ class RankRow:
     """In how many collectives the others have waited for it."""
     caused_ns: int
     """How long each other rank has waited for it in these, on average and in all."""
+    clock_offset_ns: int | None
+    """How far its clock is ahead of the lowest rank's, by the ends of common collectives."""
+    clock_residual_ns: int | None
+    """95 % of these ends agree to this; null where a rank has none in common with others."""
     problem: str | None
     """Why there is nothing to show."""
 
@@ -124,6 +128,8 @@ def distributed(
     read = [r for r in ranks if isinstance(r.part, Part)]
     parts: list[Part] = [r.part for r in read]
     calls = together(parts)
+    aligned = clocks.of(parts, calls)
+    calls = without(calls, aligned.apart)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
     blamed = blame(calls, in_step, len(parts))
@@ -132,7 +138,7 @@ def distributed(
     numbers = [r.rank for r in read]
     shown = ranksteps.worst(steps, chosen, limit)
     talk_total, talk = collectives(calls, in_step, limit)
-    rows = _rank_rows(ranks, read, steps, chosen, blamed)
+    rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
     return Distributed(
@@ -145,7 +151,7 @@ def distributed(
         collectives_total=talk_total,
         stragglers=stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None}),
         world_size=world,
-        notes=tuple(_notes(ranks, parts, calls, world)),
+        notes=tuple(_notes(ranks, parts, calls, world, int(aligned.apart.sum()))),
     )
 
 
@@ -188,7 +194,12 @@ def _rank_steps(
 
 
 def _rank_rows(
-    ranks: Sequence[Rank], read: Sequence[Rank], steps: RankSteps, chosen: Bools, blamed: Blame
+    ranks: Sequence[Rank],
+    read: Sequence[Rank],
+    steps: RankSteps,
+    chosen: Bools,
+    blamed: Blame,
+    aligned: clocks.Clocks,
 ) -> tuple[RankRow, ...]:
     counted = ranksteps.counted(steps, chosen, len(read))
     means = ranksteps.means(steps, counted, len(read))
@@ -196,9 +207,15 @@ def _rank_rows(
     bounds = ranksteps.mean_bounds(steps, counted, len(read))
     bounds["step"] = bounds.pop("duration")
     means |= {f"{name}_bound_ns": values for name, values in bounds.items()}
+    means["clock_offset_ns"] = _known(aligned.offset_ns)
+    means["clock_residual_ns"] = _known(aligned.residual_ns)
     numbers = np.bincount(steps.rank[counted], minlength=len(read)).tolist()
     place = {rank.rank: i for i, rank in enumerate(read)}
     return tuple(_row(r, place.get(r.rank), means, numbers, blamed) for r in ranks)
+
+
+def _known(values: I64) -> list[int | None]:
+    return [None if value == MISSING else value for value in values.tolist()]
 
 
 def _row(
@@ -230,7 +247,7 @@ def _figures(row: RankRow) -> dict[str, int] | None:
 
 
 def _notes(
-    ranks: Sequence[Rank], parts: Sequence[Part], calls: Together, world: int | None
+    ranks: Sequence[Rank], parts: Sequence[Part], calls: Together, world: int | None, apart: int
 ) -> Iterator[Finding]:
     """What is not there, or not comparable; its ranks are named."""
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
@@ -254,6 +271,10 @@ def _notes(
         message = "Ranks made different numbers of some collectives in a step."
         hint = "Those cannot be told from one another, and say nothing about waiting."
         yield Finding("collectives_uneven", message, hint, calls.uneven)
+    if apart:
+        message = "Collectives that are the same by their number ended at different times."
+        hint = "They are not compared: a trace may lack some, or they are of different groups."
+        yield Finding("collectives_apart", message, hint, apart)
     if len(parts) == 1:
         hint = "Put the traces of all ranks into one directory: each is named by its rank."
         message = "Only one rank is here: who waits for whom is not known."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,15 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def two(visit: Callable[[Server], Dashboard], log: Path) -> Any:
+@pytest.fixture(scope="module")
+def both(log: Path) -> Iterator[Server]:
     with serve("--logdir", log) as server:
-        yield visit(server)
+        yield server
+
+
+@pytest.fixture
+def two(visit: Callable[[Server], Dashboard], both: Server) -> Dashboard:
+    return visit(both)
 
 
 def result(dashboard: Dashboard, query: str = "") -> Any:
@@ -135,12 +140,19 @@ def test_inferred_changes_have_their_bounds(dashboard: Dashboard) -> None:
     assert "inferred" in codes
 
 
-def test_a_trace_alone_compares_its_steps(visit: Callable[[Server], Dashboard], log: Path) -> None:
+@pytest.fixture(scope="module")
+def alone(log: Path) -> Iterator[Server]:
     with serve("--logdir", log / "now") as server:
-        page = visit(server).open(view="diff")
-        page.get("no-base").get_by_role("button").click()
-        page.shows("basespan-picker", value="1")
-        page.pick("step", 2)
-        page.pick("basestep", 0)
-        expect(page.get("figure-change_ns")).to_have_attribute("data-value", "0")
-        assert number(page.rows("diff")["aten::mm"]["change_ns"]) == 400
+        yield server
+
+
+def test_a_trace_alone_compares_its_steps(
+    visit: Callable[[Server], Dashboard], alone: Server
+) -> None:
+    page = visit(alone).open(view="diff")
+    page.get("no-base").get_by_role("button").click()
+    page.shows("basespan-picker", value="1")
+    page.pick("step", 2)
+    page.pick("basestep", 0)
+    expect(page.get("figure-change_ns")).to_have_attribute("data-value", "0")
+    assert number(page.rows("diff")["aten::mm"]["change_ns"]) == 400

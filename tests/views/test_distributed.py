@@ -159,6 +159,31 @@ def test_a_rank_alone_says_nothing_about_waiting() -> None:
     assert {"one_rank", "ranks_missing"} == {n.code for n in result.notes}
 
 
+def test_clocks_and_what_is_not_the_same_collective() -> None:
+    """Rank 1's trace began 70 us earlier; its third call is another one."""
+
+    def of(number: int, shift: float, third: float) -> Trace:
+        ends = [100.0, 300.0, third, 700.0, 900.0, 1100.0]
+        calls: list[Event] = []
+        for k, end in enumerate(ends):
+            at = end + shift
+            calls += [
+                op("record_param_comms", at - 60, at - 55), launch(at - 58, at - 57, k + 1),
+                kernel("nccl", at - 20 - 5 * number, at, k + 1, stream=9, **ARGUMENTS),
+            ]  # fmt: skip
+        told = {"backend": "nccl", "rank": number, "world_size": 2}
+        return trace(step(0, 0, 2000), *calls, distributedInfo=told)
+
+    result = distributed(ranks(of(0, 0, 500), of(1, 70, 590)))
+    assert [r.clock_offset_ns for r in result.rows] == [0, 70_000]
+    assert [r.clock_residual_ns for r in result.rows] == [0, 0]
+    assert {n.code: n.count for n in result.notes} == {"collectives_apart": 1}
+    (row,) = result.collectives
+    assert (row.calls, row.matched) == (12, 10)
+    alone = distributed(ranks(of(0, 0, 500))).rows[0]
+    assert (alone.clock_offset_ns, alone.clock_residual_ns) == (None, None)
+
+
 def test_gloo_on_the_host_counts() -> None:
     def of(number: int, took: float) -> Trace:
         shapes = {"Input Dims": [[1000]], "Input type": ["float"]}

@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
-import { bytes, count, duration, exactDuration, MISSING, percent, plural } from "../base/format";
+import { bytes, count, duration, exactDuration, MISSING, percent, plural, signedDuration } from "../base/format";
 import { useLatest, useView } from "../load";
-import { stepNumber } from "../place";
+import { ofAllRanks, stepNumber } from "../place";
 import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Heatmap } from "../widgets/heatmap";
@@ -19,9 +19,10 @@ type Group = "ranks" | "collectives" | "steps";
 
 export function Distributed({ selected }: Pick<PageProps, "selected">) {
   const measure = MEASURES.find((m) => m.value === state.value.by)?.value ?? "step";
-  const resource = useView("distributed", selected, { measure });
+  const all = ofAllRanks(selected);
+  const resource = useView("distributed", all, { measure });
   // While another measure is asked for, the page stays.
-  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, selected.stamp]));
+  const loaded = useLatest(resource.loaded, JSON.stringify([all.place, all.stamp]));
   return (
     <div class="distributed fill">
       <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} rank={selected.place.rank} />}</Show>
@@ -208,6 +209,8 @@ const RANKS: readonly Column<RankRow>[] = [
   time("synchronising_ns", "Waiting", 80, "Of the communication calls: waiting for the last rank to come."),
   { key: "last", title: "Last", kind: "count", width: 58, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
   time("caused_ns", "Caused", 80, "How long each other rank has waited for it, in all."),
+  { ...time<RankRow>("clock_offset_ns", "Clock", 84, "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common."), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
+  time("clock_residual_ns", "± Clock", 76, "95 % of the ends of these collectives agree to this."),
 ];
 
 /** 1.23 GB/s: as the NCCL tests have it, in powers of ten. */
