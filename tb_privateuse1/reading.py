@@ -26,7 +26,7 @@ from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 
 _MOST_BYTES = 512 << 20
-"""Of reductions that are kept: of a thousand ranks with 30,000 communications each."""
+"""Of reductions that are kept: of a thousand ranks with 20,000 communications each."""
 _LEAST_BYTES = 1024
 _SHARE_S = 0.02
 

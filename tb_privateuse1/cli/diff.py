@@ -1,0 +1,90 @@
+"""``diff``: what a trace does longer or shorter than another, and whether that is too much."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.selection import add_place, opened, place
+
+if TYPE_CHECKING:
+    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.views.diff import Diff, DiffFigure
+
+_PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",
+          "other")  # fmt: skip
+
+
+def add(commands: Commands) -> None:
+    """Its name and options."""
+    diff = commands.add_parser("diff", help="compare two traces; with --fail-over for CI")
+    diff.set_defaults(command=_diff)
+    diff.add_argument("base", metavar="BASE", help="a logdir, a run or one trace file")
+    diff.add_argument("path", metavar="NEW", help="the same")
+    add_place(diff)
+    add_place(diff, "base-")
+    diff.add_argument("--by", metavar="WHAT", help="operators, shapes, kernels, modules, …")
+    diff.add_argument("--time", metavar="T", help="device or host; device where both have it")
+    diff.add_argument(
+        "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
+    )
+    diff.add_argument(
+        "--of", action="append", choices=_PARTS, metavar="PART",
+        help="what may not take longer: step (the default), kernel, … as shares of the step",
+    )  # fmt: skip
+    add_vendor(diff)
+    form = diff.add_mutually_exclusive_group()
+    for name, what in (("json", "as the view"), ("markdown", "tables"), ("junit", "XML")):
+        form.add_argument(f"--{name}", action="store_true", help=what)
+    diff.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from tb_privateuse1 import query, runs
+    from tb_privateuse1.export import junit, markdown
+    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.views.diff import diff
+
+    limit = _share(options.fail_over)
+    if options.of and limit is None:
+        raise UsageError("--of is for --fail-over")
+    texts = {name: getattr(options, name) for name in ("by", "time") if getattr(options, name)}
+    asked = query.options(diff, texts)
+    here, there = place(options), place(options, "base_")
+    with opened(options) as (store, catalog):
+        base = runs.scan(options.base)
+        result = Reader(store).run(diff, catalog, here, there, asked, base_catalog=base)
+    failed = [] if limit is None else over(result, limit, options.of or ["step"])
+    if options.json:
+        body = query.encode(result)
+    elif options.junit:
+        body = junit.diff(result, failed)
+    else:
+        body = markdown.diff(result, failed).encode()
+    write(body, options.output)
+    for figure in failed:
+        print(f"tb-privateuse1: {junit.told(figure)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def over(result: Diff, limit: float, names: list[str]) -> list[DiffFigure]:
+    """The parts that take longer, beyond noise and bounds, by more than this share of the step."""
+    step = result.figures[0].base_ns or 0
+    return [
+        figure
+        for figure in result.figures
+        if figure.name in names
+        and figure.verdict == "longer"
+        and (figure.change_ns or 0) > limit * step
+    ]
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d+(\.\d+)?%", text):
+        raise UsageError(f"--fail-over {text}: it must be a share of the step like 3%")
+    return float(text[:-1]) / 100
