@@ -16,12 +16,12 @@ from typing import Any
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import export, query, static_files
+from tb_privateuse1 import export, perfetto_ui, query, static_files
 from tb_privateuse1.event import event
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
-from tb_privateuse1.schema import ApiError, Cancelled, Problem, query_of, reads_of
+from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import TraceError
 
@@ -80,6 +80,8 @@ class Routes:
                 return _json(request, self._cancel(request), 200)
             if path.startswith("static/"):
                 return static_files.respond(request, path.removeprefix("static/"))
+            if path.startswith(perfetto_ui.PREFIX):
+                return perfetto_ui.respond(request, path.removeprefix(perfetto_ui.PREFIX))
             if path == "export":
                 return self._export(_once(request))
             return _json(request, self._result(path, _once(request)), 200)
@@ -100,6 +102,9 @@ class Routes:
         if name == "runs":
             query.only(name, asked, ())
             return self._scanner.catalog().runs
+        if name == "extras":
+            query.only(name, asked, ())
+            return Extras(perfetto=perfetto_ui.bundle() is not None)
         about = event if name == "event" else query.view_named(name)
         selection = (*_SELECTION, *(_BASE_PLACE if "base" in reads_of(about) else ()))
         query.only(name, asked, [*selection, *(key for key, _, _ in query_of(about))])

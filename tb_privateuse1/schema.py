@@ -36,7 +36,7 @@ _ARRAYS = {
 def typescript() -> str:
     """The text of ``api.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
-    for root in (runs.Runs, store.Progress, event.EventRecord, Cancelled, ApiError):
+    for root in (runs.Runs, store.Progress, event.EventRecord, Cancelled, Extras, ApiError):
         _interface(root, found)
     of_views, results = (_results(registry, found) for registry in (views.VIEWS, LOOKUPS))
     options = []
@@ -77,6 +77,14 @@ class Cancelled:
     """Whether a trace was being read, or waited for it, when it was cancelled."""
 
     cancelled: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Extras:
+    """What this server can do besides: it depends on what is installed and allowed."""
+
+    perfetto: bool
+    """It has Perfetto's pages."""
 
 
 def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:

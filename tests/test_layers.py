@@ -85,7 +85,7 @@ export/
 schema
 query
 reading
-static_files
+static_files perfetto_ui
 routes
 plugin notebook
 loader
@@ -105,7 +105,7 @@ FACE = ""
 LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
-    "werkzeug": ("routes", "static_files"),
+    "werkzeug": ("routes", "static_files", "perfetto_ui"),
     "pyarrow": ("cache", "tables", "export.columns", "export.tablefiles"),
     "pandas": ("tables",),
     "fsspec": ("remote",),
@@ -234,7 +234,7 @@ def test_the_loader_needs_only_the_host() -> None:
         ("query", "from tb_privateuse1 import __version__", "nobody imports that"),
         ("brand_new", "from tb_privateuse1 import trace", "not in the table"),
         ("infer.measured", "import torch.profiler", "only capture, _capture may"),
-        ("views.kernels", "from werkzeug.wrappers import Request", "only routes, static_files may"),
+        ("views.kernels", "from werkzeug.wrappers import Request", "only routes, static_files"),
     ],
 )  # fmt: skip
 def test_the_test_finds_what_is_wrong(module: str, source: str, says: str) -> None:

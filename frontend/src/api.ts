@@ -300,6 +300,11 @@ export interface Extent {
   end_ns: number;
 }
 
+/** What this server can do besides: it depends on what is installed and allowed. */
+export interface Extras {
+  perfetto: boolean;
+}
+
 /** One line of the device's or the run's description. */
 export interface Fact {
   label: string;

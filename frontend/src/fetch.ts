@@ -1,6 +1,6 @@
 // The one place of fetch. Every request ends: with a result, or with a Failure that has words
 // for the user.
-import type { ApiError, Cancelled, EventRecord, Options, Progress, Results, Runs } from "./api";
+import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs } from "./api";
 import { whenShown } from "./host";
 import { PACKED, unpack } from "./packed";
 
@@ -57,6 +57,35 @@ export function fetchView<V extends keyof Results>(
 export function fetchEvent(place: Place, table: string, row: string, asking: Asking): Promise<EventRecord> {
   const { run, rank, span } = place;
   return ask<EventRecord>("event", { run, rank, span, table, row, wait_ms: WAIT_MS }, asking);
+}
+
+/** What this server can do besides. */
+export function fetchExtras(asking: Asking): Promise<Extras> {
+  return ask<Extras>("extras", {}, asking);
+}
+
+/** A format, and a part of the recording; null: to its end. */
+export interface Exporting {
+  format: "chrome" | "perfetto" | "parquet" | "csv";
+  start_ns: number | null;
+  end_ns: number | null;
+}
+
+/** The query of the `export` route. */
+export function exportQuery({ run, rank, span }: Place, asked: Exporting): Record<string, string | number | null> {
+  return { run, rank, span, ...asked };
+}
+
+/** An export's file, for another page. */
+export async function fetchExport(place: Place, asked: Exporting): Promise<ArrayBuffer> {
+  const { signal } = new AbortController();
+  const response = await request(address("export", exportQuery(place, asked)), signal);
+  if (response.status !== 200) throw problem(response.status, await content(response, signal));
+  try {
+    return await response.arrayBuffer();
+  } catch (error) {
+    throw noAnswer(error, signal);
+  }
 }
 
 /** Gives up reading a trace, for everybody who waits for it; whether it was being read. */

@@ -45,7 +45,10 @@ class Tracks:
         """The names of the streams, by lane."""
         inferred = " (inferred)" if self._trace.meta.timeline == "inferred" else ""
         lanes = [describe.lane(self._trace, row) for row in range(len(self._trace.lanes))]
-        return [f"{' '.join(names)}{inferred}" for names in lanes]
+        return [
+            f"{own if device.lower() in own.lower() else f'{device} {own}'}{inferred}"
+            for device, own in lanes
+        ]
 
     def processes(self) -> bytes:
         """The packets that name all processes."""

@@ -17,6 +17,7 @@ import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
 import { densityOf, useScene } from "./timelinedata";
 import { Details, parseItem, spotOf, useLinks, type ItemSpot } from "./timelinedetails";
+import { Export } from "./timelineexport";
 import { Heads } from "./timelineheads";
 import { Search, useSearch } from "./timelinesearch";
 
@@ -113,6 +114,7 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
         <Search find={find} search={search} show={show} />
         <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
         <button type="button" onClick={() => move(whole(end))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
+        <Export selected={selected} camera={camera} area={area} end={end} />
         <span class="muted">{area ? <>{duration(Math.round(area.stop - area.start))} selected</> : marks.length > 1 ? <>marks: {duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))} apart</> : "W S zoom, A D move, drag selects, ? for help"}</span>
       </div>
       <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
