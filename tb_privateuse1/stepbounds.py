@@ -132,6 +132,27 @@ def of_rank(trace: Trace) -> dict[str, I64]:
     return bounds | {"computation": parts["kernel"]}
 
 
+def idle(trace: Trace, idle_ns: I64) -> I64:
+    """The bound of each step's idle time, given that; ``MISSING`` where it is not known."""
+    steps, kernels = trace.steps, trace.kernels
+    if certainty.exact(kernels):
+        return np.zeros(len(steps), np.int64)
+    edge = windows(trace).bound(steps)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return np.full(len(steps), MISSING)
+    start, end = steps.start_ns, steps.end_ns
+    all_that_may = certainty.possible(kernels, trace.end_ns)
+    most = end - start - intervals.covered(certainty.certain(kernels), start, end)
+    least = end - start - intervals.covered(all_that_may, start, end)
+    alone = len(np.unique(kernels.lane)) == 1
+    step = _within(steps, kernels)
+    error = np.zeros(len(steps), np.int64)
+    moved = kernels.duration_bound_ns if alone else certainty.moved(kernels)
+    np.add.at(error, step[step >= 0], moved[step >= 0])
+    bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
+    return np.where(edge == MISSING, MISSING, bound + edge)
+
+
 def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
     """The least and the most of each part in the windows as they are."""
     start, end = trace.steps.start_ns, trace.steps.end_ns

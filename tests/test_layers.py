@@ -30,12 +30,12 @@ vendor_file
 certainty
 breakdown describe allocations pyramid calltree
 stepbounds looks
-steptable limits regions
+steptable limits regions idle
 phases memorydevices
 lasting
 categories
 allocators counters ranks
-bandwidth clocks stragglers ranksteps compare
+bandwidth clocks stragglers ranksteps compare idletable
 perstep
 prepared
 pool processes

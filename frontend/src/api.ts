@@ -103,6 +103,16 @@ export interface Asked {
   lacks: string[];
 }
 
+/** Idle time directly before the activities of an operator. */
+export interface Awaited {
+  name: string;
+  gaps: number;
+  idle_ns: number;
+  share: number;
+  longest_ns: number;
+  longest_start_ns: number;
+}
+
 /** Whether a trace was being read, or waited for it, when it was cancelled. */
 export interface Cancelled {
   cancelled: boolean;
@@ -124,6 +134,17 @@ export interface CategoryPoint {
   inputs_bytes: number;
   temporaries_bytes: number;
   unknown_bytes: number;
+}
+
+/** Why the device was idle, and for how long. The causes sum to the totals' ``idle_ns``. */
+export interface Cause {
+  cause: string;
+  idle_ns: number;
+  bound_ns: number | null;
+  share: number;
+  stretches: number;
+  longest_ns: number;
+  longest_start_ns: number;
 }
 
 /** The findings of one cause together. */
@@ -654,6 +675,9 @@ export interface Overview {
   utilisation: number | null;
   utilisation_bound: number | null;
   totals: Totals;
+  idle: Cause[];
+  idle_steps: StepIdle[];
+  idle_before: Awaited[];
   top_operators: Share[];
   top_kernels: Share[];
   evidence: Evidence[];
@@ -855,6 +879,20 @@ export interface Step {
   other_bound_ns: number | null;
   kernel_bounded_ns: number;
   communication_host_ns: number;
+}
+
+/** The idle time within a step's window; the causes sum to ``idle_ns``. */
+export interface StepIdle {
+  name: string;
+  idle_ns: number;
+  idle_bound_ns: number | null;
+  launch_latency_ns: number;
+  synchronisation_ns: number;
+  communication_wait_ns: number;
+  data_loader_ns: number;
+  host_operator_ns: number;
+  host_code_ns: number;
+  unknown_ns: number;
 }
 
 /** A rank for which the others wait, and what it does longer than they. */

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, describe, intervals, stepbounds
+from tb_privateuse1 import breakdown, certainty, describe, idletable, intervals, stepbounds
 from tb_privateuse1.steptable import Spread, Step, spread_of, table
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
@@ -92,6 +92,12 @@ class Overview(Result):
     utilisation_bound: float | None
     """How far off that may be, as a share; 0 if measured, null if that is not known."""
     totals: Totals
+    idle: tuple[idletable.Cause, ...]
+    """Why the device was idle within the span of ``totals``."""
+    idle_steps: tuple[idletable.StepIdle, ...]
+    """The same of the window of each step."""
+    idle_before: tuple[idletable.Awaited, ...]
+    """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
     evidence: tuple[certainty.Evidence, ...]
@@ -107,6 +113,7 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
     spread = spread_of(steps)
     utilisation, utilisation_bound = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
+    idle = idletable.table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
         device=describe.device(trace),
@@ -119,6 +126,9 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
         totals=_totals(trace, kernels),
+        idle=idle.causes,
+        idle_steps=idle.steps,
+        idle_before=idle.awaited,
         top_operators=_top_operators(trace, row),
         top_kernels=_top_kernels(trace, kernels),
         evidence=tuple(certainty.evidence(kernels)),

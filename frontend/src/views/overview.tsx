@@ -11,6 +11,7 @@ import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
 import { KeyFigures } from "./figures";
+import { IdleSteps, IdleTime } from "./idle";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
 import { Source } from "./source";
@@ -65,6 +66,8 @@ function Page({ all, now }: { all: Result; now: Result }) {
           <TopOperators overview={now} />
         </section>
       </div>
+      <IdleTime now={now} step={step} />
+      <IdleSteps all={all} step={step} />
       <section><h2>What {hostOnly ? "host only" : all.provenance.timeline} means here</h2><Source overview={now} /></section>
       <div class="columns equal">
         <Facts title="Device" facts={all.device} testid="device-facts" />

@@ -1,0 +1,185 @@
+// Why the device was idle: a bar of causes, the operators it waited for, and the same by step.
+import { useState } from "preact/hooks";
+import type { Cause, Overview, StepIdle } from "../api";
+import { around } from "../base/camera";
+import { CATEGORIES, color, type Category } from "../base/color";
+import { csv } from "../base/csv";
+import { download } from "../base/dom";
+import { quote } from "../base/filter";
+import { boundOf, count, duration, exactDuration, percent } from "../base/format";
+import { stepNumber } from "../place";
+import { go, type State } from "../state";
+import type { Column } from "../widgets/columns";
+import { StackedBars, type Bar } from "../widgets/stackedbars";
+import { Table } from "../widgets/table";
+import { Doubts } from "./doubts";
+import { linkProps } from "./link";
+
+interface About {
+  label: string;
+  category: Category;
+  help: string;
+  /** The page that tells more of it. */
+  view?: string;
+}
+
+const CAUSES: Readonly<Record<string, About>> = {
+  host_operator: { label: "Host operator", category: "cpu", view: "operators", help: "The host was in an operator, or a call of the runtime, and had launched nothing yet." },
+  host_code: { label: "Host code", category: "memset", view: "flame", help: "The launching thread was in Python, or an annotation, outside of all operators." },
+  data_loader: { label: "Data loader", category: "dataloader", help: "The host waited for the next batch." },
+  synchronisation: { label: "Synchronisation", category: "memcpy", help: "The host was in a call that returns when the device is done: it could launch nothing ahead." },
+  communication_wait: { label: "Communication wait", category: "communication", view: "distributed", help: "The host waited for other ranks: gloo, barriers, waits for tensors." },
+  launch_latency: { label: "Launch latency", category: "runtime", help: "The next activity was launched, and had not started: the device's own delay, or another stream's." },
+  unknown: { label: "Unknown", category: "other", help: "Nothing is recorded that tells." },
+  other_step: { label: "Another step ran", category: "kernel", help: "Between this step's activities, those of another one ran." },
+};
+
+const about = (cause: string): About => CAUSES[cause] ?? { label: cause, category: "other", help: "" };
+
+/** In the order of the bars: the host's first. */
+const ORDER = Object.keys(CAUSES);
+
+const NAMES = Object.fromEntries(ORDER.map((c) => [about(c).category, about(c).label]));
+
+export function IdleTime({ now, step }: { now: Overview; step: number | null }) {
+  const inferred = now.provenance.timeline === "inferred";
+  const whole = now.totals.idle_ns;
+  if (whole === null) return null;
+  const causes = ORDER.flatMap((c) => now.idle.filter((one) => one.cause === c && (one.idle_ns > 0)));
+  return (
+    <section data-testid="idle">
+      <h2 class="withcsv">Idle time <small class="muted">{step === null ? "of the recording" : `of step ${step}`}: {duration(whole)} {boundOf(now.totals.idle_bound_ns, inferred)}, by what the device waited for{inferred && "; inferred, as the device times are"}</small>
+        {causes.length > 0 && <button type="button" class="quiet" onClick={() => save(causes)} data-testid="csv-idle" title="Download the causes, exact values in ns">CSV</button>}
+      </h2>
+      <Doubts findings={now.provenance.warnings} figures={["totals"]} />
+      {whole === 0 ? <p class="muted">The device was never idle between its first and its last activity.</p> : (
+        <>
+          <CauseBar causes={causes} whole={whole} inferred={inferred} />
+          <div class="columns equal">
+            <Causes causes={causes} now={now} inferred={inferred} />
+            <Before now={now} inferred={inferred} />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+interface CausesProps {
+  causes: readonly Cause[];
+  whole: number;
+  inferred: boolean;
+}
+
+function CauseBar({ causes, whole, inferred }: CausesProps) {
+  const told = causes.map((c) => `${about(c.cause).label} ${percent(c.idle_ns / whole)}`).join(", ");
+  return (
+    <div class={inferred ? "causebar inferred" : "causebar"} role="img" aria-label={`Causes of idle time: ${told}`} data-testid="idle-bar">
+      {causes.map((c) => (
+        <span key={c.cause} data-key={c.cause} data-value={c.idle_ns} style={{ flexGrow: c.idle_ns, "--fill": color(about(c.cause).category) }}
+          title={`${about(c.cause).label}: ${exactDuration(c.idle_ns)}, ${percent(c.idle_ns / whole)}`} />
+      ))}
+    </div>
+  );
+}
+
+function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Overview; inferred: boolean }) {
+  return (
+    <table class="plain" data-testid="idle-causes">
+      <thead><tr><th scope="col">Cause</th><th scope="col" class="number">Idle</th><th scope="col" class="number">Share</th><th scope="col" class="number" title="Stretches of time that it has.">Stretches</th><th scope="col" class="number" title="Opens the timeline there.">Longest</th></tr></thead>
+      <tbody>
+        {causes.map((c) => {
+          const { label, category, help, view } = about(c.cause);
+          return (
+            <tr key={c.cause} data-key={c.cause} data-value={c.idle_ns}>
+              <td title={help}><i class={`swatch ${inferred ? "inferred" : "measured"}`} style={{ "--fill": color(category) }} />{view ? <a {...linkProps({ view })}>{label}</a> : label}</td>
+              <td class={inferred ? "number uncertain" : "number"} data-bound={c.bound_ns ?? "unknown"} title={`${exactDuration(c.idle_ns)} ${boundOf(c.bound_ns, inferred)}`}>{duration(c.idle_ns)}</td>
+              <td class="number">{percent(c.share)}</td>
+              <td class="number">{count(c.stretches)}</td>
+              <td class="number"><a {...there(now, c.longest_start_ns, c.longest_ns)} data-testid={`idle-to-${c.cause}`}>{duration(c.longest_ns)}</a></td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
+  return (
+    <table class="plain" data-testid="idle-before">
+      <thead><tr><th scope="col" title="The operator whose activity ended the wait.">Before the operator</th><th scope="col" class="number">Idle</th><th scope="col" class="number">Share</th><th scope="col" class="number">Gaps</th><th scope="col" class="number" title="Opens the timeline there.">Longest</th></tr></thead>
+      <tbody>
+        {now.idle_before.slice(0, 6).map((r) => (
+          <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
+            <td class="wrap">{r.name ? <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a> : <span class="muted">no operator</span>}</td>
+            <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>{duration(r.idle_ns)}</td>
+            <td class="number">{percent(r.share)}</td>
+            <td class="number">{count(r.gaps)}</td>
+            <td class="number"><a {...there(now, r.longest_start_ns, r.longest_ns)}>{duration(r.longest_ns)}</a></td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Idle time within each step's window; a click selects the step. */
+export function IdleSteps({ all, step }: { all: Overview; step: number | null }) {
+  const [sort, setSort] = useState<string | null>(null);
+  const [filter, setFilter] = useState<string | null>(null);
+  const inferred = all.provenance.timeline === "inferred";
+  const rows = all.idle_steps;
+  if (rows.length === 0) return null;
+  const selected = rows.find((r) => step !== null && stepNumber(r.name) === step)?.name ?? null;
+  const incomplete = new Set(all.steps.filter((s) => s.incomplete).map((s) => s.name));
+  const choose = (name: string): void => {
+    const number = stepNumber(name);
+    if (number !== null) go({ step: number === step ? null : number });
+  };
+  return (
+    <section>
+      <h2>Idle time by step <small class="muted">within the steps' windows</small></h2>
+      <StackedBars bars={rows.map((r) => barOf(r, incomplete.has(r.name), inferred))} inferred={inferred} hatched={ALL} names={NAMES} testid="idle-chart" selected={selected} average={null} onSelect={choose} />
+      <div class="steptable" style={{ "--rows": Math.min(8, rows.length + (rows.length > 1 ? 2 : 1)) }}>
+        <Table name="idle-steps" noun="step" columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
+          inferred={inferred} selected={selected} onSort={setSort} onFilter={setFilter} onOpen={(r) => choose(r.name)} />
+      </div>
+    </section>
+  );
+}
+
+const ALL: ReadonlySet<Category> = new Set(CATEGORIES);
+
+type CauseKey = "host_operator" | "host_code" | "data_loader" | "synchronisation" | "communication_wait" | "launch_latency" | "unknown";
+
+const OF_STEPS = ORDER.filter((c): c is CauseKey => c !== "other_step");
+
+const COLUMNS: readonly Column<StepIdle>[] = [
+  { key: "name", title: "Step", kind: "text", width: 64, value: (r) => r.name, cell: (r) => <span class="value">{stepNumber(r.name) ?? r.name}</span> },
+  { key: "idle_ns", title: "Idle", help: "Nothing ran on the device; the causes sum to it.", kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns },
+  ...OF_STEPS.map((cause): Column<StepIdle> => ({
+    key: `${cause}_ns`, title: about(cause).label, help: about(cause).help, kind: "time", additive: true,
+    width: Math.max(76, about(cause).label.length * 7.4 + 14), value: (r) => r[`${cause}_ns`],
+    // What is inferred has a bound that is not known: only that of the sum is.
+    bound: (r) => (r.idle_bound_ns === 0 || r[`${cause}_ns`] === 0 ? 0 : null),
+  })),
+];
+
+function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
+  const parts = Object.fromEntries(CATEGORIES.map((c) => [c, 0])) as Record<Category, number>;
+  for (const cause of OF_STEPS) parts[about(cause).category] = row[`${cause}_ns`];
+  return { key: row.name, label: String(stepNumber(row.name) ?? row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
+}
+
+/** A link to a stretch on the timeline, with some of what is around it. */
+function there(now: Overview, start: number, length: number): ReturnType<typeof linkProps> {
+  const window = around(start, start + length, now.duration_ns);
+  const changes: Partial<State> = { view: "timeline", range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}` };
+  return linkProps(changes);
+}
+
+function save(causes: readonly Cause[]): void {
+  const names: (keyof Cause)[] = ["cause", "idle_ns", "bound_ns", "share", "stretches", "longest_ns", "longest_start_ns"];
+  download("idle.csv", csv(names, causes.map((c) => names.map((name) => c[name]))), "text/csv;charset=utf-8");
+}

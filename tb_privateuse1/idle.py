@@ -1,0 +1,274 @@
+"""Why the device is idle: each instant without a device activity has one cause.
+
+An idle stretch is ended by the activity that starts at its end, and that one by its launch: before
+the launch the device had to wait for what the host did, and behind it for itself. So every instant
+of every stretch falls to exactly one cause, and the causes sum to the idle time to the ns
+(docs/definitions.md). HolisticTraceAnalysis tells host and kernel waits apart in the same way, per
+stretch and by a threshold; here stretches are cut where the launch began and where the host went on
+to something else, so that no threshold is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1.calltree import LOADER, STEP, starts
+from tb_privateuse1.trace import (
+    ANNOTATION,
+    I32,
+    I64,
+    MEMCPY,
+    MISSING,
+    NONE,
+    OPERATOR,
+    SYNC,
+    Bools,
+    Trace,
+)
+
+CAUSES = (
+    "launch_latency",
+    "synchronisation",
+    "communication_wait",
+    "data_loader",
+    "host_operator",
+    "host_code",
+    "unknown",
+)
+"""The names of the causes; of what the host does at once, the first one counts."""
+
+_WAITS = re.compile(r"synchroni[sz]e(?![a-z_])|waitfor|(stream|device|event)_?sync", re.IGNORECASE)
+_NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECASE)
+"""Calls of the runtime and functions that return when the device is done; those that do not."""
+
+_READ = "aten::_local_scalar_dense"
+"""Reads a value from the device. Not every backend tells of the call by which it waits."""
+
+_MEETS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(\)")
+"""Operators and annotations that return when other ranks have come."""
+
+_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges of the host, in any order."""
+
+    thread: I32
+    start_ns: I64
+    end_ns: I64
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Stretches without any device activity, in order of time, and what ends each.
+
+    ``kernel`` is the row of the activity that starts at its end, ``NONE`` behind the last one.
+    ``submitted_ns`` is when that one was launched, ``MISSING`` if nothing tells; ``thread`` who
+    launched it.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    kernel: I64
+    submitted_ns: I64
+    thread: I32
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+
+def gaps(trace: Trace) -> Gaps:
+    """All idle stretches of the recording: between activities, and in the steps around them.
+
+    Empty without device times.
+    """
+    kernels, steps = trace.kernels, trace.steps
+    if not len(kernels):
+        nothing = np.empty(0, np.int64)
+        return Gaps(nothing, nothing, nothing, nothing, np.empty(0, np.int32))
+    first = min(int(kernels.start_ns.min()), int(steps.start_ns.min(initial=kernels.start_ns[0])))
+    last = max(int(kernels.end_ns.max()), int(steps.end_ns.max(initial=kernels.end_ns[0])))
+    start, end = intervals.complement(breakdown.busy(kernels), first, last)
+    row = np.searchsorted(kernels.start_ns, end)
+    ended = kernels.start_ns[np.minimum(row, len(kernels) - 1)] == end
+    kernel = np.where(ended, row, NONE)
+    submitted, thread = _submitted(trace, kernel)
+    return Gaps(start, end, kernel, submitted, thread)
+
+
+def _submitted(trace: Trace, kernel: I64) -> tuple[I64, I32]:
+    """When these activities were launched, and by which thread."""
+    kernels, ops, launches = trace.kernels, trace.ops, trace.launches
+    there = kernel >= 0
+    launch = np.where(there, kernels.launch[kernel], NONE)
+    op = np.where(there, kernels.op[kernel], NONE)
+    # One more entry, the last, is what ``NONE`` reads.
+    by_op = np.append(ops.end_ns, MISSING)[op]
+    if trace.meta.timeline == "inferred":
+        begun = kernels.start_ns[kernel] - _latency(trace)
+        by_op = np.where(op >= 0, np.maximum(begun, np.append(ops.start_ns, MISSING)[op]), MISSING)
+    submitted = np.where(launch >= 0, np.append(launches.start_ns, MISSING)[launch], by_op)
+    thread = np.where(
+        launch >= 0,
+        np.append(launches.thread, np.int32(NONE))[launch],
+        np.append(ops.thread, np.int32(NONE))[op],
+    )
+    return submitted, thread.astype(np.int32)
+
+
+def _latency(trace: Trace) -> int:
+    """What an inferred timeline takes a launch to need."""
+    constants = trace.meta.grounds.constants if trace.meta.grounds else ()
+    return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
+
+
+def causes(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
+    """When the device is idle for each of ``CAUSES``: disjoint sets, together all of the gaps."""
+    told = found.submitted_ns != MISSING
+    # Behind the last activity no launch is missing: there is none.
+    over = found.kernel < 0
+    launched = np.clip(found.submitted_ns, found.start_ns, found.end_ns)
+    until = np.where(over, found.end_ns, np.where(told, launched, found.start_ns))
+    sets = {cause: [intervals.EMPTY] for cause in CAUSES}
+    sets["launch_latency"].append(_some(until, found.end_ns, told))
+    sets["unknown"].append(_some(found.start_ns, found.end_ns, ~told & ~over))
+    kinds = _host(trace)
+    waited = Ranges(found.thread, found.start_ns, until)
+    rest = _of_threads(waited, kinds, sets)
+    for cause, ranges in kinds.items():
+        rest = _take(sets[cause], rest, intervals.union(ranges.start_ns, ranges.end_ns))
+    # A thread that did nothing else was in its own code: that of others is no reason.
+    own: dict[str, list[intervals.Set]] = {"host_code": []}
+    _of_threads(waited, {"host_code": _code(trace)}, own)
+    for code in own["host_code"]:
+        rest = _take(sets["host_code"], rest, intervals.union(*code))
+    sets["unknown"].append(rest)
+    return {cause: _joined(parts) for cause, parts in sets.items()}
+
+
+def _some(starts: I64, ends: I64, rows: Bools) -> intervals.Set:
+    keep = rows & (ends > starts)
+    return starts[keep], ends[keep]
+
+
+def _take(into: list[intervals.Set], rest: intervals.Set, of: intervals.Set) -> intervals.Set:
+    """Moves what of the rest lies in a set; what is left."""
+    into.append(intervals.intersect(rest, of))
+    return intervals.subtract(rest, of)
+
+
+def _joined(parts: list[intervals.Set]) -> intervals.Set:
+    return intervals.union(
+        np.concatenate([start for start, _ in parts]), np.concatenate([end for _, end in parts])
+    )
+
+
+def _of_threads(
+    waited: Ranges, kinds: dict[str, Ranges], into: dict[str, list[intervals.Set]]
+) -> intervals.Set:
+    """What the launching thread itself did, kind by kind; what is left.
+
+    All threads lie on one axis, one behind the other: as many at once as its numbers can hold.
+    """
+    some = np.flatnonzero(waited.end_ns > waited.start_ns)
+    if not len(some):
+        return intervals.EMPTY
+    low = int(waited.start_ns[some].min())
+    width = int(waited.end_ns[some].max()) - low + 1
+    threads, place = np.unique(waited.thread[some], return_inverse=True)
+    batch = max(_LIMIT // width, 1)
+    left = [intervals.EMPTY]
+    for first in range(0, len(threads), batch):
+        mine = some[(place >= first) & (place < first + batch)]
+        chosen = threads[first : first + batch]
+
+        def axis(ranges: Ranges, chosen: I32 = chosen) -> intervals.Set:
+            at = np.minimum(np.searchsorted(chosen, ranges.thread), len(chosen) - 1)
+            keep = (chosen[at] == ranges.thread) & (ranges.thread >= 0)
+            off = at[keep] * np.int64(width) - low
+            start = np.clip(ranges.start_ns[keep], low, low + width - 1)
+            end = np.clip(ranges.end_ns[keep], low, low + width - 1)
+            return intervals.union(start + off, end + off)
+
+        def back(a: intervals.Set) -> intervals.Set:
+            off = a[0] // width * width - low
+            return a[0] - off, a[1] - off
+
+        alone = waited.thread[mine] < 0
+        left.append(_some(waited.start_ns[mine], waited.end_ns[mine], alone))
+        rest = axis(Ranges(waited.thread[mine], waited.start_ns[mine], waited.end_ns[mine]))
+        for cause, ranges in kinds.items():
+            taken: list[intervals.Set] = []
+            rest = _take(taken, rest, axis(ranges))
+            into[cause].append(back(taken[0]))
+        left.append(back(rest))
+    return _joined(left)
+
+
+def _host(trace: Trace) -> dict[str, Ranges]:
+    """What the host may be at, in the order in which it counts."""
+    ops, launches, collectives = trace.ops, trace.launches, trace.collectives
+    gloo = np.zeros(len(ops), np.bool_)
+    gloo[collectives.op[collectives.op >= 0]] = True
+    working = (ops.kind == OPERATOR) & ~starts(trace, STEP)[ops.name]
+    # What lies inside an operator adds nothing to it.
+    outer = working & ~np.append(working, False)[ops.parent]
+    return {
+        "synchronisation": _waiting(trace),
+        "communication_wait": _of_ops(trace, gloo | _named(trace, _MEETS)[ops.name]),
+        "data_loader": _of_ops(trace, starts(trace, LOADER)[ops.name]),
+        "host_operator": Ranges(
+            np.concatenate((ops.thread[outer], launches.thread)),
+            np.concatenate((ops.start_ns[outer], launches.start_ns)),
+            np.concatenate((ops.end_ns[outer], launches.end_ns)),
+        ),
+    }
+
+
+def _waiting(trace: Trace) -> Ranges:
+    """Calls that return when the device is done."""
+    ops, launches, frames, kernels = trace.ops, trace.launches, trace.frames, trace.kernels
+    named = _named(trace, _WAITS) & ~_named(trace, _NO_WAIT)
+    call = named[launches.name]
+    # So does a copy whose call outlives it.
+    copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
+    made = kernels.launch[copies]
+    call[made[launches.end_ns[made] >= kernels.end_ns[copies]]] = True
+    own = named[ops.name]
+    known = np.flatnonzero(kernels.op >= 0)
+    reads = starts(trace, _READ)[ops.name][kernels.op[known]]
+    own[kernels.op[known[reads | (kernels.evidence[known] == SYNC)]]] = True
+    frame = named[frames.name]
+    return Ranges(
+        np.concatenate((launches.thread[call], ops.thread[own], frames.thread[frame])),
+        np.concatenate((launches.start_ns[call], ops.start_ns[own], frames.start_ns[frame])),
+        np.concatenate((launches.end_ns[call], ops.end_ns[own], frames.end_ns[frame])),
+    )
+
+
+def _code(trace: Trace) -> Ranges:
+    """A program's own code: Python frames, and annotations but those of the profiler's steps."""
+    ops, frames = trace.ops, trace.frames
+    note = (ops.kind == ANNOTATION) & ~starts(trace, STEP)[ops.name]
+    outer = frames.parent < 0
+    return Ranges(
+        np.concatenate((ops.thread[note], frames.thread[outer])),
+        np.concatenate((ops.start_ns[note], frames.start_ns[outer])),
+        np.concatenate((ops.end_ns[note], frames.end_ns[outer])),
+    )
+
+
+def _of_ops(trace: Trace, rows: Bools) -> Ranges:
+    ops = trace.ops
+    return Ranges(ops.thread[rows], ops.start_ns[rows], ops.end_ns[rows])
+
+
+def _named(trace: Trace, pattern: re.Pattern[str]) -> Bools:
+    """Which of the trace's strings a pattern finds."""
+    found = (bool(pattern.search(text)) for text in trace.strings)
+    return np.fromiter(found, np.bool_, len(trace.strings))
