@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, calltree, compare, regions
+from tb_privateuse1 import breakdown, calltree, compare, regions, stepbounds
 from tb_privateuse1.compare import Floats, Sample
 from tb_privateuse1.grouping import calls, counted, grouped, sums
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
@@ -198,25 +198,11 @@ def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample
 
 
 def bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
-    """How far off each part of these steps may be on average; None where a bound is not known.
-
-    A kind of device activity: the bounds of its durations. The step: those of the latest end in
-    it and in the one before. What the device leaves to the host: all of them, and of the starts.
-    """
-    kernels = trace.kernels.take(np.isin(trace.kernels.step, steps))
-    start, duration, count = kernels.start_bound_ns, kernels.duration_bound_ns, max(len(steps), 1)
-    unknown = (start == MISSING) | (duration == MISSING)
-    kind = breakdown.kinds(kernels)
-    latest = np.zeros(len(trace.steps), np.int64)
-    inside = kernels.step >= 0
-    np.maximum.at(latest, kernels.step[inside], (start + duration)[inside])
-    found: dict[str, float | None] = {}
-    for part in parts:
-        if part in breakdown.KINDS:
-            own = kind == breakdown.KINDS.index(part)
-            bound = duration[own].sum()
-        else:
-            own = np.ones(len(kernels), np.bool_)
-            bound = 2 * latest.sum() if part == "step" else (2 * start + duration).sum()
-        found[part] = None if unknown[own].any() else float(bound / count)
-    return found
+    """How far off each part of these steps may be on average; None where a bound is not known."""
+    found = stepbounds.of_steps(trace, breakdown.of_steps(trace))
+    found["step"] = stepbounds.windows(trace).bound(trace.steps)
+    rows = {part: found[part][steps] for part in parts}
+    return {
+        part: None if (bound == MISSING).any() else float(bound.mean()) if len(bound) else 0.0
+        for part, bound in rows.items()
+    }

@@ -15,6 +15,7 @@ from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
 from tests.make import Event, annotation, frame, kernel, launch, op, step, trace
+from tests.uncertain import pair
 
 
 def events(*gemm: float, other: str = "aten::relu", shapes: object = None) -> list[Event]:
@@ -223,10 +224,22 @@ def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
     bounds = {f.name: f.bound_ns for f in far.figures}
     assert bounds["kernel"] == bounds["other"] == 20_000  # of both kernels, on both sides
     assert bounds["memcpy"] == 0
-    assert bounds["step"] == 20_000  # of its own end and the one before
+    assert bounds["step"] == 0  # they end before the host's range, however long they are
     assert row(diff(within(31, 4_000), run(20, 20), time="host"), "aten::mm").bound_ns == 0
     unknown = row(diff(within(31, int(MISSING)), run(20, 20)), "aten::mm")
     assert (unknown.bound_ns, unknown.verdict) == (None, "unknown")
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_only_inferred_differently_is_within_the_bounds(seed: int, lanes: int) -> None:
+    figures = diff(*pair(seed, lanes)).figures
+    assert {f.name for f in figures} > {"step", "kernel", "other"}
+    for figure in figures:
+        assert figure.change_ns is not None
+        assert figure.bound_ns is not None
+        assert abs(figure.change_ns) <= figure.bound_ns
+        assert figure.verdict in ("same", "within_bound")
 
 
 def test_steps_are_paired_by_their_order() -> None:
