@@ -42,6 +42,7 @@ class StepParts:
     copy_ns: I64
     idle_ns: I64
     incomplete: Bools
+    """Cut off, or primed: in no mean."""
     bounds: Mapping[str, I64]
     """How far off each of ``stepbounds.RANK`` may be; ``MISSING`` where that is not known."""
 
@@ -135,7 +136,7 @@ def _steps(trace: Trace) -> StepParts:
         overlap_ns=inside(intervals.intersect(work, talk)),
         copy_ns=busy - inside(either),
         idle_ns=duration - busy,
-        incomplete=steps.incomplete.copy(),
+        incomplete=steps.incomplete | steps.primed,
         bounds=stepbounds.of_rank(trace),
     )
 

@@ -127,11 +127,11 @@ def diff(
 
 
 def _steps(trace: Trace, step: int | None) -> I64:
-    """The rows of the chosen steps: the complete ones, or all if there is none."""
+    """The rows of the chosen steps: complete ones that were not primed, or all without any."""
     row = step_row(trace, step)
     if row is not None:
         return np.array([row])
-    complete = np.flatnonzero(~trace.steps.incomplete)
+    complete = np.flatnonzero(~trace.steps.incomplete & ~trace.steps.primed)
     return complete if len(complete) else np.arange(len(trace.steps))
 
 

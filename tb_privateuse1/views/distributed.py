@@ -82,6 +82,7 @@ class RankStep:
     """Null if no call of the step could be matched with those of other ranks."""
     synchronising_ns: int | None
     incomplete: bool
+    """Cut off by the end of the recording, or primed: in no mean."""
     duration_bound_ns: int | None
     computation_bound_ns: int | None
     communication_bound_ns: int | None

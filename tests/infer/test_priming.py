@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import BOUND, CATALOGUE, EVENTS, MISSING
+from tb_privateuse1.views.diff import diff
+from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.method import method
 from tb_privateuse1.views.overview import overview
+from tests.asking import ranks
 from tests.infer.simulate import Op, Result, simulate, step
 
 US = 1_000
@@ -76,3 +79,14 @@ def test_the_page_says_what_priming_would_bring() -> None:
     assert told.limits[0].code == "hidden_durations"
     assert told.advice[0].code == "prime"
     assert method(run(primed=True).trace).limits[0].code != "hidden_durations"
+
+
+def test_a_primed_step_is_in_no_mean_and_no_comparison() -> None:
+    trace = run(primed=True).trace
+    result = distributed(ranks(trace))
+    assert [s.incomplete for s in result.steps] == [True, False, False, False]
+    rest = [s.duration_ns for s in result.steps if not s.incomplete]
+    (row,) = result.rows
+    assert (row.steps, row.step_ns) == (3, round(sum(rest) / 3))
+    (step_figure,) = (f for f in diff(trace, trace).figures if f.name == "step")
+    assert step_figure.now_ns == row.step_ns

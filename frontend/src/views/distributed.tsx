@@ -241,7 +241,7 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
 const STEPS: readonly Column<RankStep>[] = [
   { key: "rank", title: "Rank", kind: "text", width: 100, value: (s) => s.rank },
   { key: "step", title: "Step", kind: "text", width: 110, value: (s) => s.step,
-    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn"> cut off</span>}</span> },
+    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn" title="Cut off by the end of the recording, or primed: in no mean."> left out</span>}</span> },
   device("duration", "Duration", 84, "The step's window."),
   device("computation", "Computation", 98, ""), device("communication", "Communication", 116, ""), device("overlap", "Overlap", 80, ""),
   device("exposed", "Exposed", 80, ""), device("copy", "Copies", 76, ""), device("idle", "Idle", 80, ""),
