@@ -90,15 +90,15 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
     """The limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = _waits(trace)
-    if not len(kernels):
+    busy = intervals.union(kernels.start_ns, kernels.end_ns)
+    if not len(busy[0]):  # no activity, or none that takes any time
         codes = {finding.code for finding in trace.meta.findings}
-        host = "host_only" in codes and trace.meta.backend is None
+        host = "host_only" in codes and trace.meta.backend is None and not len(kernels)
         idle = window if host else intervals.EMPTY
         known: Known = "host" if host else "none"
         return Limits(
             known, window, idle, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits
         )
-    busy = intervals.union(kernels.start_ns, kernels.end_ns)
     submitted = _submitted(trace)
     first, last = _ends(kernels, busy)
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])

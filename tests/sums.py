@@ -8,6 +8,7 @@ from tb_privateuse1 import query
 from tb_privateuse1.perstep import By
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.flame import flame
@@ -30,6 +31,16 @@ def check(trace: Trace) -> None:
     of_findings(trace)
     of_ranks(trace)
     of_differences(trace)
+    of_advice(trace)
+
+
+def of_advice(trace: Trace) -> None:
+    """No rule fails, and no instant is saved twice."""
+    told = advice(trace)
+    assert "failed" not in {one.answer for one in told.asked}
+    assert 0 <= told.saving_ns <= told.window_ns
+    assert all(row.saving_ns is None or row.saving_ns >= 0 for row in told.rows)
+    assert sum(cause.saving_ns or 0 for cause in told.causes) == told.saving_ns
 
 
 def of_time(trace: Trace) -> None:

@@ -98,6 +98,12 @@ def test_without_device_times_only_a_host_alone_is_judged() -> None:
     assert (found.known, intervals.length(found.idle)) == ("none", 0)
 
 
+def test_activities_of_no_length_tell_nothing() -> None:
+    trace = make.trace(make.op("aten::mm", 0, 100), make.kernel("a", 10, 10), make.step(1, 0, 90))
+    found = whole(trace)
+    assert (found.known, intervals.length(found.idle)) == ("none", 0)
+
+
 def test_a_blocked_launch_is_a_wait() -> None:
     """The queue is full: the host is as far ahead as it may be."""
     events = [make.op("aten::mm", 0, 10, id=1), make.launch(1, 2, 1), make.kernel("a", 10, 5000, 1)]
