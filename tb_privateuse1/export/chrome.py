@@ -197,7 +197,7 @@ def _kernels(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
                 "device": device,
                 "stream": stream,
                 "inferred": True,
-                "class": EVIDENCE[kernels.evidence[i]],
+                "evidence": EVIDENCE[kernels.evidence[i]],
                 "start_bound_ns": _known(kernels.start_bound_ns[i]),
                 "duration_bound_ns": _known(kernels.duration_bound_ns[i]),
             },

@@ -46,7 +46,7 @@ _QUANTITIES = {
 _JSON = {"shapes": "Input Dims", "shapes_2021": "Input dims", "dtypes": "Input type"}
 _TEXTS = {
     "stack": "Call stack",
-    "evidence": "class",
+    "evidence": "evidence",
     "collective": "Collective name",
     "element_type": "dtype",
     "process_group": "Process Group Name",

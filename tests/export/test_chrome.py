@@ -43,7 +43,7 @@ def test_merge(tmp_path: Path, name: str) -> None:
     assert kernel["name"] == "aten::mm"
     assert kernel["args"]["External id"] == 5
     assert kernel["args"]["inferred"] is True
-    assert set(kernel["args"]) >= {"class", "start_bound_ns", "duration_bound_ns"}
+    assert set(kernel["args"]) >= {"evidence", "start_bound_ns", "duration_bound_ns"}
     assert round(kernel["dur"] * 1000) == merged.kernels.end_ns[0] - merged.kernels.start_ns[0]
     start, finish = ([e for e in events if e["ph"] == p] for p in "sf")
     assert (start[0]["ts"], start[0]["tid"]) == (100.125, 1)

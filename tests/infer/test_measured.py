@@ -60,7 +60,7 @@ def test_merged_traces_stay_inferred() -> None:
     t = trace(
         op("aten::mm", 0, 10, id=5),
         kernel("aten::mm", 3, 9, category="device_kernel", **{
-            "External id": 5, "class": "end_pinned", "start_bound_ns": 4000,
+            "External id": 5, "evidence": "end_pinned", "start_bound_ns": 4000,
         }),
         kernel("Memcpy HtoD", 10, 11, category="device_kernel"),
     )  # fmt: skip
