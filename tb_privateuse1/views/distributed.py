@@ -273,7 +273,7 @@ def _notes(
         hint = "Those cannot be told from one another, and say nothing about waiting."
         yield Finding("collectives_uneven", message, hint, calls.uneven)
     if apart:
-        message = "Collectives that are the same by their number ended at different times."
+        message = f"{apart} collectives that are the same by their number ended apart."
         hint = "They are not compared: a trace may lack some, or they are of different groups."
         yield Finding("collectives_apart", message, hint, apart)
     if len(parts) == 1:

@@ -191,26 +191,26 @@ const device = <Row,>(name: string, title: string, width: number, help: string):
 };
 
 const RANKS: readonly Column<RankRow>[] = [
-  { key: "rank", title: "Rank", kind: "text", width: 150, value: (r) => r.rank,
+  { key: "rank", title: "Rank", kind: "text", width: 112, value: (r) => r.rank,
     cell: (r) => (
       <span class="value">{r.problem === null ? <a {...linkProps({ view: "overview", rank: r.rank, span: state.value.span })}>{r.rank}</a> : r.rank}
         <span class="muted"> {r.worker}{r.host !== null && ` on ${r.host}`}</span></span>
     ) },
   { key: "problem", title: "Problem", kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },
-  { key: "steps", title: "Steps", kind: "count", width: 62, value: (r) => r.steps },
-  device("step", "Step", 80, "Mean over the complete steps."),
-  device("computation", "Computation", 98, "Kernels that are not communication; operators without a device."),
-  device("communication", "Communication", 116, "Kernels, and gloo's work on the host."),
-  device("overlap", "Overlap", 80, "Both at once."),
-  device("exposed", "Exposed", 80, "Communication that no computation hides."),
-  device("copy", "Copies", 76, "Copies and fills beside these."),
-  device("idle", "Idle", 80, "The rest of the step."),
-  time("transferring_ns", "Transferring", 98, "Of the communication calls: what the last one to come takes."),
-  time("synchronising_ns", "Waiting", 80, "Of the communication calls: waiting for the last rank to come."),
-  { key: "last", title: "Last", kind: "count", width: 58, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
-  time("caused_ns", "Caused", 80, "How long each other rank has waited for it, in all."),
-  { ...time<RankRow>("clock_offset_ns", "Clock", 84, "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common."), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
-  time("clock_residual_ns", "± Clock", 76, "95 % of the ends of these collectives agree to this."),
+  { key: "steps", title: "Steps", kind: "count", width: 56, value: (r) => r.steps },
+  device("step", "Step", 72, "Mean over the complete steps."),
+  device("computation", "Computation", 94, "Kernels that are not communication; operators without a device."),
+  device("communication", "Communication", 112, "Kernels, and gloo's work on the host."),
+  device("overlap", "Overlap", 72, "Both at once."),
+  device("exposed", "Exposed", 72, "Communication that no computation hides."),
+  device("copy", "Copies", 68, "Copies and fills beside these."),
+  device("idle", "Idle", 72, "The rest of the step."),
+  time("transferring_ns", "Transferring", 94, "Of the communication calls: what the last one to come takes."),
+  time("synchronising_ns", "Waiting", 72, "Of the communication calls: waiting for the last rank to come."),
+  { key: "last", title: "Last", kind: "count", width: 52, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
+  time("caused_ns", "Caused", 72, "How long each other rank has waited for it, in all."),
+  { ...time<RankRow>("clock_offset_ns", "Clock", 76, "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common."), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
+  time("clock_residual_ns", "± Clock", 68, "95 % of the ends of these collectives agree to this."),
 ];
 
 /** 1.23 GB/s: as the NCCL tests have it, in powers of ten. */
