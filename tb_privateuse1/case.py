@@ -68,6 +68,18 @@ class Case:
         return np.flatnonzero(working & ~self.named("ops", _RANGES))
 
     @functools.cached_property
+    def top(self) -> I64:
+        """Those of ``operators`` that no other operator has called."""
+        return self.outermost(self.operators)
+
+    @functools.cached_property
+    def _launching(self) -> tuple[I64, I32, I64]:
+        """Judged activities of operators, these operators, and which of them is each one's."""
+        rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
+        ops, of = np.unique(self.trace.kernels.op[rows], return_inverse=True)
+        return rows, ops, of
+
+    @functools.cached_property
     def has(self) -> frozenset[Need]:
         """What of ``Need`` the trace has."""
         trace = self.trace
@@ -174,8 +186,7 @@ class Case:
 
     def launched_by(self, wanted: Bools) -> I64:
         """Judged activities that operators inside of a wanted one launched."""
-        rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
-        ops, of = np.unique(self.trace.kernels.op[rows], return_inverse=True)
+        rows, ops, of = self._launching
         return rows[(self.around(ops, wanted) >= 0)[of]]
 
     def copies(self) -> I64:

@@ -17,7 +17,7 @@ _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
 def check(case: Case) -> Iterator[Found]:
     """``conv2d`` with a third size, and next ``batch_norm`` on the same thread."""
     ops = case.trace.ops
-    top = case.outermost(case.operators)
+    top = case.top
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
     first = case.named("ops", _CONVOLUTION)[top[:-1]]
     pair = np.flatnonzero(first & case.named("ops", _NORM)[top[1:]])

@@ -21,7 +21,7 @@ _LEAST = 0.005
 def check(case: Case) -> Iterator[Found]:
     """A factory that launches nothing, and next ``to`` with a copy to the device."""
     ops, kernels = case.trace.ops, case.trace.kernels
-    top = case.outermost(case.operators)
+    top = case.top
     order = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
     factory, move = case.named("ops", _FACTORIES), case.named("ops", _MOVES)
     follows = ops.thread[order[1:]] == ops.thread[order[:-1]]

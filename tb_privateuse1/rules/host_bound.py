@@ -23,17 +23,17 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
         return
     ops, launches = trace.ops, trace.launches
-    working = case.operators
     calls = intervals.union(launches.start_ns, launches.end_ns)
     called = intervals.length(intervals.intersect(limits.idle, calls))
-    operating = intervals.length(intervals.intersect(limits.idle, case.time(working))) - called
-    rows = _starving(case, working)
+    working = intervals.subtract(case.time(case.top), calls)
+    operating = intervals.length(intervals.intersect(limits.idle, working))
+    rows = _starving(case)
     names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
     most = f" Most of it went by in {', '.join(names[:3])}." if names else ""
     yield Found(
         title=f"The host cannot feed the device: idle {percent(case.share(idle))} of the time",
         explanation="The device had done all it was given and waited for the next launch. Of that "
-        f"time the host spent {percent(max(operating, 0) / idle)} in operators, "
+        f"time the host spent {percent(operating / idle)} in operators, "
         f"{percent(called / idle)} in runtime calls, and the rest outside of both (Python, the "
         f"optimizer, the profiler itself).{most}",
         events=len(limits.idle[0]),
@@ -59,10 +59,9 @@ def _gaps(case: Case) -> tuple[Example, ...]:
     return case.examples("kernels", next_[there], notes) if notes else ()
 
 
-def _starving(case: Case, working: I64) -> I64:
-    """Operators with the most time of their own while the device was idle, one of each name."""
-    ops = case.trace.ops
-    top = case.outermost(working)
+def _starving(case: Case) -> I64:
+    """Operators with the most time while the device was idle, one of each name."""
+    ops, top = case.trace.ops, case.top
     spent = intervals.covered(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
     names, of = np.unique(ops.name[top], return_inverse=True)
     total = np.bincount(of, weights=spent, minlength=len(names))

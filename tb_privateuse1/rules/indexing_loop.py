@@ -17,7 +17,7 @@ _MANY, _NEAR, _LEAST = 20, 8, 0.01
 def check(case: Case) -> Iterator[Found]:
     """Runs of 20 or more ``select`` of equal shapes, outside of operators, a few of these apart."""
     ops = case.trace.ops
-    top = case.outermost(case.operators)
+    top = case.top
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
     # Inside of a data loader it is the samples that are taken apart: its own rules speak of that.
     loading = case.around(top, case.named("ops", _LOADER)) >= 0

@@ -21,9 +21,9 @@ def check(case: Case) -> Iterator[Found]:
         return
     rows = case.outermost(case.ops(_NAMES))
     ops = rows[_waiting(case, rows, waits)]
-    per_step = len(ops) / len(case.steps)
+    often = "once" if len(ops) == len(case.steps) else f"{len(ops) / len(case.steps):.3g} times"
     yield Found(
-        title=f"Values read from the device ({per_step:.3g} times a step) cost "
+        title=f"Values read from the device ({often} a step) cost "
         f"{percent(case.share(intervals.length(claim)))} of the time",
         explanation=f"{plural(len(ops), 'call')} such as .item(), float(tensor) or `if tensor:` "
         "waited until the device had done all its work. The device then had nothing queued, and "

@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
     trace = case.trace
     launches = trace.launches
     working = intervals.merge(
-        case.time(case.operators),
+        case.time(case.top),
         intervals.union(launches.start_ns, launches.end_ns),
     )
     idling = np.flatnonzero(case.named("frames", _NO_WORK))

@@ -13,7 +13,7 @@ import type { PageProps } from "./page";
 import { Show } from "./status";
 
 export function Advice({ selected }: PageProps) {
-  return <Show resource={useView("advice", selected, {})}>{(result) => <Page result={result} />}</Show>;
+  return <Show resource={useView("advice", selected, {})}>{(result) => <Page result={result} ranks={selected.run?.workers.length ?? 1} />}</Show>;
 }
 
 type Cause = AdviceRow["cause"];
@@ -25,7 +25,7 @@ const CAUSES: Readonly<Record<Cause, { title: string; short: string }>> = {
   device: { title: "Work on the device that could be less", short: "Device" },
   communication: { title: "Communication between ranks", short: "Communication" },
   memory: { title: "Memory", short: "Memory" },
-  fallback: { title: "Operators that do not run on the device", short: "Fallback" },
+  fallback: { title: "Operators without a kernel of their own", short: "Fallback" },
   recording: { title: "What a better profile would tell", short: "Recording" },
 };
 
@@ -36,7 +36,7 @@ const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; word: str
   note: { shape: "info", word: "Note" },
 };
 
-function Page({ result }: { result: Result }) {
+function Page({ result, ranks }: { result: Result; ranks: number }) {
   const aside = new Set(state.value.aside?.split(",") ?? []);
   const only = state.value.group;
   const shown = result.rows.filter((r) => !aside.has(r.rule) && (only === null || r.cause === only));
@@ -58,6 +58,7 @@ function Page({ result }: { result: Result }) {
           )}
         </div>
       )}
+      {ranks > 1 && <p class="muted" data-testid="one-of-ranks" data-value={ranks}>This is one of {count(ranks)} ranks. <a {...linkProps({ view: "distributed" })}>Distributed</a> compares them, and says which one the others wait for.</p>}
       {result.rows.length === 0 && <Nothing result={result} />}
       {causes.map((c) => (
         <section key={c.cause} data-testid="cause" data-key={c.cause} data-value={c.saving_ns ?? ""}>

@@ -1,0 +1,74 @@
+"""How long all rules take on a million events: ``python -m benchmarks.advice_speed TRACE…``.
+
+A real trace is laid end to end until it has as many events; its strings stay as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1 import runs
+from tb_privateuse1.advisor import advise
+from tb_privateuse1.case import Case
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.store import Store
+from tb_privateuse1.trace import TABLES, Trace
+
+EVENTS = 1_000_000
+
+_COUNTED = ("ops", "frames", "launches", "kernels", "memory")
+_ONCE = ("threads", "lanes", "checkpoints")
+_TIMES = ("start_ns", "end_ns", "ts_ns", "host_start_ns", "host_end_ns")
+_ROWS = {"op": "ops", "frame": "frames", "launch": "launches", "step": "steps", "kernel": "kernels"}
+
+
+def size(trace: Trace) -> int:
+    """How many events a trace has."""
+    return sum(len(getattr(trace, name)) for name in _COUNTED)
+
+
+def repeated(trace: Trace, times: int) -> Trace:
+    """The trace so many times, one after the other."""
+    tables: dict[str, Any] = {}
+    for name, kind in TABLES.items():
+        table = getattr(trace, name)
+        columns = {}
+        for column, values in table.columns():
+            copies = 1 if name in _ONCE else times
+            number = np.repeat(np.arange(copies), len(values))
+            many = np.tile(values, copies)
+            if column in _TIMES and name not in _ONCE:
+                many = many + number * trace.end_ns
+            elif of := name if column == "parent" else _ROWS.get(column):
+                rows = len(getattr(trace, of))
+                many = np.where(many >= 0, many + number * rows, many)
+            columns[column] = many.astype(values.dtype)
+        tables[name] = kind(**columns)
+    return dataclasses.replace(trace, end_ns=trace.end_ns * times, **tables)
+
+
+def main(paths: list[str]) -> None:
+    """Print the time of all rules, and of the slowest ones."""
+    for path in paths:
+        one = Store(jobs=0).trace(runs.scan(path).find())
+        trace = repeated(one, max(1, EVENTS // size(one)))
+        began_s = time.perf_counter()
+        advise(trace)
+        print(f"{path}: {size(trace):,} events, {time.perf_counter() - began_s:.2f} s")
+        case, spent = Case(trace), []
+        for rule in RULES:
+            began_s = time.perf_counter()
+            if case.has.issuperset(rule.needs):
+                list(rule.check(case))
+            spent.append((time.perf_counter() - began_s, rule.name))
+        slowest = sorted(spent, reverse=True)[:5]
+        print("  " + ", ".join(f"{name} {1000 * s:.0f} ms" for s, name in slowest))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
