@@ -131,3 +131,27 @@ def test_facts_and_findings_are_shown(dashboard: Dashboard) -> None:
     assert dashboard.value("findings-badge") == str(len(codes))
     facts = dashboard.get("run-facts").locator("[data-key]")
     assert facts.count() == len(now["run"])
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp"])
+def test_the_causes_of_idle_time_are_those_of_the_result_and_lead_on(
+    dashboard: Dashboard, run: str
+) -> None:
+    dashboard.open(run=run)
+    now = result(dashboard, f"run={run}")
+    told = {row["cause"]: row["idle_ns"] for row in now["idle"] if row["idle_ns"]}
+    assert told
+    assert bars(dashboard, "idle-causes") == told
+    assert sum(told.values()) == now["totals"]["idle_ns"]
+    named = [row["name"] for row in now["idle_before"][:6]]
+    assert list(bars(dashboard, "idle-before")) == named
+    rows = dashboard.rows("idle-steps")
+    assert {name: number(row["idle_ns"]) for name, row in rows.items()} == {
+        row["name"]: row["idle_ns"] for row in now["idle_steps"]
+    }
+    cause, longest = max(((r["cause"], r) for r in now["idle"]), key=lambda r: r[1]["idle_ns"])
+    dashboard.get(f"idle-to-{cause}").click()
+    dashboard.shows("page-timeline")
+    first, _, last = dashboard.state()["range"].partition("..")
+    assert int(first) <= longest["longest_start_ns"]
+    assert longest["longest_start_ns"] + longest["longest_ns"] <= int(last)

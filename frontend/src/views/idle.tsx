@@ -48,14 +48,14 @@ export function IdleTime({ now, step }: { now: Overview; step: number | null }) 
   const causes = ORDER.flatMap((c) => now.idle.filter((one) => one.cause === c && (one.idle_ns > 0)));
   return (
     <section data-testid="idle">
-      <h2 class="withcsv">Idle time <small class="muted">{step === null ? "of the recording" : `of step ${step}`}: {duration(whole)} {boundOf(now.totals.idle_bound_ns, inferred)}, by what the device waited for{inferred && "; inferred, as the device times are"}</small>
+      <h2 class="withcsv">Idle time <small class="muted">{step === null ? "of the recording" : `of step ${step}`}: {[duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" ")}, by what the device waited for{inferred && "; inferred, as the device times are"}</small>
         {causes.length > 0 && <button type="button" class="quiet" onClick={() => save(causes)} data-testid="csv-idle" title="Download the causes, exact values in ns">CSV</button>}
       </h2>
       <Doubts findings={now.provenance.warnings} figures={["totals"]} />
       {whole === 0 ? <p class="muted">The device was never idle between its first and its last activity.</p> : (
         <>
           <CauseBar causes={causes} whole={whole} inferred={inferred} />
-          <div class="columns equal">
+          <div class="columns equal top">
             <Causes causes={causes} now={now} inferred={inferred} />
             <Before now={now} inferred={inferred} />
           </div>
