@@ -9,6 +9,7 @@ import pytest
 
 from tb_privateuse1 import clocks, ranks
 from tb_privateuse1.trace import I64, MISSING
+from tests.make import step, trace
 
 LABEL = ranks.Label("all_reduce", "0", "dp", on_host=False)
 
@@ -17,7 +18,7 @@ def part(ends: I64, base_ns: int = 0, group: str = "0", other: I64 | None = None
     """A rank with a step of collectives that end then, and others of a second group."""
     more = np.empty(0, np.int64) if other is None else other
     n, m = len(ends), len(more)
-    steps = ranks.StepParts(("ProfilerStep#0",), *np.zeros((6, 1), np.int64), np.zeros(1, np.bool_))
+    steps = ranks.reduce(trace(step(0, 0, 1000))).steps
     shapes = tuple(
         ranks.Shape(dataclasses.replace(LABEL, group=name), None, None) for name in (group, "tp")
     )
