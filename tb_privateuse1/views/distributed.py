@@ -18,8 +18,6 @@ from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, T
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank
 
-_BOUNDS = tuple(f"{name}_bound_ns" for name in ranksteps.BOUNDS)
-
 
 @dataclass(frozen=True)
 class RankRow:
@@ -178,10 +176,8 @@ def _provenance(parts: Sequence[Part]) -> Provenance:
 def _rank_steps(
     steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
 ) -> tuple[RankStep, ...]:
-    columns = {name: getattr(steps, name)[rows].tolist() for name in ranksteps.TIMES}
-    columns |= {f"{name}_bound_ns": ns[rows].tolist() for name, ns in steps.bounds.items()}
-    for name in ("transferring_ns", "synchronising_ns", *_BOUNDS):
-        columns[name] = [None if ns == MISSING else ns for ns in columns[name]]
+    columns = {name: _known(getattr(steps, name)[rows]) for name in ranksteps.TIMES}
+    columns |= {f"{name}_bound_ns": _known(ns[rows]) for name, ns in steps.bounds.items()}
     return tuple(
         RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
         for rank, step, cut, times in zip(
