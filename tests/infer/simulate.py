@@ -18,7 +18,7 @@ import numpy as np
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace import I64, Kernels, Trace
 from tests import make
 
 LATENCY, MARK, GAP = 6_000, 300, 800
@@ -125,7 +125,10 @@ def infer_from(
         path, beside = Path(folder, "w.1.pt.trace.json"), Path(folder, "w.1.kernel_event.json")
         path.write_text(json.dumps(make.document(*events)))
         beside.write_text(json.dumps(make.sidecar(elapsed, **facts)))
-        return infer.build(chrome.read(str(path)), kernel_events.read(str(beside)))
+        trace = infer.build(chrome.read(str(path)), kernel_events.read(str(beside)))
+    types = Kernels.column_types()
+    assert {name: column.dtype for name, column in trace.kernels.columns()} == types
+    return trace
 
 
 def linear(host: int, kernel: int) -> Op:

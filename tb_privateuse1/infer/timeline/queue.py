@@ -54,7 +54,7 @@ def build(ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, ground
         between,
     )
     starts = [
-        _starts(launch, np.maximum(more + between * mark, 0))
+        _starts(launch, np.maximum(more + (between * mark).astype(np.int64), 0))
         for launch, more, mark in zip(ready, taken, cost, strict=True)
     ]
     bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
