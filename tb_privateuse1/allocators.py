@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1 import opgroups
 from tb_privateuse1.allocations import EARLIER, FATES, UNKNOWN, Blocks, Fate, Level, known
 from tb_privateuse1.categories import CATEGORIES, Category
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
@@ -109,7 +110,7 @@ def rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[All
     lifetime = np.where((at >= 0) & (freed >= 0), freed_ns - allocated_ns, MISSING)
     name, shapes = _of(trace.ops.name, owner), _of(trace.ops.shapes, owner)
     inner = np.where(owner == op, NONE, _of(trace.ops.name, op))
-    stacks = {int(one): stack(trace, int(one)) for one in np.unique(owner)}
+    stacks = {int(one): opgroups.stack(trace, int(one)) for one in np.unique(owner)}
     return [
         Allocation(
             operator=_text(trace, name[i]),
@@ -191,20 +192,6 @@ def owners(trace: Trace, op: I32 | I64) -> I64:
         on = (at >= 0) & ~found
         moving, at = moving[on], at[on]
     return owner
-
-
-def stack(trace: Trace, op: int) -> str | None:
-    """The Python frames around an operator, innermost first, separated by ``;`` as torch does."""
-    if op < 0:
-        return None
-    if trace.ops.stack[op] >= 0:
-        return trace.text(trace.ops.stack[op]) or None
-    names = []
-    frame = int(trace.ops.frame[op])
-    while frame >= 0:
-        names.append(trace.text(trace.frames.name[frame]))
-        frame = int(trace.frames.parent[frame])
-    return ";".join(names) or None
 
 
 def _of(column: Any, rows: I64, missing: Any = NONE) -> Any:

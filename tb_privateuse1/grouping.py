@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I32, I64, OPERATOR, Bools, Ops, Trace
+from tb_privateuse1.trace import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
 
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
@@ -43,3 +43,22 @@ def calls(ops: Ops) -> I32:
     """The row that counts for each operator: of a chain of lone calls the outermost."""
     outer = intervals.nearest(ops.parent, ~ops.single)
     return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
+
+
+def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
+    """The bound of each group's sum: the sum of its bounds, ``MISSING`` if one is not known."""
+    unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
+    total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
+    return np.where(unknown > 0, MISSING, total)
+
+
+def with_descendants(parent: I32, values: I64) -> I64:
+    """Each row's value and those of all rows below it, given each row's parent."""
+    total = values.copy()
+    depth = intervals.depths(parent)
+    by_depth = np.argsort(depth, kind="stable")
+    edges = np.searchsorted(depth[by_depth], np.arange(1, depth.max(initial=0) + 2))
+    for level in range(len(edges) - 1, 0, -1):
+        rows = by_depth[edges[level - 1] : edges[level]]
+        np.add.at(total, parent[rows], total[rows])
+    return total

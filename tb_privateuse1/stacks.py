@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_privateuse1.allocators import stack
+from tb_privateuse1.opgroups import stack
 from tb_privateuse1.trace import I64, Trace
 
 _LIBRARY = re.compile(

@@ -18,7 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version
-table findings grounds
+table findings grounds opkinds
 trace
 figures
 tables
@@ -30,8 +30,9 @@ vendor_file
 certainty
 breakdown describe allocations pyramid calltree
 stepbounds looks
+stepbounds looks
 steptable limits regions idle
-phases memorydevices
+phases memorydevices opgroups opfigures
 lasting
 categories
 allocators counters ranks

@@ -637,8 +637,11 @@ export interface Modules {
 
 /** The calls of one operator. Device times are null where the trace has none. */
 export interface OperatorRow {
-  name: string;
+  name: string | null;
+  category: "gemm" | "convolution" | "attention" | "normalisation" | "recurrent" | "pooling" | "softmax_loss" | "elementwise" | "reduction" | "indexing" | "random" | "copy" | "view" | "allocation" | "optimizer" | "communication" | "compiled" | "autograd" | "other";
   input_shapes: string | null;
+  module: string | null;
+  stack: string | null;
   calls: number;
   host_self_ns: number;
   host_total_ns: number;
@@ -648,18 +651,35 @@ export interface OperatorRow {
   device_total_bound_ns: number | null;
   bounded_share: number;
   kernels: number | null;
-  longest_row: number;
+  launches: number | null;
+  launch_ns: number | null;
+  forward: string | null;
+  backward_device_ns: number | null;
+  longest_row: number | null;
 }
 
 /** The result of the view. */
 export interface Operators {
   provenance: Provenance;
   rows: OperatorRow[];
+  total_rows: number;
+  found_rows: number;
+  others: OtherOperators | null;
   host_self_ns: number;
   device_self_ns: number | null;
   device_bound_ns: number | null;
   unlinked_device_ns: number | null;
   has_shapes: boolean;
+  has_stacks: boolean;
+  has_modules: boolean;
+}
+
+/** What is beyond ``limit``: not in the rows, but in all sums. */
+export interface OtherOperators {
+  rows: number;
+  calls: number;
+  host_self_ns: number;
+  device_self_ns: number | null;
 }
 
 /** The result of the view. */
@@ -995,7 +1015,7 @@ export interface Options {
   overview: { step?: number | null };
   advice: { step?: number | null };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
-  operators: { group?: "name" | "shapes"; step?: number | null };
+  operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name"; step?: number | null };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };

@@ -1,9 +1,11 @@
 // Starts the page: theme, URL, frame.
 import { render } from "preact";
 import { Frame } from "./frame";
+import { columnMemory } from "./chosen";
 import { connect } from "./host";
 import { follow } from "./state";
 import "./theme.css";
+import { Remembered } from "./widgets/columnchooser";
 
 /** Draws the dashboard into the document's body. */
 export function start(): void {
@@ -11,5 +13,5 @@ export function start(): void {
   follow();
   document.documentElement.lang = "en";
   document.title = "PrivateUse1 profiler";
-  render(<Frame />, document.body);
+  render(<Remembered.Provider value={columnMemory}><Frame /></Remembered.Provider>, document.body);
 }

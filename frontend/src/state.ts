@@ -17,6 +17,8 @@ export interface State {
   sort: string | null;
   filter: string | null;
   group: string | null;
+  /** The columns of a table, if they are not those shown at first: `table:launch_ns,-calls`. */
+  columns: string | null;
   /** Of the memory page: which device, which part of the recording (`start..end` in ns), and what
    * the chart's axis shows. */
   device: string | null;
@@ -46,7 +48,7 @@ export interface State {
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
   item: null, find: null, lanes: null, marks: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
@@ -115,7 +117,7 @@ function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
-  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "device", "range", "scale", "by", "levels", "zoom", "selected", ...TIMELINE);
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "columns", "device", "range", "scale", "by", "levels", "zoom", "selected", ...TIMELINE);
   if ("run" in changes && changes.run !== now.run) reset("aside", "rank", "span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);

@@ -17,6 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   packed: [],
   fetch: ["api", "host", "packed"],
   place: ["api", "fetch", "state"],
+  chosen: ["state", "widgets"],
   load: ["api", "fetch", "host", "place"],
   views: ["api", "base", "widgets", "state", "fetch", "place", "load", "views"],
 };

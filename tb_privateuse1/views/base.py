@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import grouping, intervals
+from tb_privateuse1 import grouping
 from tb_privateuse1.trace import (
     I32,
-    I64,
-    MISSING,
     Bools,
     Finding,
     Timeline,
@@ -25,8 +23,9 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.version import __version__
 
-calls, counted, grouped, sums = (
-    grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
+bound_sums, calls, counted, grouped, sums, with_descendants = (
+    grouping.bound_sums, grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
+    grouping.with_descendants,
 )  # fmt: skip
 
 
@@ -84,22 +83,3 @@ def in_step(rows: I32, row: int | None) -> Bools:
         return np.ones(len(rows), np.bool_)
     inside: Bools = rows == row
     return inside
-
-
-def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
-    """The bound of each group's sum: the sum of its bounds, ``MISSING`` if one is not known."""
-    unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
-    total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
-    return np.where(unknown > 0, MISSING, total)
-
-
-def with_descendants(parent: I32, values: I64) -> I64:
-    """Each row's value and those of all rows below it, given each row's parent."""
-    total = values.copy()
-    depth = intervals.depths(parent)
-    by_depth = np.argsort(depth, kind="stable")
-    edges = np.searchsorted(depth[by_depth], np.arange(1, depth.max(initial=0) + 2))
-    for level in range(len(edges) - 1, 0, -1):
-        rows = by_depth[edges[level - 1] : edges[level]]
-        np.add.at(total, parent[rows], total[rows])
-    return total

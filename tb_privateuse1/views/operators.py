@@ -1,36 +1,46 @@
-"""Operators by name, or by name and input shapes: calls, host and device time, self and total."""
+"""Operators by name, input shapes, call stack, module or kind of work: calls, times, launches."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import certainty
+from tb_privateuse1 import calltree, certainty, opfigures, opgroups, opkinds
+from tb_privateuse1.opgroups import Group
+from tb_privateuse1.opkinds import Kind
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
+from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
-    bound_sums,
-    calls,
     counted,
     grouped,
     in_step,
     provenance,
     step_row,
-    sums,
-    with_descendants,
 )
+
+_SORTS = (
+    "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
+    "kernels", "launches", "launch_ns", "backward_device_ns",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class OperatorRow:
     """The calls of one operator. Device times are null where the trace has none."""
 
-    name: str
+    name: str | None
+    """Null: device activities that no operator launched. Grouped by category it is that."""
+    category: Kind
+    """The kind of work, by the name."""
     input_shapes: str | None
     """As the trace has them; null unless grouped by shapes, or not recorded."""
+    module: str | None
+    """The innermost module; null unless grouped by modules, and outside of all."""
+    stack: str | None
+    """Python frames, innermost first, separated by ``;``; null unless grouped by stacks."""
     calls: int
     host_self_ns: int
     host_total_ns: int
@@ -44,8 +54,26 @@ class OperatorRow:
     """The part of ``device_self_ns`` of which only limits are known (evidence ``bound``)."""
     kernels: int | None
     """Device activities launched by the operator itself."""
-    longest_row: int
+    launches: int | None
+    """Calls of the device's runtime that the operator itself made; null without any recorded."""
+    launch_ns: int | None
+    """The host's time in these."""
+    forward: str | None
+    """The forward operator whose gradient it computes; null if none or several."""
+    backward_device_ns: int | None
+    """Device time of the backward operators of its calls, and of the operators inside them."""
+    longest_row: int | None
     """The row of the call that took longest on the host in the trace's table of ranges."""
+
+
+@dataclass(frozen=True)
+class OtherOperators:
+    """What is beyond ``limit``: not in the rows, but in all sums."""
+
+    rows: int
+    calls: int
+    host_self_ns: int
+    device_self_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -54,101 +82,184 @@ class Operators(Result):
 
     provenance: Provenance
     rows: tuple[OperatorRow, ...]
+    """Those asked for, and last what no operator launched, so that sums close."""
+    total_rows: int
+    """How many operators (or groups) there are."""
+    found_rows: int
+    """How many of them contain what was to be found."""
+    others: OtherOperators | None
+    """The rest of what was found, if it is more than ``limit``."""
     host_self_ns: int
-    """Sum over all rows; the operators' share of the host's time."""
+    """Sum over all operators; their share of the host's time."""
     device_self_ns: int | None
-    """Sum over all rows."""
+    """Sum over all operators."""
     device_bound_ns: int | None
     """How far off it may be."""
     unlinked_device_ns: int | None
-    """Device activities that no operator launched: in no row, so that sums close."""
+    """Device activities that no operator launched."""
     has_shapes: bool
     """Whether the trace was recorded with ``record_shapes``."""
+    has_stacks: bool
+    """Whether it was recorded with ``with_stack``."""
+    has_modules: bool
+    """Whether there are calls of modules among the frames."""
 
 
 def operators(
-    trace: Trace, *, group: Literal["name", "shapes"] = "name", step: int | None = None
+    trace: Trace,
+    *,
+    group: Group = "name",
+    step: int | None = None,
+    find: str | None = None,
+    sort: str | None = None,
+    limit: int = 20_000,
+    offset: int = 0,
 ) -> Operators:
-    """A row per operator, or per operator and input shapes, most device (or host) time first.
+    """A row per operator, or per operator and input shapes, call stack or module, or per category.
 
-    Raises TraceError ``unknown_step``.
+    ``find`` keeps rows with this text in name, shapes, module, stack or category, in upper or lower
+    case. ``sort`` is a column, with a minus for descending; by default most device time, or host
+    time. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
+    key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)
-    ops, kernels = trace.ops, trace.kernels
-    call = calls(ops)
-    launcher = np.where(kernels.op >= 0, call[kernels.op], NONE) if len(ops) else kernels.op
-    launched = sums(launcher, np.ones(len(kernels), np.int64), len(ops))
-    device_self = sums(launcher, kernels.end_ns - kernels.start_ns, len(ops))
-    rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    by_shape = (ops.shapes[rows],) if group == "shapes" else ()
-    first, member = grouped(ops.name[rows], *by_shape)
-
-    def summed(column: I64) -> I64:
-        return sums(member, column[rows], len(first))
-
-    host_self = summed(sums(call, ops.self_ns, len(ops)))
-    host_total = summed(ops.end_ns - ops.start_ns)
-    own = summed(device_self)
-    total = summed(with_descendants(ops.parent, device_self))
-    activities = summed(launched)
-    count = np.bincount(member, minlength=len(first))
-    self_bound = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
-    own_bound = _of_groups(self_bound, rows, member, len(first))
-    total_bound = _of_groups(_with_descendants(ops.parent, self_bound), rows, member, len(first))
-    only = np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
-    bounded = summed(sums(launcher, only, len(ops))) / np.maximum(own, 1)
-    longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
-    names, shapes = ops.name[rows[first]], ops.shapes[rows[first]]
-    order = np.lexsort((-host_self, -own))
-    any_device = len(kernels) > 0
+    rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
+    first, member = grouped(*opgroups.columns(trace, rows, group))
+    figures = opfigures.figures(trace, rows, member, len(first))
+    texts = _Texts(trace, group, rows[first])
+    some = np.arange(len(first)) if find is None else texts.having(find.lower())
+    by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
+    order = some[by_time]
+    if key == "name":
+        order = np.array(sorted(order.tolist(), key=texts.name, reverse=descending), np.int64)
+    elif key is not None:
+        column = figures[key][order]
+        order = order[np.argsort(-column if descending else column, kind="stable")]
+    shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
+    forward = opgroups.forward_names(trace, rows, member, len(first))
+    device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
+    lost = _unlinked(trace, row) if device else None
+    whole = find is None and offset == 0
     return Operators(
         provenance=provenance(trace),
         rows=tuple(
             OperatorRow(
-                name=trace.text(names[i]),
-                input_shapes=(trace.text(shapes[i]) or None) if by_shape else None,
-                calls=int(count[i]),
-                host_self_ns=int(host_self[i]),
-                host_total_ns=int(host_total[i]),
-                device_self_ns=int(own[i]) if any_device else None,
-                device_total_ns=int(total[i]) if any_device else None,
-                device_bound_ns=certainty.known(own_bound[i]) if any_device else None,
-                device_total_bound_ns=certainty.known(total_bound[i]) if any_device else None,
-                bounded_share=float(bounded[i]),
-                kernels=int(activities[i]) if any_device else None,
-                longest_row=int(rows[longest[i]]),
+                **texts.of(int(i)),
+                **_told(figures, int(i), device, launched),
+                forward=trace.text(forward[i]) or None,
             )
-            for i in order
-        ),
-        host_self_ns=int(host_self.sum()),
-        device_self_ns=int(own.sum()) if any_device else None,
-        device_bound_ns=certainty.bound_sum(own_bound) if any_device else None,
-        unlinked_device_ns=_unlinked(trace, row) if any_device else None,
-        has_shapes=bool((ops.shapes >= 0).any()),
+            for i in shown
+        )
+        + ((lost,) if lost is not None and lost.kernels and whole else ()),
+        total_rows=len(first),
+        found_rows=len(some),
+        others=_others(figures, rest, device) if len(rest) else None,
+        host_self_ns=int(figures["host_self_ns"].sum()),
+        device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
+        device_bound_ns=certainty.bound_sum(figures["device_bound_ns"]) if device else None,
+        unlinked_device_ns=None if lost is None else lost.device_self_ns,
+        has_shapes=bool((trace.ops.shapes >= 0).any()),
+        has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
+        has_modules=bool(calltree.is_module(trace).any()),
     )
 
 
-def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:
-    """The bound of each group's sum over some operators, given those of the operators."""
-    return bound_sums(member, bounds_ns[rows], groups)
+def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, bool]:
+    if limit < 0 or offset < 0:
+        raise TraceError("bad_option", "limit and offset must be at least 0.")
+    if sort is None:
+        return None, True
+    key = sort.removeprefix("-")
+    if key not in _SORTS:
+        message = f"Operators cannot be sorted by {key!r}."
+        raise TraceError("bad_option", message, f"They can by: {', '.join(_SORTS)}.")
+    return key, sort.startswith("-")
 
 
-def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
-    """As ``with_descendants``; ``MISSING`` where a bound below is not known."""
-    unknown = with_descendants(parent, (bounds_ns == MISSING).astype(np.int64))
-    total = with_descendants(parent, np.where(bounds_ns == MISSING, 0, bounds_ns))
-    return np.where(unknown > 0, MISSING, total)
+def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
+    """The fields of a row that are numbers, null where the trace does not have them."""
+    bounds = ("device_bound_ns", "device_total_bound_ns")
+    own = int(figures["device_self_ns"][i])
+    found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
+    for key, column in figures.items():
+        if key == "bounded_ns":
+            continue
+        known = (
+            launched
+            if key.startswith("launch")
+            else device or not key.startswith(("device", "kernels", "backward_device"))
+        )
+        value = certainty.known(column[i]) if key in bounds else int(column[i])
+        found[key] = value if known else None
+    return found
 
 
-def _longest(duration: I64, member: I64) -> I64:
-    """The member of each group that took longest, the first of equals; by group."""
-    order = np.lexsort((np.arange(len(member), 0, -1), duration, member))
-    last = np.append(member[order][1:] != member[order][:-1], True)[: len(order)]
-    longest: I64 = order[last]
-    return longest
+class _Texts:
+    """The words of each group, made only for those that are looked at."""
+
+    def __init__(self, trace: Trace, group: Group, rows: I64) -> None:
+        self._trace, self._group, self._rows = trace, group, rows
+        self._module = opgroups.modules(trace)[rows] if group == "module" else None
+
+    def of(self, i: int) -> dict[str, Any]:
+        """The fields of a row that are words."""
+        trace, row = self._trace, int(self._rows[i])
+        name = trace.text(trace.ops.name[row])
+        module = None if self._module is None else trace.text(self._module[i])
+        category = opkinds.kind_of(name)
+        return {
+            "name": category if self._group == "category" else name,
+            "category": category,
+            "input_shapes": (
+                trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
+            ),
+            "module": opgroups.module_title(module) if module else None,
+            "stack": opgroups.stack(trace, row) if self._group == "stack" else None,
+        }
+
+    def name(self, i: int) -> str:
+        return str(self.of(i)["name"])
+
+    def having(self, text: str) -> I64:
+        """The groups that contain a text in lower case."""
+        words = (self.of(i).values() for i in range(len(self._rows)))
+        found = [any(text in w.lower() for w in of if w) for of in words]
+        return np.flatnonzero(np.array(found, np.bool_))
 
 
-def _unlinked(trace: Trace, row: int | None) -> int:
-    kernels = trace.kernels
-    lost = (kernels.op < 0) & in_step(kernels.step, row)
-    return int((kernels.end_ns - kernels.start_ns)[lost].sum())
+def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
+    """What no operator launched, as a row without a name."""
+    kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
+    total = int((kernels.end_ns - kernels.start_ns).sum())
+    bound = certainty.bound_sum(kernels.duration_bound_ns)
+    only = (kernels.end_ns - kernels.start_ns)[certainty.bounded(kernels)]
+    calls = np.unique(kernels.launch[kernels.launch >= 0])
+    spent = trace.launches.end_ns[calls] - trace.launches.start_ns[calls]
+    any_launch = len(trace.launches) > 0
+    return OperatorRow(
+        name=None,
+        category="other",
+        input_shapes=None,
+        module=None,
+        stack=None,
+        calls=0,
+        host_self_ns=0,
+        host_total_ns=0,
+        device_self_ns=total,
+        device_total_ns=total,
+        device_bound_ns=bound,
+        device_total_bound_ns=bound,
+        bounded_share=int(only.sum()) / total if total else 0.0,
+        kernels=len(kernels),
+        launches=len(calls) if any_launch else None,
+        launch_ns=int(spent.sum()) if any_launch else None,
+        forward=None,
+        backward_device_ns=None,
+        longest_row=None,
+    )
+
+
+def _others(figures: dict[str, I64], rest: I64, device: bool) -> OtherOperators:
+    own = int(figures["device_self_ns"][rest].sum()) if device else None
+    calls, host = (int(figures[key][rest].sum()) for key in ("calls", "host_self_ns"))
+    return OtherOperators(len(rest), calls, host, own)

@@ -48,6 +48,56 @@ def test_kernels_are_those_of_the_result(dashboard: Dashboard, group: str) -> No
         assert (cells["name"], cells["kind"]) == (row["name"], row["kind"])
 
 
+def test_operators_by_category_lead_to_theirs(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="operators", group="category")
+    now = result(dashboard, "operators?run=mlp&group=category")
+    rows = dashboard.rows("operators")
+    assert {key: number(cells["calls"]) for key, cells in rows.items()} == {
+        row["name"]: row["calls"] for row in now["rows"]
+    }
+    dashboard.get("table-operators").locator('tr[data-key="gemm"]').click()
+    expect(dashboard.get("table-operators")).to_have_attribute("data-shown", "1")
+    assert list(dashboard.rows("operators")) == ["aten::mm"]
+
+
+def test_operators_by_module_and_their_stacks(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="operators", group="module")
+    now = result(dashboard, "operators?run=ddp&group=module")
+    rows = dashboard.rows("operators").values()
+    assert [c["module"] for c in rows] == [r["module"] or "" for r in now["rows"]]
+    dashboard.get("group-stack").click()
+    dashboard.get("table-operators").locator("th[data-column=stack]").wait_for()
+    first = next(
+        r for r in result(dashboard, "operators?run=ddp&group=stack")["rows"] if r["stack"]
+    )
+    row = f'tr[data-key="{first["name"]} {first["longest_row"]}"]'
+    dashboard.get("table-operators").locator(row).click()
+    panel = dashboard.shows("stack-panel")
+    assert panel.locator("li").all_text_contents() == first["stack"].split(";")
+    assert dashboard.state()["selected"] == str(first["longest_row"])
+    dashboard.get("stack-close").click()
+    expect(dashboard.get("stack-panel")).to_have_count(0)
+
+
+def test_columns_are_chosen_and_kept(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="operators")
+    assert "category" not in dashboard.rows("operators")["aten::mm"]
+    dashboard.get("columns").click()
+    dashboard.get("column-category").check()
+    dashboard.get("column-calls").uncheck()
+    cells = dashboard.rows("operators")["aten::mm"]
+    assert (cells["category"], "calls" in cells) == ("gemm", False)
+    assert dashboard.state()["columns"] == "operators:category,-calls"
+    dashboard.open(run="mlp", view="operators")
+    assert dashboard.rows("operators")["aten::mm"]["category"] == "gemm"
+    dashboard.open(run="mlp", view="operators", columns="operators:-kernels")
+    cells = dashboard.rows("operators")["aten::mm"]
+    assert ("kernels" in cells, "category" in cells, "calls" in cells) == (False, False, True)
+    dashboard.get("columns").click()
+    dashboard.get("columns-reset").click()
+    assert "kernels" in dashboard.rows("operators")["aten::mm"]
+
+
 def test_a_click_on_a_head_sorts(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="operators", group="shapes")
     dashboard.rows("operators")

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.operators import OperatorRow, operators
 from tests import sums
 from tests.make import annotation, frame, kernel, launch, op, step, trace
 
 
 def by_name(t: Trace, **options: object) -> dict[str, OperatorRow]:
-    return {r.name: r for r in operators(t, **options).rows}  # type: ignore[arg-type]
+    rows = operators(t, **options).rows  # type: ignore[arg-type]
+    return {r.name: r for r in rows if r.name is not None}
 
 
 def nested() -> Trace:
@@ -107,3 +108,108 @@ def test_an_operator_alone_in_another_kind_of_range_of_its_name_is_a_call(around
     row = by_name(t)["aten::mm"]
     assert (row.calls, row.host_total_ns, row.device_self_ns) == (1, 20_000, 31_000)
     sums.check(t)
+
+
+def test_what_no_operator_launched_is_the_last_row() -> None:
+    result = operators(nested())
+    last = result.rows[-1]
+    assert (last.name, last.calls, last.kernels, last.device_self_ns) == (None, 0, 1, 3_000)
+    assert (last.launches, last.launch_ns, last.longest_row) == (1, 1_000, None)
+    assert sum(r.device_self_ns or 0 for r in result.rows) == 53_000
+    assert result.total_rows == result.found_rows == 2
+    assert all(r.name for r in operators(trace(op("a", 0, 1))).rows)
+
+
+def test_launches_of_the_operator_itself() -> None:
+    rows = by_name(nested())
+    assert (rows["aten::linear"].launches, rows["aten::linear"].launch_ns) == (1, 5_000)
+    assert (rows["aten::addmm"].launches, rows["aten::addmm"].launch_ns) == (1, 5_000)
+    assert by_name(trace(op("a", 0, 1)))["a"].launch_ns is None
+
+
+def stacked() -> Trace:
+    return trace(
+        frame("train.py(1): main", 0, 100), frame("net.py(2): forward", 1, 50),
+        frame("nn.Module: Linear_0", 2, 40), op("aten::mm", 3, 10), op("aten::mm", 12, 20),
+        frame("nn.Module: Linear_1", 41, 49), op("aten::mm", 42, 44),
+        op("aten::relu", 60, 70),
+    )  # fmt: skip
+
+
+def test_grouped_by_call_stack_in_frames() -> None:
+    result = operators(stacked(), group="stack")
+    assert result.has_stacks
+    assert [(r.name, r.calls, r.stack) for r in result.rows] == [
+        ("aten::mm", 2, "nn.Module: Linear_0;net.py(2): forward;train.py(1): main"),
+        ("aten::relu", 1, "train.py(1): main"),
+        ("aten::mm", 1, "nn.Module: Linear_1;net.py(2): forward;train.py(1): main"),
+    ]
+
+
+def test_grouped_by_call_stack_in_arguments() -> None:
+    told = "Call stack"
+    t = trace(op("a", 0, 1, **{told: "x;y"}), op("a", 2, 4, **{told: "x;y"}),
+              op("a", 5, 8, **{told: "z"}), op("b", 9, 10))  # fmt: skip
+    rows = operators(t, group="stack").rows
+    assert {(r.name, r.stack): r.calls for r in rows} == {
+        ("a", "x;y"): 2, ("a", "z"): 1, ("b", None): 1,
+    }  # fmt: skip
+
+
+def test_grouped_by_module_with_the_backward_pass() -> None:
+    sequence, thread = "Sequence number", "Fwd thread id"
+    t = trace(
+        frame("nn.Module: Net_0", 0, 50), frame("nn.Module: Linear_0", 2, 40),
+        op("aten::mm", 3, 10, **{sequence: 5}), op("aten::relu", 42, 44),
+        op("MmBackward0", 60, 70, **{sequence: 5, thread: 1}), op("aten::mm", 61, 69),
+        launch(62, 63, 1), kernel("gemm", 70, 90, 1), op("aten::add", 80, 81),
+    )  # fmt: skip
+    result = operators(t, group="module")
+    assert result.has_modules
+    assert {(r.module, r.name): r.calls for r in result.rows} == {
+        ("Linear_0", "aten::mm"): 2, ("Net_0", "aten::relu"): 1, ("Linear_0", "MmBackward0"): 1,
+        (None, "aten::add"): 1,
+    }  # fmt: skip
+    rows = by_name(t)
+    assert (rows["MmBackward0"].forward, rows["aten::relu"].forward) == ("aten::mm", None)
+    assert rows["aten::mm"].backward_device_ns == 20_000
+    assert rows["MmBackward0"].backward_device_ns == 0
+
+
+def test_grouped_by_category() -> None:
+    rows = by_name(nested(), group="category")
+    assert set(rows) == {"gemm"}
+    gemm = rows["gemm"]
+    assert (gemm.category, gemm.calls, gemm.device_self_ns) == ("gemm", 2, 50_000)
+    assert {r.category for r in by_name(nested()).values()} == {"gemm"}
+
+
+def test_a_limit_keeps_the_sums() -> None:
+    t = trace(*(op(f"op{i}", 10 * i, 10 * i + i + 1) for i in range(9)))
+    whole, part = operators(t), operators(t, limit=2, offset=1)
+    assert [r.name for r in part.rows] == ["op7", "op6"]
+    assert (part.total_rows, part.found_rows, part.host_self_ns) == (9, 9, whole.host_self_ns)
+    assert part.others is not None
+    assert (part.others.rows, part.others.calls) == (7, 7)
+    shown = sum(r.host_self_ns for r in part.rows)
+    assert part.others.host_self_ns + shown == whole.host_self_ns
+    assert whole.others is None
+
+
+def test_to_find_and_to_sort() -> None:
+    t = nested()
+    found = operators(t, find="ADD")
+    assert ([r.name for r in found.rows], found.total_rows, found.found_rows) == (
+        ["aten::addmm"], 2, 1,
+    )  # fmt: skip
+    names = [r.name for r in operators(t, sort="name").rows]
+    assert names == ["aten::addmm", "aten::linear", None]
+    assert operators(t, sort="-host_total_ns").rows[0].name == "aten::linear"
+    assert operators(t, sort="host_total_ns").rows[0].name == "aten::addmm"
+
+
+@pytest.mark.parametrize("options", [{"sort": "colour"}, {"limit": -1}, {"offset": -1}])
+def test_options_that_mean_nothing(options: Any) -> None:
+    with pytest.raises(TraceError) as caught:
+        operators(nested(), **options)
+    assert caught.value.code == "bad_option"

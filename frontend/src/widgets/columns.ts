@@ -22,6 +22,8 @@ export interface Column<Row> {
   bar?: (row: Row) => Category;
   /** What part of that bar, 0 to 1, stands for what only has limits. */
   bounded?: (row: Row) => number;
+  /** Shown only if it is chosen. */
+  optional?: boolean;
   /** The rows' sum means something and stands in the totals row. */
   additive?: boolean;
 }

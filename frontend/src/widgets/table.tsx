@@ -1,10 +1,11 @@
 // The table of every page: virtual rows, sticky head and foot, sort, filter, CSV, keyboard.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
 import { count, plural } from "../base/format";
 import { exported, formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
+import { chosenColumns, ColumnChooser, Remembered } from "./columnchooser";
 import { FilterBox } from "./filterbox";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 
@@ -50,6 +51,9 @@ export function Table<Row>(props: TableProps<Row>) {
   const [view, setView] = useState({ top: 0, height: 600 });
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
+  const remembered = useContext(Remembered);
+  const choice = remembered.get(props.name);
+  const visible = useMemo(() => chosenColumns(columns, choice), [columns, choice]);
 
   // The URL may change under us: Back, or a link from another page.
   useEffect(() => setExpression(props.filter ?? ""), [props.filter]);
@@ -120,13 +124,13 @@ export function Table<Row>(props: TableProps<Row>) {
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
   const save = (): void => {
-    const { names, body } = exported(columns, (tree ? sorted : order).map((index) => rows[index] as Row));
+    const { names, body } = exported(visible, (tree ? sorted : order).map((index) => rows[index] as Row));
     download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
 
   const nouns = props.nouns ?? `${props.noun}s`;
   const drawn = order.slice(first, last);
-  const widths = columns.reduce((sum, c) => sum + c.width, 0);
+  const widths = visible.reduce((sum, c) => sum + c.width, 0);
   return (
     <div class="table" data-testid={`table-${props.name}`} data-rows={rows.length} data-shown={order.length}>
       <div class="toolbar">
@@ -136,15 +140,17 @@ export function Table<Row>(props: TableProps<Row>) {
           {chosen.length === rows.length ? "" : `${count(chosen.length)} of `}{plural(rows.length, props.noun, nouns)}
         </span>
         {props.children}
-        <button type="button" class="quiet push" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
+        <span class="push" />
+        {columns.length > 2 && <ColumnChooser columns={columns} choice={choice} onChoose={(c) => remembered.set(props.name, c)} />}
+        <button type="button" class="quiet" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
       </div>
       <div class="scroller" ref={scroller} tabIndex={0} role="region" aria-label={`Table of ${nouns}`}
         aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
         onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
         onKeyDown={onKeyDown}>
         <table style={{ minWidth: `${widths}px` }} aria-rowcount={order.length + 1} {...(tree && { role: "treegrid" } as const)}>
-          <colgroup>{columns.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
-          <Head columns={columns} keys={keys} onSort={(column, add) => {
+          <colgroup>{visible.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
+          <Head columns={visible} keys={keys} onSort={(column, add) => {
             const text = formatSort(nextSort(keys, column, add));
             props.onSort(text === defaultSort ? null : text);
           }} />
@@ -153,14 +159,14 @@ export function Table<Row>(props: TableProps<Row>) {
             {drawn.map((index, i) => {
               const row = rows[index] as Row;
               const key = rowKey(row);
-              return <RowView key={key} id={`${id}-${first + i}`} row={row} rowKey={key} columns={columns}
+              return <RowView key={key} id={`${id}-${first + i}`} row={row} rowKey={key} columns={visible}
                 position={first + i} active={first + i === active} selected={key === props.selected}
                 inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1}
                 {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })} {...(props.onOpen && { onOpen: props.onOpen })} />;
             })}
             {last < order.length && <tr class="gap" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
           </tbody>
-          {order.length > 1 && <Foot columns={columns} rows={rows} order={tree ? chosen : order} all={chosen.length === rows.length} />}
+          {order.length > 1 && <Foot columns={visible} rows={rows} order={tree ? chosen : order} all={chosen.length === rows.length} />}
         </table>
         {order.length === 0 && (
           <p class="empty" data-testid="no-rows">

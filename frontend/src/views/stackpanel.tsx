@@ -1,0 +1,28 @@
+// A call stack below its table: a line per frame, the innermost first.
+import { ownFrame } from "../base/frames";
+import { linkProps } from "./link";
+
+interface StackPanelProps {
+  title: string;
+  /** Frames, innermost first, separated by `;`. */
+  stack: string;
+  /** The longest call's row in the trace's ranges. */
+  row: number | null;
+  close: () => void;
+}
+
+export function StackPanel({ title, stack, row, close }: StackPanelProps) {
+  const own = ownFrame(stack);
+  return (
+    <section class="stackpanel" data-testid="stack-panel" aria-label={`Call stack of ${title}`}
+      onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } }}>
+      <div class="toolbar">
+        <h2>{title}</h2>
+        {row !== null && <a {...linkProps({ event: `ops/${row}` })} data-testid="stack-record">Record of the longest call</a>}
+        {row !== null && <a {...linkProps({ view: "timeline", item: `ops:${row}` })} data-testid="stack-timeline">In the timeline</a>}
+        <button type="button" class="quiet push" data-testid="stack-close" onClick={close}>Close</button>
+      </div>
+      <ol>{stack.split(";").map((frame, i) => <li key={i} class={frame === own ? "own" : "muted"}>{frame}</li>)}</ol>
+    </section>
+  );
+}

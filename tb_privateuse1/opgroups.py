@@ -1,0 +1,95 @@
+"""What operators are grouped by in tables: shapes, call stacks, modules, kinds of work.
+
+A *row* is one of ``trace.ops``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1 import calltree, opkinds
+from tb_privateuse1.trace import I32, I64, NONE, Trace
+
+Group = Literal["name", "shapes", "stack", "module", "category"]
+
+
+def columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
+    """Operators with equal values in all of these columns are one row of the table."""
+    ops = trace.ops
+    name = ops.name[rows]
+    match group:
+        case "name":
+            return (name,)
+        case "shapes":
+            return name, ops.shapes[rows]
+        case "stack":
+            return name, ops.stack[rows], _paths(trace)[ops.frame[rows]]
+        case "module":
+            return name, modules(trace)[rows]
+        case "category":
+            return (categories(trace)[name],)
+
+
+def categories(trace: Trace) -> I32:
+    """The index in ``opkinds.KINDS`` of each string of the trace that names an operator."""
+    found = np.zeros(len(trace.strings) + 1, np.int32)
+    for name in np.unique(trace.ops.name).tolist():
+        found[name] = opkinds.KINDS.index(opkinds.kind_of(trace.text(name)))
+    return found
+
+
+def modules(trace: Trace) -> I32:
+    """The string that names the innermost module of each row, ``NONE`` outside of modules.
+
+    An operator of the backward pass belongs to the module of its forward operator.
+    """
+    frames, ops = trace.frames, trace.ops
+    inner = calltree.own_or_nearest(frames.parent, calltree.is_module(trace))
+    own = calltree.at(inner, ops.frame)
+    forward = calltree.forward_of(ops)
+    frame = np.where(forward >= 0, calltree.at(own, forward), own).astype(np.int32)
+    return calltree.at(frames.name, frame)
+
+
+def module_title(text: str) -> str | None:
+    """``Linear_0`` of the frame's name; None for none."""
+    return text.removeprefix(calltree.MODULE) or None
+
+
+def _paths(trace: Trace) -> I32:
+    """A number for each Python frame that those of the same names from the root on share."""
+    frames = trace.frames
+    nodes = calltree.merged(frames.parent, frames.name, np.ones(len(frames), np.bool_))
+    return np.append(nodes.of, NONE).astype(np.int32)
+
+
+def stack(trace: Trace, row: int) -> str | None:
+    """The Python frames around an operator, innermost first, separated by ``;`` as torch does."""
+    if row < 0:
+        return None
+    if trace.ops.stack[row] >= 0:
+        return trace.text(trace.ops.stack[row]) or None
+    names = []
+    frame = int(trace.ops.frame[row])
+    while frame >= 0:
+        names.append(trace.text(trace.frames.name[frame]))
+        frame = int(trace.frames.parent[frame])
+    return ";".join(names) or None
+
+
+def forward_names(trace: Trace, rows: I64, member: I64, groups: int) -> I64:
+    """The name of the forward operators of which a group's members compute the gradient.
+
+    ``NONE`` if there are none, or of several names.
+    """
+    forward = calltree.forward_of(trace.ops)[rows]
+    linked = forward >= 0
+    name = trace.ops.name[forward[linked]].astype(np.int64)
+    least = np.full(groups, np.iinfo(np.int64).max)
+    most = np.full(groups, -1)
+    np.minimum.at(least, member[linked], name)
+    np.maximum.at(most, member[linked], name)
+    return np.where(least == most, most, NONE)
