@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from tb_privateuse1 import intervals
 from tb_privateuse1.trace import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
 
+_LIMIT = 1 << 62
+
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
     """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
@@ -24,6 +26,8 @@ def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         values, code = np.unique(column, return_inverse=True)
+        if (int(key.max(initial=0)) + 1) * (len(values) + 1) >= _LIMIT:
+            _, key = np.unique(key, return_inverse=True)
         key = key * max(len(values), 1) + code
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first, group

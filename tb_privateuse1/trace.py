@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1.checkpoints import Checkpoints as Checkpoints
+from tb_privateuse1.configs import Configs as Configs
 from tb_privateuse1.findings import Finding as Finding
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.table import I8 as I8
@@ -162,6 +164,7 @@ class Kernels(Table):
     launch: I32
     op: I32
     step: I32
+    config: I32
     correlation: I64
     bytes: I64
     evidence: I8
@@ -204,24 +207,6 @@ class Steps(Table):
 
 
 @dataclass(frozen=True)
-class Checkpoints(Table):
-    """Places in the trace file, some megabytes apart, from which single events can be read again.
-
-    ``offset_bytes`` counts in the unpacked text; ``event`` is the number of the first event there,
-    counted from 0 over all that stand in the file's lists of events. The rest is what the reader
-    knew there: the size of its window, damaged places and long events so far, and whether the file
-    is a bare list.
-    """
-
-    offset_bytes: I64
-    event: I64
-    window_bytes: I64
-    damages: I64
-    long: I64
-    bare: Bools
-
-
-@dataclass(frozen=True)
 class Meta:
     """What is known of the trace as a whole."""
 
@@ -258,6 +243,7 @@ TABLES: dict[str, type[Table]] = {
     "memory": Memory,
     "steps": Steps,
     "checkpoints": Checkpoints,
+    "configs": Configs,
     "collectives": Collectives,
 }
 
@@ -283,6 +269,7 @@ class Trace:
     memory: Memory = field(default_factory=Memory.empty)
     steps: Steps = field(default_factory=Steps.empty)
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    configs: Configs = field(default_factory=Configs.empty)
     collectives: Collectives = field(default_factory=Collectives.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:

@@ -40,6 +40,8 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     communication_names: str | None = None
     slow_products: str | None = None
     product_multiple: int | None = None
+    matrix_unit: str | None = None
+    matrix_names: str | None = None
 
 
 _PATTERNS = {
@@ -47,6 +49,7 @@ _PATTERNS = {
     "launch_categories": 0,
     "communication_names": 0,
     "slow_products": 0,
+    "matrix_names": 0,
 }
 
 
@@ -64,6 +67,11 @@ def known() -> tuple[Vendor, ...]:
 def title(name: str) -> str:
     """A vendor's name as shown to people. Raises TraceError ``bad_vendor``."""
     return next((vendor.title for vendor in known() if vendor.name == name), name)
+
+
+def named(name: str) -> Vendor:
+    """The vendor of a name, the generic one if there is none. Raises TraceError ``bad_vendor``."""
+    return next((vendor for vendor in known() if vendor.name == name), VENDORS[-1])
 
 
 def fingerprint() -> str:

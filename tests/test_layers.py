@@ -19,6 +19,7 @@ NAME = PACKAGE.name
 LAYERS = """
 version
 table findings grounds opkinds
+checkpoints configs
 trace
 figures
 tables
@@ -30,9 +31,8 @@ vendor_file
 certainty
 breakdown describe allocations pyramid calltree
 stepbounds looks
-stepbounds looks
 steptable limits regions idle
-phases memorydevices opgroups opfigures
+phases memorydevices opgroups opfigures kernelgroups
 lasting
 categories
 allocators counters ranks

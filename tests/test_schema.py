@@ -31,7 +31,9 @@ def test_every_view_has_its_result_and_its_query() -> None:
     assert names(results[1]) == list(views.VIEWS)
     assert names(lookups[1]) == list(LOOKUPS)
     assert names(options[1]) == [*views.VIEWS, *LOOKUPS]
-    assert '  operators: { group?: "name" | "shapes"; step?: number | null };' in options[0]
+    groups = '"name" | "shapes" | "stack" | "module" | "category"'
+    rest = "find?: string | null; sort?: string | null; limit?: number; offset?: number"
+    assert f"  operators: {{ group?: {groups}; step?: number | null; {rest} }};" in options[0]
 
 
 def test_missing_figures_are_null_in_typescript() -> None:
@@ -41,7 +43,10 @@ def test_missing_figures_are_null_in_typescript() -> None:
 def test_what_a_view_reads_and_asks() -> None:
     view = views.VIEWS["operators"]
     assert schema.reads_of(view) == ("trace",)
-    assert [(n, d) for n, _, d in schema.query_of(view)] == [("group", "name"), ("step", None)]
+    assert [(n, d) for n, _, d in schema.query_of(view)] == [
+        ("group", "name"), ("step", None), ("find", None), ("sort", None), ("limit", 20_000),
+        ("offset", 0),
+    ]  # fmt: skip
 
 
 def test_a_type_without_counterpart_is_refused() -> None:

@@ -113,6 +113,13 @@ export interface Awaited {
   longest_start_ns: number;
 }
 
+/** Activities that took at least ``low_ns`` and less than ``high_ns``. */
+export interface Bin {
+  low_ns: number;
+  high_ns: number;
+  calls: number;
+}
+
 /** Whether a trace was being read, or waited for it, when it was cancelled. */
 export interface Cancelled {
   cancelled: boolean;
@@ -389,6 +396,14 @@ export interface Grid {
   median_ns: number | null;
 }
 
+/** The result of the lookup. */
+export interface Instances {
+  name: string;
+  calls: number;
+  items: Item[];
+  histogram: Bin[];
+}
+
 /** One range: a row of a table of the trace. */
 export interface Item {
   table: "ops" | "launches" | "frames" | "kernels" | "steps";
@@ -406,19 +421,29 @@ export interface KernelRow {
   name: string;
   operator: string | null;
   kind: string;
+  grid: string | null;
+  block: string | null;
+  registers: number | null;
+  shared_bytes: number | null;
   calls: number;
   total_ns: number;
   mean_ns: number;
   median_ns: number;
+  p95_ns: number;
   min_ns: number;
   max_ns: number;
   bound_ns: number | null;
   mean_bound_ns: number | null;
   median_bound_ns: number | null;
+  p95_bound_ns: number | null;
   min_bound_ns: number | null;
   max_bound_ns: number | null;
   bounded_share: number;
   share: number;
+  short_calls: number;
+  blocks_per_sm: number | null;
+  occupancy: number | null;
+  matrix_unit: boolean | null;
   longest_row: number;
 }
 
@@ -426,9 +451,14 @@ export interface KernelRow {
 export interface KernelTable {
   provenance: Provenance;
   rows: KernelRow[];
+  total_rows: number;
+  others: OtherKernels | null;
   calls: number;
   total_ns: number;
   bound_ns: number | null;
+  short: ShortKernels | null;
+  matrix: MatrixUse | null;
+  has_configs: boolean;
 }
 
 /** One reason why figures are not known better. */
@@ -478,6 +508,14 @@ export interface Links {
 export interface Match {
   name: string;
   ranges: number;
+}
+
+/** The vendor's unit for matrix products, by the names of kernels and operators. */
+export interface MatrixUse {
+  unit: string;
+  total_ns: number;
+  eligible_ns: number;
+  used_ns: number;
 }
 
 /** One category's part of a device's memory in the selected part of the recording. */
@@ -675,6 +713,13 @@ export interface Operators {
 }
 
 /** What is beyond ``limit``: not in the rows, but in all sums. */
+export interface OtherKernels {
+  rows: number;
+  calls: number;
+  total_ns: number;
+}
+
+/** What is beyond ``limit``: not in the rows, but in all sums. */
 export interface OtherOperators {
   rows: number;
   calls: number;
@@ -848,6 +893,14 @@ export interface Share {
   share: number;
 }
 
+/** Kernels that took less than ``short_ns``: launching them may cost more than running them. */
+export interface ShortKernels {
+  short_ns: number;
+  calls: number;
+  share: number;
+  total_ns: number;
+}
+
 /** A place in Python. */
 export interface SourceLine {
   file: string;
@@ -1006,6 +1059,7 @@ export interface Views {
 /** The result of each view and lookup. */
 export interface Results extends Views {
   area: Area;
+  instances: Instances;
   links: Links;
   search: Found;
 }
@@ -1016,7 +1070,7 @@ export interface Options {
   advice: { step?: number | null };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
-  kernels: { group?: "operator" | "name"; step?: number | null };
+  kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
   modules: { group?: "instance" | "class"; source?: "best" | "modules" | "annotations"; step?: number | null };
   flame: { by?: "best" | "device" | "host"; levels?: "all" | "operators" | "modules"; group?: "instance" | "class"; root?: string | null; limit?: number; step?: number | null };
@@ -1025,6 +1079,7 @@ export interface Options {
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
+  instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseFilter, quote, type Field } from "../src/base/filter";
+import { firstWord, parseFilter, quote, type Field } from "../src/base/filter";
 import { filterRows, readFilter, type Column } from "../src/widgets/columns";
 
 const FIELDS: Field[] = [
@@ -60,3 +60,8 @@ describe("rows", () => {
   test("exact text", () => expect(found('name = "aten::mm"')).toEqual(["aten::mm"]));
   test("a filter that is not understood hides nothing", () => expect(found("nope > 1")).toHaveLength(3));
 });
+
+test.each([
+  [null, null], ["", null], ["relu", "relu"], ["calls > 5, relu", "relu"], ['name = "aten::mm" share > 1%', "aten::mm"],
+  ["-relu", null], ["-relu mm", "mm"], ["calls > 5", null], ['"a b"', "a b"], ["colour > 3 relu", null],
+])("the first word of %s is %s", (expression, word) => expect(firstWord(expression, ["name"], ["calls", "share"])).toBe(word));

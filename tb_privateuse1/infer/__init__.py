@@ -72,6 +72,7 @@ def build(
         steps=step,
         collectives=talk,
         checkpoints=raw.checkpoints,
+        configs=activities.configs,
     )
     told = facts.findings(raw, sidecar, vendor, activities)
     found = quality.findings(trace, clues, sidecar)

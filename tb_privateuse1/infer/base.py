@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.read.base import Group
-from tb_privateuse1.trace import I32, I64, NONE, Finding, Kernels, Lanes, Ops
+from tb_privateuse1.trace import I32, I64, NONE, Configs, Finding, Kernels, Lanes, Ops
 
 PRIME = "tb_privateuse1::prime"
 """The annotation of our capture around work that only keeps the device busy (docs/capture.md)."""
@@ -57,6 +57,8 @@ class Activities:
     told: Told | None = None
     """What the kernels say of collectives; None for inferred ones."""
     grounds: Grounds | None = None
+    configs: Configs = field(default_factory=Configs.empty)
+    """How kernels were launched."""
 
 
 def primes(ops: Ops, strings: Strings) -> I64:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_privateuse1.grouping import grouped
 from tb_privateuse1.infer.base import Activities, Strings, Told, rows_of
 from tb_privateuse1.read.base import Flows, Group, Raw
 from tb_privateuse1.read.events import MISSING_OF
@@ -20,6 +21,7 @@ from tb_privateuse1.trace import (
     MISSING,
     NONE,
     Bools,
+    Configs,
     Kernels,
     Lanes,
     Launches,
@@ -58,6 +60,7 @@ def build(
     if merged.any():
         kind = _kinds_by_name(found.name, kind, merged, strings)
     lanes, lane = _lanes(raw, found, strings)
+    configs, config = _configs(found)
     kernels = Kernels(
         name=found.name,
         kind=kind,
@@ -68,6 +71,7 @@ def build(
         launch=launch,
         op=_operators(found, launch, ops, launches),
         step=np.full(len(found), NONE, np.int32),
+        config=config,
         correlation=correlation,
         bytes=found.id("bytes", int(MISSING)),
         evidence=_evidence(found, merged, strings),
@@ -75,7 +79,26 @@ def build(
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
         event=found.event,
     )
-    return Activities(kernels, lanes, told=Told.by(found))
+    return Activities(kernels, lanes, told=Told.by(found), configs=configs)
+
+
+def _configs(found: Group) -> tuple[Configs, I32]:
+    """The different launch properties, and which ones each activity has."""
+    told = np.flatnonzero(found.text("block") >= 0)
+    row = np.full(len(found), NONE, np.int32)
+    if not len(told):
+        return Configs.empty(), row
+    absent = int(MISSING)
+    whole = Configs(
+        grid=found.text("grid")[told],
+        block=found.text("block")[told],
+        registers=found.id("registers", absent)[told],
+        shared_bytes=found.id("shared_bytes", absent)[told],
+        blocks_per_sm=found.text("blocks_per_sm")[told],
+        occupancy=found.text("occupancy")[told],
+    )
+    first, row[told] = grouped(*(column for _, column in whole.columns()))
+    return whole.take(first), row
 
 
 def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:

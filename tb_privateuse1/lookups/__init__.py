@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.lookups.area import area
+from tb_privateuse1.lookups.instances import instances
 from tb_privateuse1.lookups.links import links
 from tb_privateuse1.lookups.search import search
 
-LOOKUPS: dict[str, Callable[..., Any]] = {"area": area, "links": links, "search": search}
+LOOKUPS: dict[str, Callable[..., Any]] = {
+    "area": area,
+    "instances": instances,
+    "links": links,
+    "search": search,
+}

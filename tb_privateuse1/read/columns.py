@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.base import Flows, Group, Raw
-from tb_privateuse1.read.events import COLLECTIVE, LOOSE, MISSING_OF, NO_ARGS, Event
+from tb_privateuse1.read.events import COLLECTIVE, CONFIG, LOOSE, MISSING_OF, NO_ARGS, Event
 from tb_privateuse1.read.interned import JsonTexts, Strings, ThreadRows
 from tb_privateuse1.read.pairs import Pairs
 from tb_privateuse1.read.parts import Column, Parts
@@ -31,7 +31,15 @@ from tb_privateuse1.trace import I32, I64, NONE, Bools, Checkpoints, Threads
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
 _LAUNCH = re.compile(r"(runtime|driver)$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation")
-_DEVICE_ARGUMENTS = ("external_id", "correlation", "device", "stream", "bytes", "collective")
+_DEVICE_ARGUMENTS = (
+    "external_id",
+    "correlation",
+    "device",
+    "stream",
+    "bytes",
+    "collective",
+    "block",
+)
 _ARGUMENTS = {
     "cpu_op": _OPERATOR,
     "operator": _OPERATOR,
@@ -41,14 +49,10 @@ _ARGUMENTS = {
     "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
 }
 _MEMORY = (
-    "address",
-    "device_type",
-    "device_id",
-    "memory_bytes",
-    "allocated_bytes",
-    "reserved_bytes",
-)
-_JSON = ("shapes", "dtypes")
+    "address", "device_type", "device_id", "memory_bytes", "allocated_bytes", "reserved_bytes",
+)  # fmt: skip
+_JSON = ("shapes", "dtypes", "grid", "block", "occupancy")
+_MORE = {"collective": COLLECTIVE, "block": CONFIG}
 _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 
 _TIMED = frozenset("XsfiIBE")
@@ -254,8 +258,7 @@ class Builder:
                 column = np.where(column == absent, older, column)
             if (column != absent).any():
                 (ids if key in MISSING_OF else texts)[key] = column
-                if key == "collective":
-                    wanted += COLLECTIVE
+                wanted += _MORE.get(key, ())
         return Group(rows.name, rows.start_ns, rows.end_ns, rows.thread, rows.event, ids, texts)
 
     def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:

@@ -42,8 +42,18 @@ _QUANTITIES = {
     "in_elements": "In msg nelems",
     "out_elements": "Out msg nelems",
     "group_size": "Group size",
+    "registers": "registers per thread",
+    "shared_bytes": "shared memory",
 }
-_JSON = {"shapes": "Input Dims", "shapes_2021": "Input dims", "dtypes": "Input type"}
+_JSON = {
+    "shapes": "Input Dims",
+    "shapes_2021": "Input dims",
+    "dtypes": "Input type",
+    "grid": "grid",
+    "block": "block",
+    "blocks_per_sm": "blocks per SM",
+    "occupancy": "est. achieved occupancy %",
+}
 _TEXTS = {
     "stack": "Call stack",
     "evidence": "evidence",
@@ -61,6 +71,8 @@ COLLECTIVE = (
     "group_purpose",
 )
 """Looked for only where there is the name of a collective."""
+CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
+"""Looked for only where there is the size of a block."""
 _LABELS = {"name": "name"}
 
 MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))

@@ -34,6 +34,10 @@ class Vendor:
     """Kernels of products in full precision beside which the device has a faster mode."""
     product_multiple: int | None = None
     """Of which the sizes of products in half precision should be multiples."""
+    matrix_unit: str = ""
+    """What its unit for matrix products is called."""
+    matrix_names: re.Pattern[str] | None = None
+    """Kernels that use it, by the names that its libraries and compilers give them."""
 
     @property
     def is_told(self) -> bool:

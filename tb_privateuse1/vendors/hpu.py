@@ -12,4 +12,7 @@ VENDOR = Vendor(
     device_names=re.compile(r"gaudi|habana|\bhl-?\d{3}", re.IGNORECASE),
     evidence_categories=frozenset({"hpu_op"}),
     launch_categories=re.compile(r"(^|_)(runtime|driver)$|^hpu_op$"),
+    matrix_unit="MME",
+    matrix_names=re.compile(r"mme|gemm|matmul|conv", re.IGNORECASE),
 )
+"""Matrix names: operators that the graph compiler puts on the matrix multiplication engine."""

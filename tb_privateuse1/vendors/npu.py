@@ -10,4 +10,9 @@ VENDOR = Vendor(
     backends=("npu",),
     device_names=re.compile(r"ascend", re.IGNORECASE),
     product_multiple=16,
+    matrix_unit="Cube",
+    matrix_names=re.compile(
+        r"matmul|conv[23]d|mix_aic|cube|flashattention|batch_?mm", re.IGNORECASE
+    ),
 )
+"""Matrix names: of CANN's operators that run on AI Core's cube unit."""

@@ -12,4 +12,12 @@ VENDOR = Vendor(
     device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
     evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
     product_multiple=8,
+    matrix_unit="Matrix Cores",
+    matrix_names=re.compile(
+        r"_MI\d+x\d+x\d+_|mfma|wmma|xdl|gtcx|matmul_ogs|^attn_(fwd|bwd)|flash_(fwd|bwd)|fmha",
+        re.IGNORECASE,
+    ),
 )
+"""Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,
+MIOpen ``gtcx``; attention is AOTriton's.
+"""

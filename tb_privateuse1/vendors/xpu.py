@@ -11,4 +11,7 @@ VENDOR = Vendor(
     device_types=(12,),
     device_names=re.compile(r"intel", re.IGNORECASE),
     evidence_categories=frozenset({"xpu_runtime", "xpu_driver"}),
+    matrix_unit="XMX",
+    matrix_names=re.compile(r"xmx|dpas|joint_matrix|gemm_kernel|xetla|micro_sdpa", re.IGNORECASE),
 )
+"""Matrix names: oneDNN's gemm kernels, and those that name the instruction (``dpas``)."""

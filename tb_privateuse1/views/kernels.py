@@ -1,16 +1,17 @@
-"""Device activities by name and launching operator: calls, total, mean, median, extremes."""
+"""Device activities by name, launching operator and launch properties: times and their spread."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty
+from tb_privateuse1 import breakdown, certainty, kernelgroups, vendor_file
+from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import NONE, Trace
-from tb_privateuse1.views.base import Provenance, grouped, in_step, provenance, step_row
+from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
+from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row, sums
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,24 @@ class KernelRow:
     """The innermost operator that launched them; null for those without a launch."""
     kind: str
     """``kernel``, ``memcpy``, ``memset`` or ``communication``."""
+    grid: str | None
+    block: str | None
+    registers: int | None
+    shared_bytes: int | None
+    """How they were launched; null unless grouped by that, or not in the trace."""
     calls: int
     total_ns: int
     mean_ns: int
     median_ns: int
+    p95_ns: int
+    """95 % took no longer, interpolated."""
     min_ns: int
     max_ns: int
     bound_ns: int | None
     """How far off ``total_ns`` may be; 0 for measured times."""
     mean_bound_ns: int | None
     median_bound_ns: int | None
+    p95_bound_ns: int | None
     min_bound_ns: int | None
     max_bound_ns: int | None
     """How far off the mean and the others may be."""
@@ -39,8 +48,48 @@ class KernelRow:
     """The part of ``total_ns`` of which only limits are known (evidence ``bound``), 0 to 1."""
     share: float
     """Of the total of all rows, 0 to 1."""
+    short_calls: int
+    """How many took less than ``short_ns``."""
+    blocks_per_sm: float | None
+    occupancy: float | None
+    """As CUPTI estimates it, 0 to 1; this and the one before are means weighted by duration."""
+    matrix_unit: bool | None
+    """Whether the name says so; null where nothing is known of the vendor's names."""
     longest_row: int
     """The row of the activity with ``max_ns`` in the trace's table of kernels."""
+
+
+@dataclass(frozen=True)
+class OtherKernels:
+    """What is beyond ``limit``: not in the rows, but in all sums."""
+
+    rows: int
+    calls: int
+    total_ns: int
+
+
+@dataclass(frozen=True)
+class ShortKernels:
+    """Kernels that took less than ``short_ns``: launching them may cost more than running them."""
+
+    short_ns: int
+    calls: int
+    share: float
+    """Of the kernels' number."""
+    total_ns: int
+
+
+@dataclass(frozen=True)
+class MatrixUse:
+    """The vendor's unit for matrix products, by the names of kernels and operators."""
+
+    unit: str
+    total_ns: int
+    """Kernels whose names say that they use it."""
+    eligible_ns: int
+    """Kernels of operators that multiply matrices: gemm, convolution, attention."""
+    used_ns: int
+    """Those of them that use it."""
 
 
 @dataclass(frozen=True)
@@ -49,61 +98,172 @@ class KernelTable(Result):
 
     provenance: Provenance
     rows: tuple[KernelRow, ...]
+    total_rows: int
+    others: OtherKernels | None
+    """The rows that are not shown, if there are more than ``limit``."""
     calls: int
     total_ns: int
     """Sum of all rows' totals: more than the busy time where lanes overlap."""
     bound_ns: int | None
     """How far off it may be."""
+    short: ShortKernels | None
+    """Null without any kernel."""
+    matrix: MatrixUse | None
+    """Null where nothing is known of the vendor's names."""
+    has_configs: bool
+    """Whether the trace says how kernels were launched."""
 
 
 def kernels(
-    trace: Trace, *, group: Literal["operator", "name"] = "operator", step: int | None = None
+    trace: Trace,
+    *,
+    group: Group = "operator",
+    step: int | None = None,
+    short_ns: int = 10_000,
+    find: str | None = None,
+    limit: int = 20_000,
+    offset: int = 0,
 ) -> KernelTable:
-    """A row per name and launching operator, or per name only; most time first.
+    """A row per name and launching operator, per name only, or per launch properties as well.
 
-    Raises TraceError ``unknown_step``.
+    Most time first. ``find`` keeps rows with this text in the name of the kernel or the operator.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
+    if limit < 0 or offset < 0 or short_ns < 0:
+        raise TraceError("bad_option", "limit, offset and short_ns must be at least 0.")
     chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
     table = trace.kernels.take(chosen)
-    ops = np.where(table.op >= 0, trace.ops.name[table.op], NONE) if len(trace.ops) else table.op
-    if group == "name":
-        ops = np.full(len(table), NONE, np.int32)
-    kind = breakdown.kinds(table)
-    first, member = grouped(table.name, ops, kind)
+    first, member = kernelgroups.groups(trace, table, group)
     duration = table.end_ns - table.start_ns
+    totals = sums(member, duration, len(first))
+    some = _having(trace, table, first, group, find)
+    order = some[np.argsort(-totals[some], kind="stable")]
+    shown = order[offset : offset + limit]
+    rest = np.append(order[:offset], order[offset + limit :])
     by_member = np.lexsort((duration, member))
     edges = np.searchsorted(member[by_member], np.arange(len(first) + 1))
-    whole = int(duration.sum())
-    only_limits = certainty.bounded(table)
-    rows = []
-    for i, one in enumerate(first):
-        of_row = by_member[edges[i] : edges[i + 1]]
-        times = duration[of_row]
+    rows = _Rows(trace, table, chosen, group, short_ns)
+    count = np.diff(edges)
+    return KernelTable(
+        provenance=provenance(trace),
+        rows=tuple(rows.row(by_member[edges[i] : edges[i + 1]]) for i in shown),
+        total_rows=len(first),
+        others=OtherKernels(len(rest), int(count[rest].sum()), int(totals[rest].sum()))
+        if len(rest)
+        else None,
+        calls=len(table),
+        total_ns=rows.whole,
+        bound_ns=certainty.bound_sum(table.duration_bound_ns),
+        short=_short(duration[table.kind == KERNEL], short_ns),
+        matrix=_matrix(trace, table, rows.matrix),
+        has_configs=bool((table.config >= 0).any()),
+    )
+
+
+def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | None) -> I64:
+    if find is None:
+        return np.arange(len(first))
+    text = find.lower()
+    having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
+    found: Bools = np.isin(table.name[first], having)
+    if group != "name":
+        found |= np.isin(kernelgroups.operators(trace, table)[first], having)
+    return np.flatnonzero(found)
+
+
+def _short(duration: I64, short_ns: int) -> ShortKernels | None:
+    if not len(duration):
+        return None
+    short = duration[duration < short_ns]
+    return ShortKernels(short_ns, len(short), len(short) / len(duration), int(short.sum()))
+
+
+def _matrix(trace: Trace, table: Kernels, using: Bools | None) -> MatrixUse | None:
+    if using is None or not len(table):
+        return None
+    duration = table.end_ns - table.start_ns
+    could = kernelgroups.could_use_matrix_unit(trace, table)
+    parts = (using, could, using & could)
+    unit = vendor_file.named(trace.meta.vendor).matrix_unit
+    return MatrixUse(unit, *(int(duration[part].sum()) for part in parts))
+
+
+class _Rows:
+    """Makes the rows of the table."""
+
+    def __init__(
+        self, trace: Trace, table: Kernels, chosen: I64, group: Group, short_ns: int
+    ) -> None:
+        configs = trace.configs
+        self._trace, self._table, self._chosen, self._group = trace, table, chosen, group
+        self._short = short_ns
+        self._kind = breakdown.kinds(table)
+        self._operator = kernelgroups.operators(trace, table)
+        self._only_limits = certainty.bounded(table)
+        self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
+        self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
+        self.whole = int((table.end_ns - table.start_ns).sum())
+        vendor = vendor_file.named(trace.meta.vendor)
+        self.matrix = kernelgroups.on_matrix_unit(trace, table, vendor)
+
+    def row(self, members: I64) -> KernelRow:
+        """The row of some activities, in the order of their durations."""
+        table, one = self._table, int(members[0])
+        times = table.end_ns[members] - table.start_ns[members]
         total = int(times.sum())
-        error = table.duration_bound_ns[of_row]
-        whole_bound = certainty.bound_sum(error)
-        only = int(times[only_limits[of_row]].sum())
-        rows.append(
-            KernelRow(
-                name=trace.text(table.name[one]),
-                operator=trace.text(ops[one]) or None,
-                kind=breakdown.KINDS[kind[one]],
-                calls=len(times),
-                total_ns=total,
-                mean_ns=round(total / len(times)),
-                median_ns=round(float(np.median(times))),
-                min_ns=int(times[0]),
-                max_ns=int(times[-1]),
-                bound_ns=whole_bound,
-                mean_bound_ns=None if whole_bound is None else round(whole_bound / len(times)),
-                median_bound_ns=certainty.bound_of(np.median, times, error),
-                min_bound_ns=certainty.bound_of(np.min, times, error),
-                max_bound_ns=certainty.bound_of(np.max, times, error),
-                bounded_share=only / total if total else 0.0,
-                share=total / whole if whole else 0.0,
-                longest_row=int(chosen[of_row[-1]]),
-            )
+        error = table.duration_bound_ns[members]
+        bound = certainty.bound_sum(error)
+        only = int(times[self._only_limits[members]].sum())
+        operator = self._trace.text(self._operator[one]) or None
+        return KernelRow(
+            name=self._trace.text(table.name[one]),
+            operator=None if self._group == "name" else operator,
+            kind=breakdown.KINDS[self._kind[one]],
+            **self._config(one),
+            calls=len(times),
+            total_ns=total,
+            mean_ns=round(total / len(times)),
+            median_ns=round(float(np.median(times))),
+            p95_ns=round(_p95(times)),
+            min_ns=int(times[0]),
+            max_ns=int(times[-1]),
+            bound_ns=bound,
+            mean_bound_ns=None if bound is None else round(bound / len(times)),
+            median_bound_ns=certainty.bound_of(np.median, times, error),
+            p95_bound_ns=certainty.bound_of(_p95, times, error),
+            min_bound_ns=certainty.bound_of(np.min, times, error),
+            max_bound_ns=certainty.bound_of(np.max, times, error),
+            bounded_share=only / total if total else 0.0,
+            share=total / self.whole if self.whole else 0.0,
+            short_calls=int((times < self._short).sum()),
+            blocks_per_sm=self._mean(self._blocks, members, times),
+            occupancy=self._mean(self._occupancy, members, times),
+            matrix_unit=None if self.matrix is None else bool(self.matrix[one]),
+            longest_row=int(self._chosen[members[-1]]),
         )
-    rows.sort(key=lambda r: -r.total_ns)
-    bound = certainty.bound_sum(table.duration_bound_ns)
-    return KernelTable(provenance(trace), tuple(rows), len(table), whole, bound)
+
+    def _config(self, one: int) -> dict[str, Any]:
+        trace, config = self._trace, int(self._table.config[one])
+        if self._group != "launch" or config < 0:
+            return dict.fromkeys(("grid", "block", "registers", "shared_bytes"))
+        told = trace.configs
+        numbers = {"registers": told.registers[config], "shared_bytes": told.shared_bytes[config]}
+        return {
+            "grid": trace.text(told.grid[config]) or None,
+            "block": trace.text(told.block[config]) or None,
+            **{key: None if n == MISSING else int(n) for key, n in numbers.items()},
+        }
+
+    def _mean(self, of_config: Floats, members: I64, times: I64) -> float | None:
+        """The mean of a launch property weighted by duration, over those that have it."""
+        config = self._table.config[members]
+        if not len(of_config) or not times.any():
+            return None
+        values = np.where(config >= 0, of_config[config], np.nan)
+        told = np.isfinite(values)
+        weight = float(times[told].sum())
+        return float((values[told] * times[told]).sum()) / weight if weight else None
+
+
+def _p95(times: I64) -> float:
+    return float(np.percentile(times, 95))

@@ -48,6 +48,36 @@ def test_kernels_are_those_of_the_result(dashboard: Dashboard, group: str) -> No
         assert (cells["name"], cells["kind"]) == (row["name"], row["kind"])
 
 
+def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="kernels", group="name")
+    row = result(dashboard, "kernels?run=ddp&group=name")["rows"][0]
+    key = f"{row['kind']} {row['name']} "
+    dashboard.get("table-kernels").locator(f'tr[data-key="{key}"]').get_by_test_id("drill").click()
+    now = result(dashboard, f"instances?run=ddp&group=name&index={row['longest_row']}")
+    rows = dashboard.rows("instances")
+    assert list(rows) == [str(item["index"]) for item in now["items"]]
+    dashboard.shows("histogram-durations", value=row["calls"], bins=len(now["histogram"]))
+    assert dashboard.state()["selected"] == str(row["longest_row"])
+    first = now["items"][0]["index"]
+    place = dashboard.get("table-instances").locator(f'tr[data-key="{first}"]')
+    place.locator('td[data-column="start_ns"] a').click()
+    dashboard.get("timeline-canvas").wait_for()
+    assert (dashboard.state()["view"], dashboard.state()["item"]) == (
+        "timeline",
+        f"kernels:{first}",
+    )
+
+
+@pytest.mark.parametrize(("view", "chart"), [("overview", "png-steps"), ("memory", "png-memory")])
+def test_a_chart_is_saved_as_a_picture(dashboard: Dashboard, view: str, chart: str) -> None:
+    dashboard.open(run="mlp", view=view)
+    with dashboard.page.expect_download() as saved:
+        dashboard.shows(chart).click()
+    data = Path(saved.value.path()).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) > 5_000
+
+
 def test_operators_by_category_lead_to_theirs(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="operators", group="category")
     now = result(dashboard, "operators?run=mlp&group=category")

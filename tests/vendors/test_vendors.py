@@ -8,6 +8,7 @@ import pytest
 
 from tb_privateuse1.trace import KERNEL, MEMCPY, MEMSET
 from tb_privateuse1.vendors import VENDORS, detect
+from tb_privateuse1.vendors.base import Vendor
 from tests import make
 
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -67,3 +68,40 @@ def test_old_traces_write_categories_in_other_letters() -> None:
     )
     assert trace.kernels.launch.tolist() == [0]
     assert trace.kernels.op.tolist() == [0]
+
+
+MATRIX = {
+    "cuda": {
+        "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_nn",
+        "volta_fp16_s884gemm_fp16_128x128_nn",
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_cublas",
+        "nvjet_tst_64x64_coopA",
+        "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x64_tn_align8>",
+        "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>",
+    },
+    "rocm": {
+        "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN_LDSB1",
+        "attn_fwd",
+        "igemm_wrw_gtcx2_nhwc_bf16_bx0_ex1_bt256x128x16",
+    },
+    "npu": {"aclnnMatmul_MatMulV2Common_MatMulV2", "FlashAttentionScore"},
+}
+"""Names of kernels in real traces."""
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_names_of_kernels_on_the_matrix_unit(name: str) -> None:
+    (vendor,) = [v for v in VENDORS if v.name == name]
+    assert vendor.matrix_unit
+    assert vendor.matrix_names is not None
+    others = (
+        "volta_sgemm_64x64_nt", "void at::native::reduce_kernel<512, 1>", "SubTensorOp",
+        "batched_transpose_16x32_half", "void cudnn::bn_bw_1C11_kernel_new<float>",
+    )  # fmt: skip
+    assert {n for n in MATRIX[name] if not vendor.matrix_names.search(n)} == set()
+    assert [n for n in others if vendor.matrix_names.search(n)] == []
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)
+def test_a_matrix_unit_has_both_a_name_and_names(vendor: Vendor) -> None:
+    assert bool(vendor.matrix_unit) == (vendor.matrix_names is not None)

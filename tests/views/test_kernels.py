@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tests.make import kernel, launch, op, step, trace
 
@@ -59,3 +61,98 @@ def test_the_longest_is_a_row_of_the_trace(number: int | None) -> None:
         longest = t.kernels.end_ns[row.longest_row] - t.kernels.start_ns[row.longest_row]
         assert longest == row.max_ns
     assert {r.longest_row for r in kernels(t).rows} == {0, 2}
+
+
+CONFIG = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 30, "shared memory": 64,
+          "blocks per SM": 5.5, "est. achieved occupancy %": 40}  # fmt: skip
+
+
+def launched() -> Trace:
+    wider = {**CONFIG, "grid": [8, 1, 1], "blocks per SM": 0.5, "est. achieved occupancy %": 80}
+    return trace(
+        kernel("k", 0, 10, 1, **CONFIG), kernel("k", 10, 40, 2, **wider),
+        kernel("k", 40, 50, 3, **CONFIG), kernel("plain", 60, 61),
+    )  # fmt: skip
+
+
+def test_rows_by_launch_properties() -> None:
+    result = kernels(launched(), group="launch")
+    assert result.has_configs
+    wide, narrow, plain = result.rows
+    assert (wide.grid, wide.block, wide.calls, wide.total_ns) == ("[8,1,1]", "[128,1,1]", 1, 30_000)
+    assert (narrow.grid, narrow.registers, narrow.shared_bytes) == ("[4,1,1]", 30, 64)
+    assert (narrow.calls, narrow.occupancy, narrow.blocks_per_sm) == (2, 0.4, 5.5)
+    assert (plain.grid, plain.registers, plain.occupancy) == (None, None, None)
+
+
+def test_launch_properties_of_several_are_means_by_duration() -> None:
+    row = kernels(launched()).rows[0]
+    assert (row.grid, row.calls) == (None, 3)
+    assert row.occupancy == pytest.approx((0.4 * 20 + 0.8 * 30) / 50)
+    assert row.blocks_per_sm == pytest.approx((5.5 * 20 + 0.5 * 30) / 50)
+
+
+@pytest.mark.parametrize("odd", ["x", None, {"a": 1}, [3]])
+def test_launch_properties_that_are_no_numbers(odd: Any) -> None:
+    t = trace(kernel("k", 0, 10, **{**CONFIG, "est. achieved occupancy %": odd, "block": odd}))
+    row = kernels(t, group="launch").rows[0]
+    assert row.occupancy is None
+    assert row.calls == 1
+
+
+def test_the_95th_percentile() -> None:
+    t = trace(*(kernel("k", 200 * i, 200 * i + i + 1) for i in range(101)))
+    row = kernels(t).rows[0]
+    assert (row.median_ns, row.p95_ns, row.p95_bound_ns) == (51_000, 96_000, 0)
+
+
+def test_short_kernels() -> None:
+    result = kernels(some(), short_ns=5_000)
+    short = result.short
+    assert short is not None
+    assert (short.calls, short.share, short.total_ns) == (2, 2 / 5, 6_000)
+    rows = {(r.name, r.operator): r.short_calls for r in result.rows}
+    assert rows["k", "aten::mm"] == 2
+    assert kernels(Trace()).short is None
+
+
+def test_use_of_the_matrix_unit() -> None:
+    gemm = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_nn"
+    t = trace(
+        op("aten::mm", 0, 5), launch(1, 2, 1), launch(3, 4, 2), op("aten::add", 10, 15),
+        launch(11, 12, 3), kernel(gemm, 20, 27, 1), kernel("splitK", 30, 33, 2),
+        kernel("volta_sgemm_64x64_nt", 40, 41), kernel("add", 50, 55, 3),
+    )  # fmt: skip
+    result = kernels(t)
+    assert result.matrix is not None
+    assert (result.matrix.unit, result.matrix.total_ns) == ("Tensor Cores", 7_000)
+    assert (result.matrix.eligible_ns, result.matrix.used_ns) == (10_000, 7_000)
+    assert {r.name: r.matrix_unit for r in result.rows}[gemm]
+    assert not any(r.matrix_unit for r in result.rows if r.name != gemm)
+
+
+def test_a_vendor_without_names_tells_nothing_of_it() -> None:
+    t = trace(kernel("gemm", 0, 5, category="mtia_ccp_events"))
+    result = kernels(t)
+    assert (result.matrix, result.rows[0].matrix_unit) == (None, None)
+
+
+def test_a_limit_keeps_the_sums() -> None:
+    whole, part = kernels(some()), kernels(some(), limit=1, offset=1)
+    assert (part.total_rows, part.total_ns, part.calls) == (4, whole.total_ns, whole.calls)
+    assert part.others is not None
+    assert part.others.rows == 3
+    assert part.others.total_ns + part.rows[0].total_ns == whole.total_ns
+    assert part.others.calls + part.rows[0].calls == whole.calls
+
+
+def test_to_find() -> None:
+    assert {r.operator for r in kernels(some(), find="ATEN::m").rows} == {"aten::mm"}
+    assert [r.name for r in kernels(some(), find="nccl", group="name").rows] == ["ncclAllReduce"]
+
+
+@pytest.mark.parametrize("name", ["limit", "offset", "short_ns"])
+def test_options_that_mean_nothing(name: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        kernels(some(), **{name: -1})  # type: ignore[arg-type]
+    assert caught.value.code == "bad_option"

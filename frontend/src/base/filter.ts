@@ -130,3 +130,14 @@ function unescaped(text: string): string {
 function failed(error: string): Parsed {
   return { terms: null, error };
 }
+
+/** The first text that rows must contain, or that a column must equal; null if there is none.
+ * Columns whose names end in a unit are of its kind, `texts` are text, and others counts. */
+export function firstWord(expression: string | null, texts: readonly string[], numbers: readonly string[]): string | null {
+  const kindOf = (key: string): Kind => (key.endsWith("_ns") ? "time" : key.endsWith("_bytes") ? "bytes" : key === "share" ? "share" : "count");
+  const fields = [...texts.map((key): Field => ({ key, kind: "text" })), ...numbers.map((key) => ({ key, kind: kindOf(key) }))];
+  for (const term of parseFilter(expression ?? "", fields).terms ?? []) {
+    if (term.type !== "number" && !term.negated) return term.text;
+  }
+  return null;
+}

@@ -1,7 +1,7 @@
 // Operators by name, input shapes, call stack, module or kind of work.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { OperatorRow, Operators as Result, Options } from "../api";
-import { quote } from "../base/filter";
+import { firstWord, quote } from "../base/filter";
 import { count, duration, exactDuration, percent, plural } from "../base/format";
 import { ownFrame } from "../base/frames";
 import { useView } from "../load";
@@ -31,9 +31,9 @@ export function Operators({ selected, base }: PageProps) {
   const { filter, sort } = state.value;
   // With more rows than a page takes, the server looks for the words and puts them in order.
   const [many, setMany] = useState(false);
-  const find = many ? wordOf(filter) : null;
+  const find = many ? firstWord(filter, TEXTS, [...SORTED, "share"]) : null;
   const key = many ? sort?.split(",")[0] ?? "" : "";
-  const resource = useView("operators", selected, { group, ...(find !== null && { find }), ...(SORTED.test(key) && { sort: key }) });
+  const resource = useView("operators", selected, { group, ...(find !== null && { find }), ...(["name", ...SORTED].includes(key.replace(/^-/, "")) && { sort: key }) });
   const rows = resource.loaded.status === "ready" ? resource.loaded.value : null;
   useEffect(() => { if (rows) setMany(rows.total_rows > rows.found_rows || rows.others !== null); }, [rows]);
   return (
@@ -45,13 +45,8 @@ export function Operators({ selected, base }: PageProps) {
   );
 }
 
-const SORTED = /^-?(name|calls|host_self_ns|host_total_ns|device_self_ns|device_total_ns|kernels|launches|launch_ns|backward_device_ns)$/;
-
-/** The first word that a filter looks for, or the text after `name =`. */
-function wordOf(filter: string | null): string | null {
-  const found = /^(?:name\s*=\s*)?(?:"([^"]*)"|([^\s,<>=!-][^\s,<>=!]*)(?=$|[\s,](?!\s*[<>=!])))/.exec(filter ?? "");
-  return found?.[1] ?? found?.[2] ?? null;
-}
+const TEXTS = ["name", "category", "input_shapes", "module", "stack", "forward"];
+const SORTED = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns", "kernels", "launches", "launch_ns", "backward_device_ns"];
 
 function OperatorTable({ result, group }: { result: Result; group: Group }) {
   const device = result.device_self_ns !== null;

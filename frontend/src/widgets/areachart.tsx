@@ -1,6 +1,7 @@
 // A quantity over time that changes in steps: an area, and a line above it. Drag selects a part.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, count, exactDuration } from "../base/format";
+import { PngButton } from "./pngbutton";
 import { byteTicks, timeTicks, type Tick } from "./ticks";
 
 /** From this time on, until the next point. */
@@ -121,6 +122,7 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
         {hover !== null && <line class="cursor" x1={x(hover)} x2={x(hover)} y1={TOP} y2={baseline} />}
         {hover !== null && shown && <circle class="dot" cx={x(hover)} cy={y(shown.value)} r="3" />}
       </svg>
+      <PngButton name="memory" around={box} />
       {hover !== null && shown && (
         <div class="tooltip" data-testid="memory-tooltip" role="status" style={{ left: `${x(hover) + 300 > width ? x(hover) - 284 : x(hover) + 12}px` }}>
           <b>{exactDuration(hover)}</b>

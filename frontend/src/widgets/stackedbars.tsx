@@ -2,6 +2,7 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../base/color";
 import { boundOf, duration, exactDuration, percent } from "../base/format";
+import { PngButton } from "./pngbutton";
 
 export interface Bar {
   key: string;
@@ -112,6 +113,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
         )}
         {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
       </svg>
+      <PngButton name={`${noun.toLowerCase()}s`} around={box} />
       {shown && hover !== null && <Tooltip bar={shown} noun={noun} names={names} hatched={known} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
     </div>
   );

@@ -160,6 +160,7 @@ def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:
         launch=none,
         op=row.astype(np.int32),
         step=none.copy(),
+        config=none.copy(),
         correlation=np.full(n, NONE, np.int64),
         bytes=np.full(n, MISSING),
         evidence=work.evidence,

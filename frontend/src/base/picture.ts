@@ -1,0 +1,41 @@
+// A chart as a picture: an SVG with the styles of the page, drawn into a canvas.
+
+/** What of the page's styles a drawing depends on. */
+const STYLES = [
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size",
+  "font-weight", "paint-order", "text-anchor", "shape-rendering", "clip-path", "display", "visibility",
+] as const;
+
+const MARGIN = 12;
+const SCALE = 2;
+
+/** Draws an SVG on the page's ground, twice as fine as on the screen. */
+export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> {
+  const { width, height } = svg.getBoundingClientRect();
+  const copy = withStyles(svg);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil((width + 2 * MARGIN) * SCALE);
+  canvas.height = Math.ceil((height + 2 * MARGIN) * SCALE);
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("The browser has no canvas.");
+  context.fillStyle = getComputedStyle(document.body).backgroundColor;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, MARGIN * SCALE, MARGIN * SCALE, width * SCALE, height * SCALE);
+  return canvas;
+}
+
+function withStyles(svg: SVGSVGElement): SVGSVGElement {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [own, copied] = [svg, copy].map((root) => [root, ...root.querySelectorAll<SVGElement>("*")]);
+  own?.forEach((element, i) => {
+    const style = getComputedStyle(element);
+    for (const name of STYLES) copied?.[i]?.style.setProperty(name, style.getPropertyValue(name));
+  });
+  return copy;
+}

@@ -1,0 +1,47 @@
+// How many took how long: a bar per bin, own SVG.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count, duration, plural } from "../base/format";
+import { PngButton } from "./pngbutton";
+import { niceTicks } from "./stackedbars";
+
+export interface HistogramBin {
+  low: number;
+  high: number;
+  count: number;
+}
+
+const HEIGHT = 132;
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 8, 8, 20];
+
+export function Histogram({ name, title, bins, fill }: { name: string; title: string; bins: readonly HistogramBin[]; fill: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(480);
+  useLayoutEffect(() => {
+    if (!box.current) return undefined;
+    const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const most = Math.max(1, ...bins.map((b) => b.count));
+  const slot = (width - LEFT - RIGHT) / Math.max(1, bins.length);
+  const x = (i: number): number => LEFT + i * slot;
+  const y = (n: number): number => HEIGHT - BOTTOM - (n / most) * (HEIGHT - TOP - BOTTOM);
+  const every = Math.max(1, Math.ceil(64 / slot));
+  return (
+    <div class="histogram" ref={box} data-testid={`histogram-${name}`} data-bins={bins.length} data-value={bins.reduce((sum, b) => sum + b.count, 0)}>
+      <svg width={width} height={HEIGHT} role="img" aria-label={`${title}: ${bins.map((b) => `${count(b.count)} from ${duration(b.low)}`).join(", ")}`}>
+        {niceTicks(most).filter((t) => t % 1 === 0).map((t) => (
+          <g key={t} class="tick"><line x1={LEFT} x2={width - RIGHT} y1={y(t)} y2={y(t)} /><text x={LEFT - 6} y={y(t) + 4} text-anchor="end">{count(t)}</text></g>
+        ))}
+        {bins.map((b, i) => (
+          <g key={b.low}>
+            <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent"><title>{`${plural(b.count, "call")} from ${duration(b.low)} to ${duration(b.high)}`}</title></rect>
+            <rect class="bar" x={x(i) + 0.5} width={Math.max(0.5, slot - 1)} y={y(b.count)} height={y(0) - y(b.count)} fill={fill} />
+            {i % every === 0 && <text x={x(i)} y={HEIGHT - 5} text-anchor={i === 0 ? "start" : "middle"}>{duration(b.low)}</text>}
+          </g>
+        ))}
+      </svg>
+      <PngButton name={name} around={box} />
+    </div>
+  );
+}
