@@ -5,6 +5,7 @@ A *row* is one of ``trace.ops``.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from tb_privateuse1 import calltree, opkinds
 from tb_privateuse1.trace import I32, I64, NONE, Trace
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
@@ -60,9 +63,16 @@ def module_title(text: str) -> str | None:
 
 
 def _paths(trace: Trace) -> I32:
-    """A number for each Python frame that those of the same names from the root on share."""
+    """A number for each Python frame that those of the same names from the root on share.
+
+    Whatever object a built-in method is called of.
+    """
     frames = trace.frames
-    nodes = calltree.merged(frames.parent, frames.name, np.ones(len(frames), np.bool_))
+    names, code = np.unique(frames.name, return_inverse=True)
+    texts = [_ADDRESS.sub("", trace.text(name)) for name in names]
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    label = np.array([number[text] for text in texts], np.int32)[code]
+    nodes = calltree.merged(frames.parent, label, np.ones(len(frames), np.bool_))
     return np.append(nodes.of, NONE).astype(np.int32)
 
 

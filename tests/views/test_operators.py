@@ -213,3 +213,14 @@ def test_options_that_mean_nothing(options: Any) -> None:
     with pytest.raises(TraceError) as caught:
         operators(nested(), **options)
     assert caught.value.code == "bad_option"
+
+
+def test_an_objects_address_makes_no_other_call_stack() -> None:
+    t = trace(
+        frame("<built-in method add_ of Parameter object at 0x7f12>", 0, 10),
+        op("aten::add_", 1, 2),
+        frame("<built-in method add_ of Parameter object at 0x7fab>", 20, 30),
+        op("aten::add_", 21, 22),
+    )  # fmt: skip
+    (row,) = operators(t, group="stack").rows
+    assert row.calls == 2
