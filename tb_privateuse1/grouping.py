@@ -59,9 +59,14 @@ def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
 def with_descendants(parent: I32, values: I64) -> I64:
     """Each row's value and those of all rows below it, given each row's parent."""
     total = values.copy()
+    if not values.any():
+        return total
     depth = intervals.depths(parent)
-    by_depth = np.argsort(depth, kind="stable")
-    edges = np.searchsorted(depth[by_depth], np.arange(1, depth.max(initial=0) + 2))
+    deepest = int(depth.max(initial=0))
+    # numpy sorts small integers in linear time.
+    small = depth.astype(np.int16) if deepest < 1 << 15 else depth
+    by_depth = np.argsort(small, kind="stable")
+    edges = np.searchsorted(small[by_depth], np.arange(1, deepest + 2))
     for level in range(len(edges) - 1, 0, -1):
         rows = by_depth[edges[level - 1] : edges[level]]
         np.add.at(total, parent[rows], total[rows])

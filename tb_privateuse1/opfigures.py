@@ -9,9 +9,10 @@ from tb_privateuse1.grouping import bound_sums, calls, sums, with_descendants
 from tb_privateuse1.trace import I32, I64, MISSING, Trace
 
 
-def figures(trace: Trace, rows: I64, member: I64, groups: int) -> dict[str, I64]:
+def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> dict[str, I64]:
     """The sums of each group of rows of ``trace.ops``, by the names of the table's columns.
 
+    ``forward`` is ``calltree.forward_of`` of all rows.
     Bounds are ``MISSING`` where one is not known.
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
@@ -20,7 +21,7 @@ def figures(trace: Trace, rows: I64, member: I64, groups: int) -> dict[str, I64]
     caller = calltree.at(call, launches.op)
     one = np.ones(max(len(kernels), len(launches)), np.int64)
     device_self = sums(launcher, kernels.end_ns - kernels.start_ns, len(ops))
-    forward = calltree.at(call, calltree.forward_of(ops))
+    of_call = calltree.at(call, forward)
     only = np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
     self_bound = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
 
@@ -42,7 +43,10 @@ def figures(trace: Trace, rows: I64, member: I64, groups: int) -> dict[str, I64]
         "kernels": summed(sums(launcher, one[: len(kernels)], len(ops))),
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
-        "backward_device_ns": summed(sums(forward, device_self, len(ops))),
+        "backward_device_ns": summed(sums(of_call, device_self, len(ops))),
+        "backward_bound_ns": _of_groups(
+            bound_sums(of_call, self_bound, len(ops)), rows, member, groups
+        ),
         "longest_row": rows[longest],
     }
 
@@ -61,7 +65,9 @@ def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
 
 def _longest(duration: I64, member: I64) -> I64:
     """The member of each group that took longest, the first of equals; by group."""
-    order = np.lexsort((np.arange(len(member), 0, -1), duration, member))
-    last = np.append(member[order][1:] != member[order][:-1], True)[: len(order)]
-    longest: I64 = order[last]
+    most = np.full(int(member.max(initial=-1)) + 1, -1)
+    np.maximum.at(most, member, duration)
+    hits = np.flatnonzero(duration == most[member])[::-1]
+    longest = np.zeros(len(most), np.int64)
+    longest[member[hits]] = hits  # of several, the last one written is the first
     return longest

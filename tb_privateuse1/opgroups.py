@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import calltree, opkinds
-from tb_privateuse1.trace import I32, I64, NONE, Trace
+from tb_privateuse1.trace import I32, I64, NONE, Bools, Trace
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
 
@@ -90,12 +90,32 @@ def stack(trace: Trace, row: int) -> str | None:
     return ";".join(names) or None
 
 
-def forward_names(trace: Trace, rows: I64, member: I64, groups: int) -> I64:
+def having(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
+    """Which rows have a text, in upper or lower case, in what they are grouped by, or the kind."""
+    ops, frames = trace.ops, trace.frames
+    text = text.lower()
+    # One more, for ``NONE``.
+    has = np.array([text in string.lower() for string in trace.strings] + [False], np.bool_)
+    kinds = np.array([text in kind for kind in opkinds.KINDS], np.bool_)
+    found: Bools = kinds[categories(trace)[ops.name[rows]]]
+    if group != "category":
+        found |= has[ops.name[rows]]
+    if group == "shapes":
+        found |= has[ops.shapes[rows]]
+    if group == "module":
+        found |= has[modules(trace)[rows]]
+    if group == "stack":
+        within = calltree.own_or_nearest(frames.parent, has[frames.name]) >= 0
+        found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]
+    return found
+
+
+def forward_names(trace: Trace, forward: I32, member: I64, groups: int) -> I64:
     """The name of the forward operators of which a group's members compute the gradient.
 
-    ``NONE`` if there are none, or of several names.
+    ``forward`` are the forward operators of the members. ``NONE`` if there are none, or of
+    several names.
     """
-    forward = calltree.forward_of(trace.ops)[rows]
     linked = forward >= 0
     name = trace.ops.name[forward[linked]].astype(np.int64)
     least = np.full(groups, np.iinfo(np.int64).max)

@@ -62,6 +62,8 @@ class OperatorRow:
     """The forward operator whose gradient it computes; null if none or several."""
     backward_device_ns: int | None
     """Device time of the backward operators of its calls, and of the operators inside them."""
+    backward_bound_ns: int | None
+    """How far off that may be."""
     longest_row: int | None
     """The row of the call that took longest on the host in the trace's table of ranges."""
 
@@ -125,9 +127,12 @@ def operators(
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
     first, member = grouped(*opgroups.columns(trace, rows, group))
-    figures = opfigures.figures(trace, rows, member, len(first))
+    ahead = calltree.forward_of(trace.ops)
+    figures = opfigures.figures(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
-    some = np.arange(len(first)) if find is None else texts.having(find.lower())
+    some = np.arange(len(first))
+    if find is not None:
+        some = np.flatnonzero(opgroups.having(trace, rows[first], group, find))
     by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
     order = some[by_time]
     if key == "name":
@@ -136,7 +141,7 @@ def operators(
         column = figures[key][order]
         order = order[np.argsort(-column if descending else column, kind="stable")]
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
-    forward = opgroups.forward_names(trace, rows, member, len(first))
+    forward = opgroups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
     lost = _unlinked(trace, row) if device else None
     whole = find is None and offset == 0
@@ -178,7 +183,7 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
 
 def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
     """The fields of a row that are numbers, null where the trace does not have them."""
-    bounds = ("device_bound_ns", "device_total_bound_ns")
+    bounds = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
     for key, column in figures.items():
@@ -187,7 +192,7 @@ def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict
         known = (
             launched
             if key.startswith("launch")
-            else device or not key.startswith(("device", "kernels", "backward_device"))
+            else device or not key.startswith(("device", "kernels", "backward_"))
         )
         value = certainty.known(column[i]) if key in bounds else int(column[i])
         found[key] = value if known else None
@@ -218,13 +223,9 @@ class _Texts:
         }
 
     def name(self, i: int) -> str:
-        return str(self.of(i)["name"])
-
-    def having(self, text: str) -> I64:
-        """The groups that contain a text in lower case."""
-        words = (self.of(i).values() for i in range(len(self._rows)))
-        found = [any(text in w.lower() for w in of if w) for of in words]
-        return np.flatnonzero(np.array(found, np.bool_))
+        """What the row is called."""
+        name = self._trace.text(self._trace.ops.name[self._rows[i]])
+        return opkinds.kind_of(name) if self._group == "category" else name
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
@@ -255,6 +256,7 @@ def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
         launch_ns=int(spent.sum()) if any_launch else None,
         forward=None,
         backward_device_ns=None,
+        backward_bound_ns=None,
         longest_row=None,
     )
 

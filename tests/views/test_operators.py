@@ -224,3 +224,26 @@ def test_an_objects_address_makes_no_other_call_stack() -> None:
     )  # fmt: skip
     (row,) = operators(t, group="stack").rows
     assert row.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "found"),
+    [
+        ("name", "RELU", {"aten::relu"}), ("name", "gemm", {"aten::mm"}), ("name", "train", set()),
+        ("stack", "linear_0", {"aten::mm"}), ("stack", "train.py", {"aten::mm", "aten::relu"}),
+        ("module", "Linear_1", {"aten::mm"}), ("category", "elem", {"elementwise"}),
+        ("category", "relu", set()),
+    ],
+)  # fmt: skip
+def test_to_find_in_what_it_is_grouped_by(group: Any, text: str, found: set[str]) -> None:
+    assert {r.name for r in operators(stacked(), group=group, find=text).rows} == found
+
+
+def test_a_great_many_names_are_limited() -> None:
+    n = 30_000
+    t = trace(*(op(f"op{i}", i, i + 1) for i in range(n)))
+    result = operators(t)
+    assert (len(result.rows), result.total_rows) == (20_000, n)
+    assert result.others is not None
+    assert result.others.rows == n - 20_000
+    assert [r.name for r in operators(t, find="op29999").rows] == ["op29999"]

@@ -137,7 +137,7 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
       help: "Device activities that the operator itself launched.", value: (r) => r.kernels },
     launched && { key: "launch_ns", title: "Launching", kind: "time", width: 88, additive: true, help: "The host's time in the calls of the device's runtime that the operator itself made.", value: (r) => r.launch_ns },
     launched && { key: "launches", title: "Launches", kind: "count", width: 80, additive: true, optional: true, help: "Calls of the device's runtime that the operator itself made.", value: (r) => r.launches },
-    device && { key: "backward_device_ns", title: "Backward", kind: "time", width: 88, optional: true, help: "Device time of the backward operators of its calls.", value: (r) => r.backward_device_ns },
+    device && { key: "backward_device_ns", title: "Backward", kind: "time", width: 88, optional: true, help: "Device time of the backward operators of its calls.", value: (r) => r.backward_device_ns, bound: (r) => r.backward_bound_ns },
     { key: "forward", title: "Gradient of", kind: "text", width: 140, optional: true, help: "The forward operator whose gradient it computes.", value: (r) => r.forward,
       cell: (r) => (r.forward === null ? <span class="value muted">–</span> : <a class="value" {...linkProps({ group: null, filter: `name = ${quote(r.forward)}`, sort: null })}>{r.forward}</a>) },
   ];
