@@ -693,6 +693,7 @@ export interface OperatorRow {
   launch_ns: number | null;
   forward: string | null;
   backward_device_ns: number | null;
+  backward_bound_ns: number | null;
   longest_row: number | null;
 }
 

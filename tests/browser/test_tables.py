@@ -68,7 +68,10 @@ def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     )
 
 
-@pytest.mark.parametrize(("view", "chart"), [("overview", "png-steps"), ("memory", "png-memory")])
+@pytest.mark.parametrize(
+    ("view", "chart"),
+    [("overview", "png-steps"), ("memory", "png-memory"), ("timeline", "png-timeline")],
+)
 def test_a_chart_is_saved_as_a_picture(dashboard: Dashboard, view: str, chart: str) -> None:
     dashboard.open(run="mlp", view=view)
     with dashboard.page.expect_download() as saved:

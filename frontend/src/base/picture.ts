@@ -19,6 +19,38 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
   await image.decode();
+  const [canvas, context] = sheet(width, height);
+  context.drawImage(image, MARGIN, MARGIN, width, height);
+  return canvas;
+}
+
+/** A canvas with the labels beside it, each as high as it stands on the page, and a line above. */
+export function pictureWithLabels(canvas: HTMLCanvasElement, labels: readonly HTMLElement[], title: string): HTMLCanvasElement {
+  const box = canvas.getBoundingClientRect();
+  const left = Math.max(0, ...labels.map((l) => l.getBoundingClientRect().width));
+  const [whole, context] = sheet(left + box.width, TITLE + box.height);
+  context.textBaseline = "top";
+  const write = (text: string, from: HTMLElement, x: number, y: number): void => {
+    const style = getComputedStyle(from);
+    context.fillStyle = style.color;
+    context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    context.fillText(text, x, y);
+  };
+  write(title, document.body, MARGIN, MARGIN);
+  context.save();
+  context.beginPath();
+  context.rect(MARGIN, MARGIN + TITLE, left, box.height);
+  context.clip();
+  for (const label of labels) write((label.querySelector("span") ?? label).textContent.trim(), label, MARGIN + 4, MARGIN + TITLE + label.getBoundingClientRect().top - box.top + 2);
+  context.restore();
+  context.drawImage(canvas, MARGIN + left, MARGIN + TITLE, box.width, box.height);
+  return whole;
+}
+
+const TITLE = 22;
+
+/** A canvas of the page's ground with a margin, on which a unit is a pixel of the page. */
+function sheet(width: number, height: number): [HTMLCanvasElement, CanvasRenderingContext2D] {
   const canvas = document.createElement("canvas");
   canvas.width = Math.ceil((width + 2 * MARGIN) * SCALE);
   canvas.height = Math.ceil((height + 2 * MARGIN) * SCALE);
@@ -26,8 +58,8 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
   if (!context) throw new Error("The browser has no canvas.");
   context.fillStyle = getComputedStyle(document.body).backgroundColor;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(image, MARGIN * SCALE, MARGIN * SCALE, width * SCALE, height * SCALE);
-  return canvas;
+  context.scale(SCALE, SCALE);
+  return [canvas, context];
 }
 
 function withStyles(svg: SVGSVGElement): SVGSVGElement {

@@ -2,8 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Links, Timeline as Result } from "../api";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
-import { isTyping } from "../base/dom";
+import { downloadPicture, isTyping } from "../base/dom";
 import { bound, count, duration, exactDuration } from "../base/format";
+import { pictureWithLabels } from "../base/picture";
 import { parseRange } from "../base/range";
 import { isFolded, lanesText, layout, parseLanes } from "../base/tracks";
 import { useView } from "../load";
@@ -115,6 +116,7 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
         <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
         <button type="button" onClick={() => move(whole(end))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
         <Export selected={selected} camera={camera} area={area} end={end} />
+        <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
         <span class="muted">{area ? <>{duration(Math.round(area.stop - area.start))} selected</> : marks.length > 1 ? <>marks: {duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))} apart</> : "W S zoom, A D move, drag selects, ? for help"}</span>
       </div>
       <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
@@ -129,6 +131,12 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
         : item && <Details links={links} show={show} close={() => pick(null)} />}
     </div>
   );
+}
+
+function savePicture(page: HTMLElement, camera: Camera): void {
+  const canvas = page.querySelector<HTMLCanvasElement>(".timeview canvas");
+  const title = `${duration(Math.round(camera.start))} to ${duration(Math.round(camera.stop))}`;
+  if (canvas) downloadPicture("timeline.png", pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".head")], title));
 }
 
 const middle = (camera: Camera): number => (camera.start + camera.stop) / 2;
