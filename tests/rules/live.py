@@ -37,8 +37,7 @@ def train(out: str, *, bad: bool) -> dict[str, int]:
     layers = [torch.nn.Linear(16, 16) for _ in range(LAYERS)]
     model = torch.nn.Sequential(*layers)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False, fused=not bad)
-    samples = [(torch.randn(16), torch.randn(16)) for _ in range(ROWS * (STEPS + 1))]
-    loader: Any = torch.utils.data.DataLoader(samples, batch_size=ROWS)  # type: ignore[arg-type]
+    loader: Any = torch.utils.data.DataLoader(samples(), batch_size=ROWS)
     batches = loader if bad else list(loader)
     timing = schedule(wait=0, warmup=1, active=STEPS, repeat=1)
     options = {"record_shapes": True, "with_stack": True, "profile_memory": True}
@@ -57,6 +56,20 @@ def train(out: str, *, bad: bool) -> dict[str, int]:
             profiler.step()
     profiler.export_chrome_trace(out)
     return matches(profiler)
+
+
+def samples() -> Any:
+    """A data set that takes some work for each sample, as decoding does."""
+    import torch
+
+    class Samples(torch.utils.data.Dataset[Any]):
+        def __len__(self) -> int:
+            return ROWS * (STEPS + 1)
+
+        def __getitem__(self, index: int) -> Any:
+            return torch.rand(256, 16).exp().sum(dim=0) / 256, torch.rand(16)
+
+    return Samples()
 
 
 def matches(profiler: Any) -> dict[str, int]:
