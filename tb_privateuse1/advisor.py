@@ -6,9 +6,8 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import intervals, rule_file
 from tb_privateuse1.findings import Example
-from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
 from tb_privateuse1.trace import Trace
 
@@ -74,12 +73,15 @@ class Advised:
     steps: int
 
 
-def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] = RULES) -> Advised:
-    """What all rules find in the complete steps, or in one row of ``trace.steps``."""
+def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] | None = None) -> Advised:
+    """What all rules find in the complete steps, or in one row of ``trace.steps``.
+
+    ``rules`` are ours and the user's by default. Raises TraceError ``bad_rules``.
+    """
     case = Case(trace, row)
     found: list[tuple[Rule, Found]] = []
     asked = []
-    for rule in rules:
+    for rule in rule_file.known() if rules is None else rules:
         answer, lacks = _ask(rule, case, found)
         asked.append(Asked(rule.name, rule.title, rule.cause, answer, lacks))
     rows = _shared_out(case, found)

@@ -75,6 +75,7 @@ event
 bottleneck stacks
 case
 rules/
+rule_file
 advisor
 views/
 lookups/

@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from tb_privateuse1 import rule_file
 from tb_privateuse1.advisor import AdviceRow
 from tb_privateuse1.figures import plain, worded
-from tb_privateuse1.rules import RULES
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.advice import AdviceTable
 
@@ -54,7 +54,7 @@ def sarif(result: AdviceTable) -> str:
             "fullDescription": {"text": f"{rule.looks_for} {rule.why}"},
             "help": {"text": rule.fix},
         }
-        for rule in RULES
+        for rule in rule_file.known()
     ]
     driver = {"name": "tb_privateuse1", "version": __version__, "rules": rules}
     run = {"tool": {"driver": driver}, "results": [_result(row) for row in result.rows]}

@@ -46,7 +46,7 @@ class AdviceTable(Result):
 def advice(trace: Trace, *, step: int | None = None) -> AdviceTable:
     """Findings with evidence, saving and remedy; ``step`` judges one step only.
 
-    Raises TraceError ``unknown_step`` and ``bad_vendor``.
+    Raises TraceError ``unknown_step``, ``bad_vendor`` and ``bad_rules``.
     """
     told = advisor.advise(trace, step_row(trace, step))
     saving = sum(row.saving_ns or 0 for row in told.found)

@@ -1,0 +1,88 @@
+"""Rules that users write themselves: Python files, or packages that are installed (docs/advice.md).
+
+Their code runs in our process: only files that the user names are loaded, never one of a logdir.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import CAUSES, Rule
+from tb_privateuse1.trace import TraceError
+
+VARIABLE = "TB_PRIVATEUSE1_RULES"
+"""The environment variable with the files' paths, separated as in ``PATH``."""
+
+GROUP = "tb_privateuse1.rules"
+"""The entry points of packages: each names a Rule or a tuple of them."""
+
+_HINT = "docs/advice.md says what a file of rules holds."
+
+
+def known() -> tuple[Rule, ...]:
+    """All rules, ours first; a user's rule replaces ours of the same name.
+
+    Raises TraceError ``bad_rules`` if a file or a package cannot be used.
+    """
+    paths = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    own = [rule for path in paths for rule in _of_file(path, _stamp(path))]
+    own += _of_packages()
+    names = {rule.name for rule in own}
+    return (*(rule for rule in RULES if rule.name not in names), *own)
+
+
+def _stamp(path: str) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError as error:
+        raise _bad(path, f"cannot be read: {error.strerror}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
+    """A file's rules; it is run again when it was ``modified_ns``."""
+    spec = importlib.util.spec_from_file_location(f"tb_privateuse1_rules_{modified_ns}", path)
+    if spec is None or spec.loader is None:
+        raise _bad(path, "is no Python file (.py)")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file may raise is said, and ends nothing
+        raise _bad(path, f"cannot be run: {_told(error)}") from error
+    return _rules(path, getattr(module, "RULES", getattr(module, "RULE", None)))
+
+
+@functools.cache
+def _of_packages() -> tuple[Rule, ...]:
+    found: list[Rule] = []
+    for point in importlib.metadata.entry_points(group=GROUP):
+        try:
+            value = point.load()
+        except Exception as error:
+            raise _bad(point.value, f"cannot be loaded: {_told(error)}") from error
+        found += _rules(point.value, value)
+    return tuple(found)
+
+
+def _rules(where: str, value: Any) -> tuple[Rule, ...]:
+    rules = (value,) if isinstance(value, Rule) else value
+    if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):
+        raise _bad(where, "has neither RULE nor RULES that are of the class Rule")
+    for rule in rules:
+        if rule.cause not in CAUSES:
+            raise _bad(where, f"{rule.name}: its cause must be one of {', '.join(CAUSES)}")
+    return tuple(rules)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _bad(where: str, what: str) -> TraceError:
+    return TraceError("bad_rules", f"The rules in {Path(where).name}: {what}.", _HINT)
