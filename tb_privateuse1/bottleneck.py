@@ -17,7 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I32, I64, MEMCPY, MISSING, NONE, SYNC, Bools, Kernels, Table, Trace
+from tb_privateuse1.trace import (
+    I32,
+    I64,
+    KERNEL,
+    MEMCPY,
+    MISSING,
+    NONE,
+    SYNC,
+    Bools,
+    Kernels,
+    Table,
+    Trace,
+)
 
 _WAITS = re.compile(r"synchroni[sz]e|waitfor|stream_?sync|device_?sync|event_?sync", re.IGNORECASE)
 _NO_WAIT = re.compile(r"streamwaitevent|event(query|record)|enqueue", re.IGNORECASE)
@@ -206,7 +218,9 @@ def _waits(trace: Trace) -> Waits:
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     at = kernels.launch[copies]
     called[at[launches.end_ns[at] >= kernels.end_ns[copies]]] = True
-    row = np.flatnonzero(called)
+    # A thread that pins memory or watches collectives stops nobody by waiting.
+    started = kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]
+    row = np.flatnonzero(called & np.isin(launches.thread, np.unique(launches.thread[started])))
     op = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | _read(trace))])
     start = np.concatenate((launches.start_ns[row], trace.ops.start_ns[op]))
     order = np.argsort(start, kind="stable")

@@ -111,3 +111,14 @@ def test_a_blocked_launch_is_a_wait() -> None:
     events += [make.kernel("b", 5000, 5010, 2)]
     trace = make.trace(*events)
     assert intervals.length(whole(trace).of_device(kernels_of(trace))) > 3_900_000
+
+
+def test_waits_of_a_thread_that_launches_no_kernel_stop_nobody() -> None:
+    """Such as one that pins memory, or watches collectives."""
+    run = Program()
+    run.op("aten::mm", 10, kernel=500)
+    run.wait()
+    watching = {"thread": 9, "correlation": 77}
+    run.events.append(make.span("cuda_runtime", "cudaEventSynchronize", 0, 600, **watching))
+    waits = whole(run.trace()).waits
+    assert len(waits) == 1
