@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import static_files
+from tb_privateuse1 import sql, static_files
 from tb_privateuse1.discover import roots
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
@@ -24,7 +24,11 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
         self._scanner = Scanner(context.logdir or "", roots.parse_spec(spec), interval_s)
-        self._routes = Routes(self._scanner, Store())
+        sql_allowed = sql.allowed(
+            getattr(context.flags, "host", None),
+            bind_all=bool(getattr(context.flags, "bind_all", False)),
+        )
+        self._routes = Routes(self._scanner, Store(), sql_allowed=sql_allowed)
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:
         """One application for everything below the plugin's path: it knows what is missing."""

@@ -16,7 +16,7 @@ from typing import Any
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import export, perfetto_ui, query, static_files
+from tb_privateuse1 import export, perfetto_ui, query, sql, static_files
 from tb_privateuse1.event import event
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.runs import Files
@@ -39,6 +39,8 @@ _STATUS = {
     "unknown_option": 400,
     "bad_option": 400,
     "other_site": 403,
+    "sql_off": 403,
+    "sql_busy": 429,
     "bad_method": 405,
     "cancelled": 409,
     "internal": 500,
@@ -60,10 +62,11 @@ _PACKED = "application/octet-stream"
 class Routes:
     """Answers the requests below the plugin's path; ``scanner`` and ``store`` do the work."""
 
-    def __init__(self, scanner: Scanner, store: Store) -> None:
+    def __init__(self, scanner: Scanner, store: Store, *, sql_allowed: bool = False) -> None:
         self._scanner = scanner
         self._store = store
         self._reader = Reader(store)
+        self._sql_allowed = sql_allowed
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """The WSGI application. Its path is what follows the plugin's name."""
@@ -84,6 +87,8 @@ class Routes:
                 return perfetto_ui.respond(request, path.removeprefix(perfetto_ui.PREFIX))
             if path == "export":
                 return self._export(_once(request))
+            if path == "sql":
+                return _json(request, self._sql(request), 200)
             return _json(request, self._result(path, _once(request)), 200)
         except Pending as pending:
             return _json(request, pending.progress, 202)
@@ -104,7 +109,7 @@ class Routes:
             return self._scanner.catalog().runs
         if name == "extras":
             query.only(name, asked, ())
-            return Extras(perfetto=perfetto_ui.bundle() is not None)
+            return Extras(perfetto_ui.bundle() is not None, sql.installed(), self._sql_allowed)
         about = event if name == "event" else query.view_named(name)
         selection = (*_SELECTION, *(_BASE_PLACE if "base" in reads_of(about) else ()))
         query.only(name, asked, [*selection, *(key for key, _, _ in query_of(about))])
@@ -140,10 +145,24 @@ class Routes:
         )
         return _guarded(response)
 
+    def _sql(self, request: Request) -> sql.SqlResult:
+        if not self._sql_allowed:
+            hint = "It is off unless TensorBoard listens to this machine alone: see docs/sql.md."
+            raise TraceError("sql_off", "This server answers no SQL.", hint)
+        _same_site(request)
+        asked = _once(request)
+        query.only("sql", asked, (*_SELECTION, "query", "rows"))
+        if "query" not in asked:
+            raise TraceError("bad_option", "query is missing.")
+        rows = query.whole("rows", asked.get("rows"))
+        wait_s = _wait_s(asked.get("wait_ms"))
+        files = self._find(asked, wait_s)
+        self._store.trace(files, wait_s)  # so that the query finds it in the cache
+        most = sql.ROWS if rows is None else min(max(rows, 1), sql.ROWS)
+        return sql.query(files, asked["query"], rows=most, cache_dir=self._store.cache_dir)
+
     def _cancel(self, request: Request) -> Cancelled:
-        # A page of another site could send this, though it could not see the answer.
-        if request.headers.get("Sec-Fetch-Site") == "cross-site":
-            raise TraceError("other_site", "Another site's page may not do this.")
+        _same_site(request)
         asked = _once(request)
         query.only(_CANCEL, asked, _PLACE)
         return Cancelled(self._store.cancel(self._find(asked, 0)))
@@ -162,6 +181,12 @@ def _place(chosen: Mapping[str, str | None]) -> Place:
     """Raises TraceError ``bad_option``."""
     rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
     return Place(chosen.get("run"), rank, span)
+
+
+def _same_site(request: Request) -> None:
+    """A page of another site could send what costs us, though it could not see the answer."""
+    if request.headers.get("Sec-Fetch-Site") == "cross-site":
+        raise TraceError("other_site", "Another site's page may not do this.")
 
 
 def _methods(path: str) -> tuple[str, ...]:

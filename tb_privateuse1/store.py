@@ -68,6 +68,11 @@ class Store:
         self._failures = Failures()
         self._memory = Kept(memory_bytes)
 
+    @property
+    def cache_dir(self) -> Path | None:
+        """As it was given; None: the default places."""
+        return self._cache_dir
+
     def trace(self, files: Files, wait_s: float | None = None) -> Trace:
         """The trace of some files as they are now, read if it has to be.
 

@@ -84,6 +84,8 @@ export.packets export.columns
 export.tracks
 export.chrome export.perfetto export.tablefiles
 export/
+sql_child
+sql
 schema
 query
 reading
@@ -108,7 +110,8 @@ LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files", "perfetto_ui"),
-    "pyarrow": ("cache", "tables", "export.columns", "export.tablefiles"),
+    "pyarrow": ("cache", "tables", "export.columns", "export.tablefiles", "sql_child"),
+    "duckdb": ("sql_child",),
     "pandas": ("tables",),
     "fsspec": ("remote",),
     "aiohttp": ("remote",),

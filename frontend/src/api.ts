@@ -331,6 +331,8 @@ export interface Extent {
 /** What this server can do besides: it depends on what is installed and allowed. */
 export interface Extras {
   perfetto: boolean;
+  sql_installed: boolean;
+  sql_allowed: boolean;
 }
 
 /** One line of the device's or the run's description. */
@@ -927,6 +929,20 @@ export interface Spread {
   bound_ns: number | null;
 }
 
+/** A column of a result; its type in Arrow's words. */
+export interface SqlColumn {
+  name: string;
+  type: string;
+}
+
+/** The rows of a query. ``cut``: there are more. Numbers beyond 64 bits are text. */
+export interface SqlResult {
+  columns: SqlColumn[];
+  rows: ((number | number | string | boolean | null)[])[];
+  cut: boolean;
+  elapsed_ms: number;
+}
+
 /** A step's window and what each of its instants goes to; the parts sum to the duration. */
 export interface Step {
   name: string;
@@ -1084,3 +1100,16 @@ export interface Options {
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };
 }
+
+/** The tables of SQL: each column's name, type and meaning. */
+export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  threads: [["row", "int64", "its number"], ["pid", "string", "process, as the trace writes it: a number or a word"], ["tid", "string", "thread, as the trace writes it"], ["name", "string", "the thread's name"]],
+  ops: [["row", "int64", "its number"], ["name", "string", "operator, or the name given to record_function"], ["kind", "string", "operator or annotation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["elapsed_ns", "int64", "device time between the operator's two events, from a sidecar"], ["thread", "int32", "row of threads"], ["external_id", "int64", "External id"], ["parent", "int32", "row of ops: the innermost one around it"], ["frame", "int32", "row of frames: the innermost one around it"], ["step", "int32", "row of steps"], ["shapes", "string", "shapes of the inputs, JSON"], ["dtypes", "string", "types of the inputs, JSON"], ["stack", "string", "call stack, where it was recorded with the operator"], ["sequence", "int64", "sequence number of autograd"], ["forward_thread", "int64", "number of the thread of the forward operator"], ["single", "bool", "the only range directly inside one of its kind and name"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  frames: [["row", "int64", "its number"], ["name", "string", "Python function with file and line, or module"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["self_ns", "int64", "duration less that of all ranges directly inside"], ["thread", "int32", "row of threads"], ["parent", "int32", "row of frames: the innermost one around it"], ["op", "int32", "row of ops: the innermost one around it"], ["python_id", "int64", "Python id"], ["module_id", "int64", "Python module id"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  launches: [["row", "int64", "its number"], ["name", "string", "function of the device's runtime or driver"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["thread", "int32", "row of threads"], ["correlation", "int64", "correlation id"], ["op", "int32", "row of ops: who called it"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  lanes: [["row", "int64", "its number"], ["device", "int64", "number of the device"], ["stream", "int64", "number of the stream"], ["name", "string", "the stream's name"]],
+  kernels: [["row", "int64", "its number"], ["name", "string", "kernel, copy or fill"], ["kind", "string", "kernel, memcpy or memset"], ["communication", "bool", "it is communication, not computation"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["lane", "int32", "row of lanes: where it ran"], ["launch", "int32", "row of launches: the call that launched it"], ["op", "int32", "row of ops: the operator it came from"], ["step", "int32", "row of steps"], ["correlation", "int64", "correlation id"], ["bytes", "int64", "bytes copied or filled"], ["evidence", "string", "measured, or what it is inferred from"], ["start_bound_ns", "int64", "largest error of the start; 0 where measured, null where not known"], ["duration_bound_ns", "int64", "largest error of the duration"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  memory: [["row", "int64", "its number"], ["ts_ns", "int64", "time"], ["thread", "int32", "row of threads"], ["op", "int32", "row of ops: the innermost one around it"], ["device_type", "int64", "torch's number of the device type: 0 is the CPU"], ["device", "int64", "number of the device"], ["address", "int64", "address"], ["bytes", "int64", "bytes allocated; released: negative"], ["allocated_bytes", "int64", "bytes allocated in all from then on"], ["reserved_bytes", "int64", "bytes reserved by the allocator from then on"], ["event", "int32", "number of its event in the trace file; null: no file tells of it"]],
+  steps: [["row", "int64", "its number"], ["name", "string", "ProfilerStep#N"], ["host_start_ns", "int64", "start of the range on the host"], ["host_end_ns", "int64", "end of the range on the host"], ["start_ns", "int64", "start"], ["end_ns", "int64", "end"], ["duration_ns", "int64", "end less start"], ["incomplete", "bool", "cut off by the end of the recording"], ["primed", "bool", "capture kept the device busy in it"]],
+  collectives: [["row", "int64", "its number"], ["kernel", "int32", "row of kernels, where it is one"], ["op", "int32", "row of ops, where it is a range on the host"], ["kind", "string", "all_reduce, all_gather, \u2026"], ["process_group", "string", "process group"], ["purpose", "string", "what the group is for"], ["group_size", "int64", "ranks in the group"], ["bytes", "int64", "bytes, counted as the NCCL tests do"]],
+};
