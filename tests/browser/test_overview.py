@@ -138,6 +138,7 @@ def test_the_causes_of_idle_time_are_those_of_the_result_and_lead_on(
     dashboard: Dashboard, run: str
 ) -> None:
     dashboard.open(run=run)
+    dashboard.shows("idle-causes")
     now = result(dashboard, f"run={run}")
     told = {row["cause"]: row["idle_ns"] for row in now["idle"] if row["idle_ns"]}
     assert told
