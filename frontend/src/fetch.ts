@@ -1,6 +1,6 @@
 // The one place of fetch. Every request ends: with a result, or with a Failure that has words
 // for the user.
-import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs } from "./api";
+import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs, SqlResult } from "./api";
 import { whenShown } from "./host";
 import { PACKED, unpack } from "./packed";
 
@@ -62,6 +62,11 @@ export function fetchEvent(place: Place, table: string, row: string, asking: Ask
 /** What this server can do besides. */
 export function fetchExtras(asking: Asking): Promise<Extras> {
   return ask<Extras>("extras", {}, asking);
+}
+
+/** The rows of a query of one trace. */
+export function fetchSql({ run, rank, span }: Place, query: string, asking: Asking): Promise<SqlResult> {
+  return ask<SqlResult>("sql", { run, rank, span, query, wait_ms: WAIT_MS }, asking);
 }
 
 /** A format, and a part of the recording; null: to its end. */

@@ -1,8 +1,8 @@
 // Results for components: loading with progress, ready, failed or cancelled, and the way on.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { EventRecord, Options, Progress, Results, Runs } from "./api";
-import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchView, type Asking, type Failure, type Place } from "./fetch";
+import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "./api";
+import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchSql, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
 import type { Selected } from "./place";
 
@@ -55,6 +55,13 @@ export function useEvent(selected: Selected, name: string): Resource<EventRecord
   const [table = "", row = ""] = name.split("/");
   const key = JSON.stringify(["event", run, rank, span, name, selected.stamp]);
   return useLoad(key, selected.place, (asking) => fetchEvent(selected.place, table, row, asking));
+}
+
+/** The rows of a query in SQL. */
+export function useSql(selected: Selected, query: string): Resource<SqlResult> {
+  const { run, rank, span } = selected.place;
+  const key = JSON.stringify(["sql", run, rank, span, query, selected.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchSql(selected.place, query, asking));
 }
 
 /** Traces that somebody cancelled: nothing is asked of them, which would have them read again. */

@@ -44,12 +44,14 @@ export interface State {
   find: string | null;
   lanes: string | null;
   marks: string | null;
+  /** The query of the SQL page. */
+  sql: string | null;
 }
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
   view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
-  item: null, find: null, lanes: null, marks: null,
+  item: null, find: null, lanes: null, marks: null, sql: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 

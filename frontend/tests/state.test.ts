@@ -87,7 +87,7 @@ describe("what depends on what", () => {
   ])("%o", (changes, expected) => {
     module.state.value = {
       view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", columns: "t:a", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r",
-      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", base: "b", baserank: 2, basespan: 3, basestep: 4,
+      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

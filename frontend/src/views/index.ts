@@ -15,6 +15,7 @@ import { Operators } from "./operators";
 import { Overview } from "./overview";
 import type { ChoosingProps, PageProps } from "./page";
 import { Quality } from "./quality";
+import { Sql } from "./sql";
 import { Timeline } from "./timeline";
 
 export interface Page {
@@ -48,6 +49,7 @@ const OF_VIEWS: Record<keyof Views, Entry> = {
 };
 
 const OTHERS: Record<string, Entry> = {
+  sql: { title: "SQL", letter: "s", component: Sql, icon: "M2.5 4c0-3 11-3 11 0v8c0 3-11 3-11 0zM2.5 4c0 3 11 3 11 0M2.5 8c0 3 11 3 11 0" },
   about: { title: "About this trace", letter: "a", component: About, icon: "M8 1.5a6.5 6.5 0 1 0 .01 0zM8 7v4.5M8 4.5v.6" },
 };
 
