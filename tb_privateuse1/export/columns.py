@@ -91,6 +91,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "launch": "row of launches: the call that launched it",
         "op": "row of ops: the operator it came from",
         "step": "row of steps",
+        "config": "row of configs: how it was launched",
         "correlation": "correlation id",
         "bytes": "bytes copied or filled",
         "evidence": "measured, or what it is inferred from",
@@ -120,6 +121,15 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "incomplete": "cut off by the end of the recording",
         "primed": "capture kept the device busy in it",
     },
+    "configs": {
+        "row": "its number",
+        "grid": "blocks of the grid in x, y, z, JSON",
+        "block": "threads of a block in x, y, z, JSON",
+        "registers": "registers per thread",
+        "shared_bytes": "shared memory per block",
+        "blocks_per_sm": "blocks per multiprocessor, JSON",
+        "occupancy": "achieved occupancy that CUPTI estimates, in percent, JSON",
+    },
     "collectives": {
         "row": "its number",
         "kernel": "row of kernels, where it is one",
@@ -138,9 +148,35 @@ _ENUMERATED = {
     ("kernels", "kind"): ("kernel", "memcpy", "memset"),
     ("kernels", "evidence"): EVIDENCE,
 }
-_TEXTS = {"name", "pid", "tid", "shapes", "dtypes", "stack", "kind", "process_group", "purpose"}
+_TEXTS = {
+    "name",
+    "pid",
+    "tid",
+    "shapes",
+    "dtypes",
+    "stack",
+    "kind",
+    "process_group",
+    "purpose",
+    "grid",
+    "block",
+    "blocks_per_sm",
+    "occupancy",
+}
 _FROM_ZERO = {
-    *("thread", "parent", "frame", "op", "step", "lane", "launch", "kernel", "event", "group_size"),
+    *(
+        "thread",
+        "parent",
+        "frame",
+        "op",
+        "step",
+        "lane",
+        "launch",
+        "kernel",
+        "config",
+        "event",
+        "group_size",
+    ),
     *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
     *("device", "stream"),
 }

@@ -59,6 +59,19 @@ def test_rows(trace: Trace) -> None:
     assert [lane["stream"] for lane in table(trace, "lanes")] == [7]
 
 
+def test_how_a_kernel_was_launched() -> None:
+    told = {"grid": [4, 106, 1], "block": [128, 1, 1], "registers per thread": 40}
+    trace = make.trace(make.kernel("gemm", 30, 55.5, 5, **told), make.kernel("other", 60, 61, 6))
+    gemm, other = table(trace, "kernels")
+    configs = {row["row"]: row for row in table(trace, "configs")}
+    launched = configs[gemm["config"]]
+    assert (launched["grid"], launched["block"], launched["registers"]) == (
+        "[4,106,1]", "[128,1,1]", 40,
+    )  # fmt: skip
+    assert (launched["shared_bytes"], launched["occupancy"]) == (None, None)
+    assert other["config"] is None
+
+
 def test_a_window_keeps_the_rows_numbers(trace: Trace) -> None:
     (mine,) = table(trace, "ops", Window(40_000, 45_000))
     assert (mine["row"], mine["name"]) == (1, "mine")
