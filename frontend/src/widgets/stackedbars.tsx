@@ -29,6 +29,8 @@ interface StackedBarsProps {
   /** What a bar is, and what it is called for tests. */
   noun?: string;
   testid?: string;
+  /** The name of its picture's file. */
+  picture?: string;
   /** What the parts are called; by default as their categories. */
   names?: Readonly<Partial<Record<Category, string>>>;
 }
@@ -39,7 +41,7 @@ const BOTTOM = 20;
 const TOP = 8;
 const WIDEST = 64;
 
-export function StackedBars({ bars, inferred, selected, average, onSelect, noun = "Step", testid = "step-chart", names = {}, hatched = DEVICE }: StackedBarsProps) {
+export function StackedBars({ bars, inferred, selected, average, onSelect, noun = "Step", testid = "step-chart", picture = `${noun.toLowerCase()}s`, names = {}, hatched = DEVICE }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const [hover, setHover] = useState<number | null>(null);
@@ -113,7 +115,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
         )}
         {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
       </svg>
-      <PngButton name={`${noun.toLowerCase()}s`} around={box} />
+      <PngButton name={picture} around={box} />
       {shown && hover !== null && <Tooltip bar={shown} noun={noun} names={names} hatched={known} left={Math.min(x(hover) + barWidth + 8, width - 272)} flip={x(hover) + barWidth + 280 > width ? x(hover) - 280 : null} />}
     </div>
   );
