@@ -110,6 +110,14 @@ ADVICE = (
         ") const override {\n  return elapsed_ns(*from, *to) / 1e3f;  // microseconds\n}",
     ),
     Advice(
+        "streams",
+        "Tell the streams",
+        "One function of the backend's module says on which streams the events of an operator "
+        "were recorded; each stream then has a lane of its own.",
+        "def elapsed_streams() -> tuple[int, int, int]:  # device, stream of either event\n"
+        "    return _C.elapsed_streams()",
+    ),
+    Advice(
         "native",
         "Measure each kernel",
         "A backend that registers a Kineto profiler has its kernels in the trace, with streams and "
@@ -134,7 +142,9 @@ def _instead(trace: Trace) -> Iterator[str]:
     """What gives device times to a trace that has none."""
     grounds = trace.meta.grounds
     codes = {finding.code for finding in trace.meta.findings}
-    if grounds is not None and grounds.kind in ("coarse", "unit"):
+    if "several_streams" in codes:
+        yield "streams"
+    elif grounds is not None and grounds.kind in ("coarse", "unit"):
         yield "clock"
     elif "no_device_times" in codes and (grounds is None or grounds.kind == "none"):
         yield "stubs"  # our capture was there, and had nothing to ask
@@ -222,7 +232,7 @@ def _of_solution(trace: Trace) -> Iterator[Limit]:
         yield Limit("contradictions", "Contradictions", message, None, None, None, None)
     if len(trace.lanes) == 1:
         message = "Events see the current stream only; work on another shows as the wait for it."
-        yield Limit("one_stream", "One stream", message, None, None, None, "native")
+        yield Limit("one_stream", "One stream", message, None, None, None, "streams")
 
 
 def _limit(

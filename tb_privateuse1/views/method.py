@@ -20,6 +20,7 @@ _REFUSALS = (
     "elapsed_unit",
     "elapsed_of_the_host",
     "elapsed_not_of_a_stream",
+    "several_streams",
     "elapsed_missing",
     "backlog_unknown",
     _NOTHING,

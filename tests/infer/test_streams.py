@@ -13,6 +13,7 @@ from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import I64, MISSING, Trace
+from tb_privateuse1.views.method import method
 
 FOLDER = Path(__file__).parents[1] / "traces"
 REGIMES = ("streams", "streams_host_bound")
@@ -88,6 +89,10 @@ def test_without_the_streams_there_is_a_reason_instead_of_a_timeline() -> None:
     finding = next(f for f in trace.meta.findings if f.code == "several_streams")
     assert finding.severity == "error"
     assert "elapsed_streams" in (finding.hint or "")
+    shown = method(trace)
+    assert (shown.kind, shown.kind_evidence) == ("event", finding.message)
+    assert [advice.code for advice in shown.advice] == ["streams", "native"]
+    assert next(refused.code for refused in shown.refused) == "several_streams"
 
 
 def test_operators_of_no_known_stream_are_left_out() -> None:

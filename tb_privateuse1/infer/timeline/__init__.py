@@ -65,7 +65,8 @@ def build(
     if len(split) == 1 and any(f.code == _STRANGE for f in work[0].findings):
         several = streams.parallel(ops, found.resolution_ns)
         if several is not None:
-            work = [dataclasses.replace(work[0], findings=(several,))]
+            told = dataclasses.replace(grounds, evidence=several.message)
+            work = [dataclasses.replace(work[0], findings=(several,), grounds=told)]
     return _activities(ops, strings, split, work)
 
 
