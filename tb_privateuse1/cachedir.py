@@ -30,6 +30,8 @@ _STORED = re.compile(r"[0-9a-f]{32}\.arrow")
 _LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|arrow\.[0-9a-f]{16})")
 """A lock, and a file that is not whole yet."""
 _OLD_S = 86_400.0
+_SWEPT = 5
+"""How often a new file may be swept before its writer has locked it."""
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _log = logging.getLogger(__name__)
 
@@ -96,13 +98,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     writer lives. Raises OSError.
     """
     _make(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    temporary, file = _half(path)
     try:
-        with temporary.open("xb") as file:
-            with contextlib.suppress(OSError):  # a file system without locks
-                locks.locked(file.fileno())
-            if not locks.is_at(file.fileno(), temporary):
-                raise FileNotFoundError(f"{temporary} was removed at once")
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash may leave a whole file of zeros
@@ -112,6 +110,24 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _half(path: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside a path, locked; raises OSError.
+
+    Between its making and its locking another server's sweep may take it for a dead writer's.
+    """
+    for _ in range(_SWEPT):
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+        file = temporary.open("xb")
+        held = True
+        with contextlib.suppress(OSError):  # a file system without locks
+            held = locks.locked(file.fileno())
+        if held and locks.is_at(file.fileno(), temporary):
+            return temporary, file
+        file.close()
+        temporary.unlink(missing_ok=True)
+    raise FileNotFoundError(f"{path.parent} is emptied all the time")
 
 
 def touch(path: Path) -> None:

@@ -156,6 +156,33 @@ def test_what_dead_writers_left_is_swept(folder: Path) -> None:
     assert names(folder) == NAMES[3:]
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_a_sweep_between_making_and_locking_costs_nothing(
+    folder: Path, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server takes a file without a lock for a dead writer's; or is about to."""
+    locked, swept = locks.locked, False
+
+    def slow(descriptor: int) -> bool:
+        nonlocal swept
+        if swept:
+            return locked(descriptor)
+        swept = True
+        if held:
+            return False
+        cachedir.make_room(folder)
+        return locked(descriptor)
+
+    monkeypatch.setattr(locks, "locked", slow)
+    with cachedir.replacing(folder / NAMES[0]) as file:
+        monkeypatch.undo()
+        cachedir.make_room(folder)
+        file.write(b"whole")
+    assert swept
+    assert (folder / NAMES[0]).read_bytes() == b"whole"
+    assert [name for name in names(folder) if name.startswith(".")] == []
+
+
 def test_without_locks_half_a_file_stays_for_a_day(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
