@@ -51,9 +51,9 @@ class Case:
     sidecar: Sidecar
     truth: Truth
 
-    def trace(self) -> Trace:
-        """What the inference makes of it."""
-        return infer.build(self.raw, self.sidecar)
+    def trace(self, *others: Trace) -> Trace:
+        """What the inference makes of it, beside ``others`` of its run."""
+        return infer.build(self.raw, self.sidecar, others=lambda: others)
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:

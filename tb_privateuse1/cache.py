@@ -31,8 +31,8 @@ from isal import isal_zlib
 from numpy.typing import NDArray
 
 from tb_privateuse1 import cachedir, vendor_file
+from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
-from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import TABLES, Meta, Table, Trace
 from tb_privateuse1.version import __version__
 
@@ -68,7 +68,8 @@ def key(files: Files) -> str:
 
     Raises OSError if the trace cannot be read, TraceError ``bad_vendor``.
     """
-    content = [identity(files.trace), _sidecar(files)]
+    content: list[object] = [identity(files.trace), _sidecar(files)]
+    content += map(key, files.others)
     made_by = [engine(), vendor_file.fingerprint()]
     text = json.dumps([made_by, content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tb_privateuse1 import describe
 from tb_privateuse1.discover.base import File, file_at
+from tb_privateuse1.files import Files
 from tb_privateuse1.findings import TableName
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.read.record import record
-from tb_privateuse1.runs import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import (
     EVIDENCE,

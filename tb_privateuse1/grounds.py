@@ -37,4 +37,7 @@ class Grounds:
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     """Of the solution: ``marks``, ``anchors``, ``refuted_anchors``, ``late_stamps``, ``crossing``,
-    and ``shapes``: operators whose input shapes were recorded."""
+    ``shapes``: operators whose input shapes were recorded, and ``elsewhere``: kernels whose
+    durations other recordings of the run told."""
+    others: tuple[str, ...] = ()
+    """The trace files of those recordings."""

@@ -15,18 +15,20 @@ import logging
 import signal
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tb_privateuse1 import cache, processes
-from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.discover.base import file_at, shown
+from tb_privateuse1.files import Files
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
-from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import Trace, TraceError
 
 _EVERY_S = 0.1
@@ -40,13 +42,15 @@ _GRAVE = ("out_of_memory", "internal")
 _log = logging.getLogger(__name__)
 
 
-def ingest(files: Files, progress: Progress | None = None) -> Trace:
+def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Path] = ()) -> Trace:
     """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.
 
+    ``targets`` are where it will be stored: other recordings of the run that are asked for
+    durations are looked for there, and stored there too.
     Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
     """
     try:
-        return _ingest(files, progress)
+        return _ingest(files, progress, targets)
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
@@ -59,7 +63,7 @@ def ingest(files: Files, progress: Progress | None = None) -> Trace:
         raise TraceError("internal", brief(message, files), hint) from error
 
 
-def _ingest(files: Files, progress: Progress | None) -> Trace:
+def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) -> Trace:
     events = 0
 
     def reading(phase: str, done: int, total: int, count: int) -> None:
@@ -71,10 +75,20 @@ def _ingest(files: Files, progress: Progress | None) -> Trace:
     raw = chrome.read(files.trace.path, reading)
     sidecar, doubts = _sidecar(files)
     _check_unchanged(files)
-    if progress:
-        progress("inferring", files.trace.size, files.trace.size, events)
+
+    def inferring(*_: object) -> None:
+        if progress:
+            progress("inferring", files.trace.size, files.trace.size, events)
+
+    inferring()
     trace = build(
-        raw, sidecar, worker=files.worker, files=files.names, rank=files.rank, use_up=True
+        raw,
+        sidecar,
+        worker=files.worker,
+        files=files.names,
+        rank=files.rank,
+        use_up=True,
+        others=lambda: [*_others(files, inferring, targets)],
     )
     meta = dataclasses.replace(
         trace.meta,
@@ -82,6 +96,23 @@ def _ingest(files: Files, progress: Progress | None) -> Trace:
         findings=(*trace.meta.findings, *doubts),
     )
     return dataclasses.replace(trace, meta=meta)
+
+
+def _others(files: Files, progress: Progress, targets: Sequence[Path]) -> Iterator[Trace]:
+    """The other recordings that are there, from where they are stored, or read now."""
+    for other in files.others:
+        try:
+            name = f"{cache.key(other)}.arrow"
+            paths = [target.with_name(name) for target in targets]
+            known = next(filter(None, map(cache.read, paths)), None)
+            if known is None:
+                known = ingest(other, progress, targets)
+                save(known, paths if unchanged(other) else [])
+            yield known
+        except RemoteError:  # that may be otherwise in a moment
+            raise
+        except (OSError, TraceError) as error:  # it has findings of its own
+            _log.info("%s tells no durations: %s", shown(other.trace.path), error)
 
 
 def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
@@ -138,7 +169,7 @@ def in_process(
     except TraceError as error:
         if error.code not in _NOT_SEEN or not files.trace.is_remote:
             raise
-        if (saved := save(ingest(files, progress), targets)) is None:
+        if (saved := save(ingest(files, progress, targets[:-1]), targets)) is None:
             raise _no_room(targets) from None
         return saved
 
@@ -198,11 +229,11 @@ def main() -> None:
 
 def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
     try:
-        files = _files(request["files"])
+        files = msgspec.convert(request["files"], Files)
         limited = _limit(lambda *state: say(progress=state))
-        trace = ingest(files, limited)
-        limited("storing", files.trace.size, files.trace.size, 0)
         targets = [Path(target) for target in request["targets"]]
+        trace = ingest(files, limited, targets[:-1])
+        limited("storing", files.trace.size, files.trace.size, 0)
         if not unchanged(files):
             targets = targets[-1:]
         if (saved := save(trace, targets)) is None:
@@ -212,25 +243,16 @@ def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
         say(error={"code": error.code, "message": error.message, "hint": error.hint})
 
 
-def _files(request: dict[str, Any]) -> Files:
-    sidecar = request["sidecar"]
-    return Files(
-        File(**request["trace"]),
-        File(**sidecar) if sidecar else None,
-        request["worker"],
-        request["rank"],
-    )
-
-
 def unchanged(files: Files) -> bool:
-    """Whether the trace is still the file that was to be read. If it grew meanwhile, what was
-    read is more than its identity says, and not for the cache that others use. (Of a remote one
-    ``ingest`` has made sure.)
+    """Whether the trace is still the file that was to be read, and those it was made with. If it
+    grew meanwhile, what was read is more than its identity says, and not for the cache that others
+    use. (Of a remote one ``ingest`` has made sure.)
     """
     if files.trace.is_remote:
         return True
     try:
-        return file_at(files.trace.path) == files.trace
+        same = file_at(files.trace.path) == files.trace
+        return same and all(map(unchanged, files.others))
     except OSError:
         return False
 

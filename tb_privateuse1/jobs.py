@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tb_privateuse1.discover.base import shown
-from tb_privateuse1.runs import Files
+from tb_privateuse1.files import Files
 from tb_privateuse1.trace import Trace, TraceError
 
 Phase = Literal["waiting", "reading", "inferring", "storing"]

@@ -168,7 +168,8 @@ def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
     if hidden.any():
         message = (
             "The device waited for the host, so that these kernels' durations hide in the host's "
-            "time, and no other call of the operator shows them."
+            "time, and no other call of the operator shows them, here or in the first recording of "
+            "this rank and of the lowest one."
         )
         yield _limit(
             "hidden_durations", "Hidden durations", message, "prime", kernels, hidden, duration

@@ -18,8 +18,8 @@ from tb_privateuse1 import event as events
 from tb_privateuse1 import prepared, schema
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
+from tb_privateuse1.files import Files
 from tb_privateuse1.lookups import LOOKUPS
-from tb_privateuse1.runs import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import VIEWS

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import query, schema
+from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
-from tb_privateuse1.runs import Catalog, Files, Worker
+from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Finding, Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS

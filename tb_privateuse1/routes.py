@@ -18,8 +18,8 @@ from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import export, perfetto_ui, query, sql, static_files
 from tb_privateuse1.event import event
+from tb_privateuse1.files import Files
 from tb_privateuse1.reading import Place, Reader
-from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store

@@ -21,6 +21,7 @@ from tb_privateuse1.discover import tree, workers
 from tb_privateuse1.discover.base import File, basename, file_at, natural, parent, shown
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.discover.roots import describe, located
+from tb_privateuse1.files import Files, with_others
 from tb_privateuse1.remote import RemoteError, is_url
 from tb_privateuse1.trace import Finding, TraceError
 
@@ -67,22 +68,6 @@ class Runs:
     scanning: bool
     """The first scan has not finished."""
     warnings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True)
-class Files:
-    """What one trace is read from: where it is and what it was when it was found."""
-
-    trace: File
-    sidecar: File | None
-    worker: str
-    rank: int | None
-    """Null if only the order of names gave the rank."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The files' names, for provenance."""
-        return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
 
 
 @dataclass(frozen=True)
@@ -279,7 +264,7 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             own = shown(recording.worker)
             files[name, member.rank, number] = Files(file, sidecar, own, rank)
         listed.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
-    return Run(name, tuple(listed), tuple(findings)), files
+    return Run(name, tuple(listed), tuple(findings)), with_others(files)
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tb_privateuse1 import runs
 from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.files import Files
 from tb_privateuse1.trace import Finding, TraceError
 
 _PUBLISH_S = 0.5
@@ -58,7 +59,7 @@ class Scanner:
         rank: int | None = None,
         span: int | None = None,
         wait_s: float | None = None,
-    ) -> runs.Files:
+    ) -> Files:
         """``Catalog.find``, which waits for the first scan where the answer depends on it.
 
         Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import sql_child
+from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import brief
-from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"
@@ -96,7 +96,7 @@ def query(
         raise TraceError("sql_busy", message, "Try again in a moment.")
     try:
         request = sql_child.Request(
-            sql_child.request_of(files),
+            files,
             None if cache_dir is None else str(cache_dir),
             text,
             rows,

@@ -9,7 +9,6 @@ It gets a request as one line of JSON and answers with two: the trace is loaded;
 
 from __future__ import annotations
 
-import dataclasses
 import decimal
 import json
 import math
@@ -21,9 +20,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from tb_privateuse1.discover.base import File
 from tb_privateuse1.export import columns
-from tb_privateuse1.runs import Files
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
 
@@ -39,7 +37,7 @@ _SPARE = 1.5
 class Request(msgspec.Struct):
     """``memory_bytes`` bounds what the query may allocate, ``rows`` what is returned."""
 
-    files: dict[str, Any]
+    files: Files
     cache_dir: str | None
     query: str
     rows: int
@@ -58,7 +56,7 @@ def main() -> None:
 
     try:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
-        trace = Store(jobs=0, cache_dir=cache_dir).trace(_files(request.files))
+        trace = Store(jobs=0, cache_dir=cache_dir).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings tell it
         connection = connect(trace, request.memory_bytes)
         say({"loaded": True})
@@ -174,18 +172,3 @@ def _confine(memory_bytes: int) -> None:
         )
         limit = (now_kb << 10) + int(memory_bytes * _SPARE)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-
-
-def _files(request: dict[str, Any]) -> Files:
-    sidecar = request["sidecar"]
-    return Files(
-        File(**request["trace"]),
-        File(**sidecar) if sidecar else None,
-        request["worker"],
-        request["rank"],
-    )
-
-
-def request_of(files: Files) -> dict[str, Any]:
-    """What ``_files`` takes."""
-    return dataclasses.asdict(files)

@@ -23,13 +23,13 @@ from typing import cast
 from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.discover.base import file_at, shown
 from tb_privateuse1.failures import Failures, copied
+from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import in_process, ingest, save, unchanged
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
-from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import Trace, TraceError
 
 __all__ = ["Pending", "Progress", "Store"]
@@ -236,7 +236,7 @@ class Store:
         spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
         try:
             if self._workers == 0:
-                trace = ingest(job.files, progress)
+                trace = ingest(job.files, progress, paths)
                 save(trace, paths if unchanged(job.files) else [])
                 return trace
             # From the cache another server may remove it before it is opened here.
@@ -272,21 +272,27 @@ def _current(files: Files) -> tuple[Files, str]:
     Remote ones are as the last search found them, so that a host that does not answer holds up
     nobody who asks; the reader notices if they have changed.
     """
-    if files.trace.is_remote:
-        return files, cache.key(files)
-    sidecar = files.sidecar
-    if sidecar:
-        try:
-            sidecar = file_at(sidecar.path)
-        except OSError:
-            sidecar = None
     try:
-        files = dataclasses.replace(files, trace=file_at(files.trace.path), sidecar=sidecar)
+        files = _now(files)
         return files, cache.key(files)
     except OSError as error:
         name = shown(files.trace.name)
         hint = "It may have been deleted: reload the list of runs."
         raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
+
+
+def _now(files: Files) -> Files:
+    if files.trace.is_remote:
+        return files
+    sidecar, others = None, []
+    if files.sidecar:
+        with contextlib.suppress(OSError):
+            sidecar = file_at(files.sidecar.path)
+    for other in files.others:
+        with contextlib.suppress(OSError):
+            others.append(_now(other))
+    now = file_at(files.trace.path)
+    return dataclasses.replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
 
 def _left(end: float) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1 import cache
 from tb_privateuse1.discover.base import File, file_at
-from tb_privateuse1.runs import Files
+from tb_privateuse1.files import Files
 from tb_privateuse1.trace import TABLES, Trace
 from tests import make
 from tests.test_shared_traces import TRACES, load

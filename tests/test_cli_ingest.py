@@ -17,6 +17,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1 import cache as disk
 from tb_privateuse1 import cli, runs, store, views
+from tb_privateuse1.files import Files
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
@@ -195,7 +196,7 @@ def test_our_own_mistake_costs_one_trace(
 ) -> None:
     have = Store.in_cache
 
-    def fails(self: Store, files: runs.Files) -> bool:
+    def fails(self: Store, files: Files) -> bool:
         if files.rank == 3:
             raise ZeroDivisionError("oops")
         return have(self, files)

@@ -47,6 +47,7 @@ remote.listing
 remote.stream
 remote
 discover/
+files
 runs
 scanner
 read.base read.events read.quality read.buffer read.metadata
@@ -62,7 +63,7 @@ infer.timeline.pins
 infer.timeline.bounds infer.timeline.kind infer.timeline.marks infer.timeline.launchers
 infer.timeline.calibrate infer.timeline.catalogue infer.timeline.placement
 infer.timeline.queue infer.timeline.scatter infer.timeline.streams
-infer.timeline.joins
+infer.timeline.elsewhere infer.timeline.joins
 infer.timeline/ infer.quality/ infer.host
 infer/
 identity locks

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import runs, store
+from tb_privateuse1 import store
 from tb_privateuse1.discover import head
+from tb_privateuse1.files import Files
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
@@ -90,7 +91,7 @@ def test_only_what_changed_is_read(
     read: list[str] = []
     original = store.ingest
 
-    def counting(files: runs.Files, *rest: object) -> object:
+    def counting(files: Files, *rest: object) -> object:
         read.append(files.trace.path)
         return original(files, *rest)  # type: ignore[arg-type]
 

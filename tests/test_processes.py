@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import ingest, processes, runs
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
 from tests.tracefiles import trace
@@ -83,7 +84,7 @@ def test_nothing_is_left_without_close() -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> list[runs.Files]:
+def log(tmp_path: Path) -> list[Files]:
     for rank in range(4):
         trace(tmp_path / "log" / f"host_{rank}.1.pt.trace.json", rank=rank)
     return list(runs.scan(str(tmp_path / "log")).files.values())
@@ -103,7 +104,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[processes.Process]:
 
 
 def test_small_traces_share_a_process(
-    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[processes.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     assert [made.trace(files).meta.rank for files in log] == [0, 1, 2, 3]
@@ -113,7 +114,7 @@ def test_small_traces_share_a_process(
 
 
 def test_a_large_one_has_its_own(
-    log: list[runs.Files],
+    log: list[Files],
     tmp_path: Path,
     started: list[processes.Process],
     monkeypatch: pytest.MonkeyPatch,
@@ -128,7 +129,7 @@ def test_a_large_one_has_its_own(
 
 
 def test_one_that_ended_while_it_waited_is_replaced(
-    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[processes.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])
@@ -139,7 +140,7 @@ def test_one_that_ended_while_it_waited_is_replaced(
 
 
 def test_an_unreadable_trace_spoils_nothing(
-    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[processes.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     Path(log[1].trace.path).write_text("nothing")
@@ -152,7 +153,7 @@ def test_an_unreadable_trace_spoils_nothing(
 
 
 def test_cancelling_one_does_not_touch_the_next(
-    log: list[runs.Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[processes.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])

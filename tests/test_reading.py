@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import reading, runs
+from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
 from tb_privateuse1.reading import Place, Reader
-from tb_privateuse1.runs import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.base import Rank

@@ -13,9 +13,9 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1 import query, runs, scanner, views
+from tb_privateuse1.files import Files
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.runs import Files
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError

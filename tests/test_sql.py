@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import runs, sql
-from tb_privateuse1.runs import Files
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
 from tests.tracefiles import sidecar, trace

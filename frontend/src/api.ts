@@ -644,6 +644,8 @@ export interface Method {
   refuted_anchors: number | null;
   late_stamps: number | null;
   crossing: number | null;
+  elsewhere: number | null;
+  others: string[];
 }
 
 /** The calls of one module at one place of the tree. Device times are null without any. */

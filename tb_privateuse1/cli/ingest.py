@@ -18,7 +18,7 @@ from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.runs import Files
+    from tb_privateuse1.files import Files
     from tb_privateuse1.store import Progress, Store
     from tb_privateuse1.trace import TraceError
 

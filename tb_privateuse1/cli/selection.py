@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
+    from tb_privateuse1.files import Files
     from tb_privateuse1.reading import Place
-    from tb_privateuse1.runs import Catalog, Files
+    from tb_privateuse1.runs import Catalog
     from tb_privateuse1.store import Progress, Store
 
 

@@ -10,8 +10,8 @@ from typing import Literal
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import brief
-from tb_privateuse1.runs import Files
 from tb_privateuse1.trace import Trace, TraceError
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]

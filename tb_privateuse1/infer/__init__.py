@@ -26,11 +26,13 @@ def build(
     files: tuple[str, ...] = (),
     rank: int | None = None,
     use_up: bool = False,
+    others: timeline.Others | None = None,
 ) -> Trace:
     """The trace of one file and its sidecar.
 
     ``vendor`` is found out where it is not given; ``rank`` is what discovery made of it.
     ``use_up``: ``raw`` is not needed any more; its columns are let go as their rows are placed.
+    ``others`` gives other recordings of the run: they are asked for durations that hide in this.
     """
     vendor = vendor or facts.vendor(raw, sidecar)
     strings = Strings(raw.strings)
@@ -40,7 +42,7 @@ def build(
         raw = dataclasses.replace(raw, groups=dict(raw.groups))
     tables = host.build(raw, sidecar, vendor)
     recorded = measured.build(raw, vendor, strings, tables.ops, tables.launches)
-    activities = recorded or timeline.build(tables.ops, strings, sidecar, tables.frames)
+    activities = recorded or timeline.build(tables.ops, strings, sidecar, tables.frames, others)
     if activities is None:
         activities = Activities(Kernels.empty(), Lanes.empty())
     start, end = _extent(tables, activities.kernels)

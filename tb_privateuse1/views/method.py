@@ -62,6 +62,9 @@ class Method(Result):
     late_stamps: int | None
     crossing: int | None
     """Marks that fit no schedule of one stream."""
+    elsewhere: int | None
+    """Activities whose durations other recordings of the run told, and the files of these."""
+    others: tuple[str, ...]
 
 
 def method(trace: Trace, *, step: int | None = None) -> Method:
@@ -98,11 +101,12 @@ def method(trace: Trace, *, step: int | None = None) -> Method:
         limits=found,
         advice=limits.advice(trace, found),
         refused=refused,
+        others=grounds.others if grounds else (),
         **{name: counts.get(name) for name in _COUNTS},
     )
 
 
-_COUNTS = ("marks", "anchors", "refuted_anchors", "late_stamps", "crossing")
+_COUNTS = ("marks", "anchors", "refuted_anchors", "late_stamps", "crossing", "elsewhere")
 
 
 def _median(bounds_ns: I64) -> int | None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import infer
+from tb_privateuse1.infer.timeline import Others
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import I64, Kernels, Trace
 from tests import make
@@ -104,6 +105,7 @@ def simulate(
     backlog: int = 0,
     shift: int = 0,
     shapes: dict[str, Any] | None = None,
+    others: Others | None = None,
     **facts: Any,
 ) -> Result:
     """Run a program behind a device that is busy for another ``backlog`` ns, and infer."""
@@ -111,24 +113,43 @@ def simulate(
     machine.device = machine.now + backlog
     for op in program:
         machine.run(op)
-    trace = infer_from(machine.events, machine.elapsed, **{"launch_latency_ns": LATENCY, **facts})
+    facts = {"launch_latency_ns": LATENCY, **facts}
+    trace = infer_from(machine.events, machine.elapsed, others, **facts)
     ids = np.array(list(machine.kernels), np.int64)
     times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns
     return Result(trace, ids, times[:, 0], times[:, 1])
 
 
 def infer_from(
-    events: Sequence[dict[str, Any]], elapsed: dict[int, float | None], **facts: Any
+    events: Sequence[dict[str, Any]],
+    elapsed: dict[int, float | None],
+    others: Others | None = None,
+    **facts: Any,
 ) -> Trace:
     """The trace of some events and a sidecar of their elapsed times."""
     with tempfile.TemporaryDirectory() as folder:
-        path, beside = Path(folder, "w.1.pt.trace.json"), Path(folder, "w.1.kernel_event.json")
-        path.write_text(json.dumps(make.document(*events)))
-        beside.write_text(json.dumps(make.sidecar(elapsed, **facts)))
-        trace = infer.build(chrome.read(str(path)), kernel_events.read(str(beside)))
+        path, beside = write(Path(folder), events, elapsed, **facts)
+        trace = infer.build(
+            chrome.read(str(path)), kernel_events.read(str(beside)), files=(path.name,),
+            others=others,
+        )  # fmt: skip
     types = Kernels.column_types()
     assert {name: column.dtype for name, column in trace.kernels.columns()} == types
     return trace
+
+
+def write(
+    folder: Path,
+    events: Sequence[dict[str, Any]],
+    elapsed: dict[int, float | None],
+    name: str = "w.1",
+    **facts: Any,
+) -> tuple[Path, Path]:
+    """The trace of some events and a sidecar of their elapsed times, as files of a directory."""
+    path, beside = folder / f"{name}.pt.trace.json", folder / f"{name}.kernel_event.json"
+    path.write_text(json.dumps(make.document(*events)))
+    beside.write_text(json.dumps(make.sidecar(elapsed, **facts)))
+    return path, beside
 
 
 def linear(host: int, kernel: int) -> Op:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import processes, runs
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tests.tracefiles import sidecar, trace
 
@@ -24,7 +25,7 @@ ingest.chrome.read = slow
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> runs.Files:
+def files(tmp_path: Path) -> Files:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
     sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
     return runs.scan(str(tmp_path / "log")).find()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import runs, store
+from tb_privateuse1.files import Files
 from tests.store.same import digest
 
 
@@ -21,7 +22,7 @@ def main(folder: str, logdir: str, seed: str) -> None:
     readings: list[str] = []
     original = store.in_process
 
-    def counted(files: runs.Files, *rest: Any) -> Path:
+    def counted(files: Files, *rest: Any) -> Path:
         readings.append(files.trace.name)
         return original(files, *rest)
 

@@ -10,18 +10,19 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import cache, jobs, runs, store
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace import TraceError
 from tests.store.test_store import running, until
 from tests.tracefiles import trace
 
 
-def ask(made: Store, files: runs.Files) -> None:
+def ask(made: Store, files: Files) -> None:
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
 
 
-def reading(made: Store, files: runs.Files) -> jobs.Job:
+def reading(made: Store, files: Files) -> jobs.Job:
     job: list[jobs.Job] = []
 
     def begun() -> bool:
@@ -35,7 +36,7 @@ def reading(made: Store, files: runs.Files) -> jobs.Job:
 
 
 @pytest.fixture
-def others(files: runs.Files, tmp_path: Path) -> list[runs.Files]:
+def others(files: Files, tmp_path: Path) -> list[Files]:
     """Three more traces, in files of their own."""
     paths = [tmp_path / "more" / name / "t.json" for name in "abc"]
     for path in paths:
@@ -43,7 +44,7 @@ def others(files: runs.Files, tmp_path: Path) -> list[runs.Files]:
     return [runs.scan(str(path)).find() for path in paths]
 
 
-def test_cancelled_while_it_is_read(files: runs.Files, tmp_path: Path, slow: Path) -> None:
+def test_cancelled_while_it_is_read(files: Files, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     with ThreadPoolExecutor(2) as pool:
         askers = [pool.submit(made.trace, files) for _ in range(2)]
@@ -65,7 +66,7 @@ def test_cancelled_while_it_is_read(files: runs.Files, tmp_path: Path, slow: Pat
 
 
 def test_cancelled_while_it_waits(
-    files: runs.Files, others: list[runs.Files], tmp_path: Path, slow: Path
+    files: Files, others: list[Files], tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
     ask(made, files)
@@ -83,12 +84,12 @@ def test_cancelled_while_it_waits(
 
 
 def test_cancelled_where_there_is_no_process(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another thread cancels what this one reads."""
     heard: list[str] = []
 
-    def cancel(_: runs.Files, progress: jobs.Progress) -> None:
+    def cancel(_: Files, progress: jobs.Progress) -> None:
         heard.append(progress.phase)
         made.cancel(files)
 
@@ -99,9 +100,7 @@ def test_cancelled_where_there_is_no_process(
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_trace_that_grew_can_still_be_cancelled(
-    files: runs.Files, tmp_path: Path, slow: Path
-) -> None:
+def test_a_trace_that_grew_can_still_be_cancelled(files: Files, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     ask(made, files)
     trace(Path(files.trace.path), name="aten::another")
@@ -117,7 +116,7 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
     original = store.in_process
 
-    def noted(files: runs.Files, *rest: Any) -> Path:
+    def noted(files: Files, *rest: Any) -> Path:
         begun.append(Path(files.trace.path).parent.name)
         return original(files, *rest)
 
@@ -126,8 +125,8 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_was_asked_for_most_recently_is_read_first(
-    files: runs.Files,
-    others: list[runs.Files],
+    files: Files,
+    others: list[Files],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -148,8 +147,8 @@ def test_what_was_asked_for_most_recently_is_read_first(
 
 
 def test_what_nobody_asks_for_any_more_is_not_read(
-    files: runs.Files,
-    others: list[runs.Files],
+    files: Files,
+    others: list[Files],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -170,8 +169,8 @@ def test_what_nobody_asks_for_any_more_is_not_read(
 
 
 def test_when_everybody_has_gone_nothing_more_is_read(
-    files: runs.Files,
-    others: list[runs.Files],
+    files: Files,
+    others: list[Files],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -189,7 +188,7 @@ def test_when_everybody_has_gone_nothing_more_is_read(
 
 
 def test_a_stuck_trace_leaves_the_other_place_usable(
-    files: runs.Files, others: list[runs.Files], tmp_path: Path, stuck: None
+    files: Files, others: list[Files], tmp_path: Path, stuck: None
 ) -> None:
     made = Store(2, tmp_path / "cache")
     ask(made, files)
@@ -202,7 +201,7 @@ def test_a_stuck_trace_leaves_the_other_place_usable(
 
 
 def test_a_reader_without_progress_is_ended(
-    files: runs.Files, others: list[runs.Files], tmp_path: Path, stuck: None
+    files: Files, others: list[Files], tmp_path: Path, stuck: None
 ) -> None:
     made = Store(1, tmp_path / "cache", stall_s=1)
     began = time.monotonic()
@@ -219,7 +218,7 @@ def test_a_reader_without_progress_is_ended(
 
 
 def test_a_stopped_server_does_not_blame_its_readers(
-    files: runs.Files, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When it goes on, hours have passed in which it heard of no progress."""
     made = Store(1, tmp_path / "cache")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import cache, cachedir, jobs, runs, store
+from tb_privateuse1.files import Files
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.store import Pending, Store
 from tests.store.same import digest
@@ -88,7 +89,7 @@ def test_two_servers_evict_while_the_directory_is_deleted(
 
 
 @pytest.fixture
-def held(files: runs.Files, tmp_path: Path) -> Iterator[Claim]:
+def held(files: Files, tmp_path: Path) -> Iterator[Claim]:
     """Another server makes the trace."""
     claim = cachedir.claim(tmp_path / "cache" / f"{cache.key(files)}.arrow")
     assert claim is not None
@@ -96,14 +97,14 @@ def held(files: runs.Files, tmp_path: Path) -> Iterator[Claim]:
         yield claim
 
 
-def waiting(made: Store, files: runs.Files) -> None:
+def waiting(made: Store, files: Files) -> None:
     with pytest.raises(Pending) as caught:
         made.trace(files, wait_s=0.5)
     assert caught.value.progress.phase == "waiting"
 
 
 def test_who_waits_for_another_server_takes_no_place(
-    files: runs.Files, tmp_path: Path, held: Claim, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, held: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Store(1, tmp_path / "cache")
     waiting(made, files)
@@ -121,7 +122,7 @@ def test_who_waits_for_another_server_takes_no_place(
     made.close()
 
 
-def test_a_server_that_gives_up_is_followed(files: runs.Files, tmp_path: Path, held: Claim) -> None:
+def test_a_server_that_gives_up_is_followed(files: Files, tmp_path: Path, held: Claim) -> None:
     made = Store(1, tmp_path / "cache")
     waiting(made, files)
     with ThreadPoolExecutor(1) as pool:
@@ -135,7 +136,7 @@ def test_a_server_that_gives_up_is_followed(files: runs.Files, tmp_path: Path, h
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_server_that_was_stopped_blocks_nobody(
-    files: runs.Files, tmp_path: Path, held: Claim, workers: int, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, held: Claim, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ctrl-Z does: it holds its locks, and shows no sign of life."""
     made = Store(workers, tmp_path / "cache", stall_s=1)
@@ -152,14 +153,14 @@ def test_a_server_that_was_stopped_blocks_nobody(
 
 
 def test_without_processes_it_waits_for_another_server_too(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "cache" / f"{cache.key(files)}.arrow"
     phases: list[str] = []
     claim = cachedir.claim(path)
     assert claim is not None
 
-    def heard(_: runs.Files, progress: jobs.Progress) -> None:
+    def heard(_: Files, progress: jobs.Progress) -> None:
         phases.append(progress.phase)
         if len(phases) == 3:
             cache.write(fresh, path)
@@ -174,7 +175,7 @@ def test_without_processes_it_waits_for_another_server_too(
 
 
 def test_a_trace_that_grew_while_it_was_read_is_not_shared(
-    files: runs.Files, tmp_path: Path, slow: Path
+    files: Files, tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
     with ThreadPoolExecutor(1) as pool:

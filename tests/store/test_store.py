@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, failures, ingest, kept, runs, store
+from tb_privateuse1 import cache, failures, ingest, kept, store
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError
 from tests.store.same import same
 from tests.tracefiles import trace
 
 
-def unreadable(files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def unreadable(files: Files, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, whoever reads a file fails."""
 
     def fail(*_: object) -> None:
@@ -37,7 +38,7 @@ def until(condition: object, seconds: float = 20) -> None:
 
 
 def test_in_a_process_and_in_the_thread_it_is_the_same(
-    files: runs.Files, made: Store, tmp_path: Path
+    files: Files, made: Store, tmp_path: Path
 ) -> None:
     apart = made.trace(files)
     here = Store(jobs=0, cache_dir=tmp_path / "other").trace(files)
@@ -49,7 +50,7 @@ def test_in_a_process_and_in_the_thread_it_is_the_same(
 
 
 def test_read_once_then_from_memory_then_from_disk(
-    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     first = made.trace(files)
     unreadable(files, made, monkeypatch)
@@ -58,7 +59,7 @@ def test_read_once_then_from_memory_then_from_disk(
     assert same(again.trace(files, wait_s=0), first)
 
 
-def test_a_changed_file_is_read_anew(files: runs.Files, made: Store) -> None:
+def test_a_changed_file_is_read_anew(files: Files, made: Store) -> None:
     assert made.trace(files).strings
     trace(Path(files.trace.path), rank=3, name="aten::renamed")
     assert "aten::renamed" in made.trace(files).strings
@@ -66,7 +67,7 @@ def test_a_changed_file_is_read_anew(files: runs.Files, made: Store) -> None:
     assert made.trace(files).meta.timeline == "none"
 
 
-def test_a_deleted_file_is_an_error_even_if_it_was_read(files: runs.Files, made: Store) -> None:
+def test_a_deleted_file_is_an_error_even_if_it_was_read(files: Files, made: Store) -> None:
     made.trace(files)
     Path(files.trace.path).unlink()
     with pytest.raises(
@@ -78,7 +79,7 @@ def test_a_deleted_file_is_an_error_even_if_it_was_read(files: runs.Files, made:
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_an_unreadable_trace_fails_once_and_is_remembered(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     path = Path(files.trace.path)
     path.write_bytes(path.read_bytes()[:30])
@@ -97,7 +98,7 @@ def test_an_unreadable_trace_fails_once_and_is_remembered(
     made.close()
 
 
-def test_an_unreadable_sidecar_costs_the_device_times_only(files: runs.Files, made: Store) -> None:
+def test_an_unreadable_sidecar_costs_the_device_times_only(files: Files, made: Store) -> None:
     assert files.sidecar is not None
     Path(files.sidecar.path).write_bytes(b"{")
     found = made.trace(files)
@@ -106,7 +107,7 @@ def test_an_unreadable_sidecar_costs_the_device_times_only(files: runs.Files, ma
     assert len(found.ops) == 4
 
 
-def test_pending_tells_how_far_it_is(files: runs.Files, made: Store, slow: Path) -> None:
+def test_pending_tells_how_far_it_is(files: Files, made: Store, slow: Path) -> None:
     with pytest.raises(Pending) as first:
         made.trace(files, wait_s=0)
     assert first.value.progress == Progress("waiting", 0, files.trace.size, 0, None)
@@ -122,11 +123,11 @@ def test_pending_tells_how_far_it_is(files: runs.Files, made: Store, slow: Path)
     assert len(made.trace(files).ops) == 4
 
 
-def test_seconds_left(files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_left(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
 
-    def reading(_: object, progress: ingest.Progress) -> Trace:
+    def reading(_: object, progress: ingest.Progress, __: object) -> Trace:
         progress("reading", 1, 4, 0)
         now[0] += 2
         progress("reading", 1, 4, 0)
@@ -142,7 +143,7 @@ def test_seconds_left(files: runs.Files, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_many_askers_one_reading(
-    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch
+    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[object] = []
     original = store.in_process
@@ -158,7 +159,7 @@ def test_many_askers_one_reading(
 
 
 def test_a_killed_reader_costs_only_its_own_trace(
-    files: runs.Files, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = dataclasses.replace(files, worker="other")
     for one in (files, other):
@@ -181,7 +182,7 @@ def test_a_killed_reader_costs_only_its_own_trace(
 
 
 def test_a_reader_that_cannot_start(
-    files: runs.Files, made: Store, monkeypatch: pytest.MonkeyPatch
+    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(TraceError, match="code 1"):
@@ -189,7 +190,7 @@ def test_a_reader_that_cannot_start(
 
 
 def test_our_own_mistakes_are_errors_too(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def mistake(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
@@ -200,9 +201,7 @@ def test_our_own_mistakes_are_errors_too(
     assert caught.value.code == "internal"
 
 
-def test_close_ends_what_is_read_and_what_waits(
-    files: runs.Files, tmp_path: Path, slow: Path
-) -> None:
+def test_close_ends_what_is_read_and_what_waits(files: Files, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     waiting = dataclasses.replace(files, worker="other")
     with ThreadPoolExecutor(2) as pool:
@@ -215,7 +214,7 @@ def test_close_ends_what_is_read_and_what_waits(
         assert getattr(second.exception(5), "code", None) == "closed"
 
 
-def test_a_reader_ends_with_its_server(files: runs.Files, tmp_path: Path, slow: Path) -> None:
+def test_a_reader_ends_with_its_server(files: Files, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
@@ -229,7 +228,7 @@ def test_a_reader_ends_with_its_server(files: runs.Files, tmp_path: Path, slow: 
     made.close()
 
 
-def test_memory_is_bounded_and_keeps_the_latest(files: runs.Files, tmp_path: Path) -> None:
+def test_memory_is_bounded_and_keeps_the_latest(files: Files, tmp_path: Path) -> None:
     variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
     made = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=1)
     for variant in variants:
@@ -252,7 +251,7 @@ def test_nothing_runs_before_the_first_trace(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_the_process_ends_while_a_trace_is_read(files: runs.Files, tmp_path: Path) -> None:
+def test_the_process_ends_while_a_trace_is_read(files: Files, tmp_path: Path) -> None:
     """Without being asked to close the store, and without waiting for the reader."""
     Path(files.trace.path).write_text(
         '{"traceEvents": [' + ",".join(['{"ph": "X", "cat": "cpu_op", "ts": 1}'] * 500_000) + "]}"
@@ -273,7 +272,7 @@ def test_the_process_ends_while_a_trace_is_read(files: runs.Files, tmp_path: Pat
     until(lambda: not running(pid))
 
 
-def _process(made: Store, files: runs.Files) -> subprocess.Popen[bytes] | None:
+def _process(made: Store, files: Files) -> subprocess.Popen[bytes] | None:
     job = made._jobs.get(cache.key(files))
     return job and job.process
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cache, cachedir, runs
+from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tests.store.same import same
 from tests.store.test_store import unreadable
@@ -15,7 +16,7 @@ from tests.store.test_store import unreadable
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_without_a_writable_cache_it_stays_in_memory(
-    files: runs.Files, tmp_path: Path, jobs: int
+    files: Files, tmp_path: Path, jobs: int
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no directory")
@@ -28,7 +29,7 @@ def test_without_a_writable_cache_it_stays_in_memory(
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
 def test_a_damaged_cache_is_silently_rebuilt(
-    files: runs.Files, made: Store, tmp_path: Path, damage: str
+    files: Files, made: Store, tmp_path: Path, damage: str
 ) -> None:
     first = made.trace(files)
     (path,) = (tmp_path / "cache").iterdir()
@@ -43,7 +44,7 @@ def test_a_damaged_cache_is_silently_rebuilt(
     again.close()
 
 
-def test_two_stores_on_one_cache(files: runs.Files, tmp_path: Path) -> None:
+def test_two_stores_on_one_cache(files: Files, tmp_path: Path) -> None:
     stores = [Store(2, tmp_path / "cache") for _ in range(2)]
     variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
     with ThreadPoolExecutor(6) as pool:
@@ -57,9 +58,7 @@ def test_two_stores_on_one_cache(files: runs.Files, tmp_path: Path) -> None:
         one.close()
 
 
-def test_the_cache_may_be_deleted_at_any_time(
-    files: runs.Files, made: Store, tmp_path: Path
-) -> None:
+def test_the_cache_may_be_deleted_at_any_time(files: Files, made: Store, tmp_path: Path) -> None:
     found = made.trace(files)
     for path in (tmp_path / "cache").iterdir():
         path.unlink()
@@ -72,7 +71,7 @@ def test_the_cache_may_be_deleted_at_any_time(
 
 
 def test_a_run_that_moved_shares_its_cache(
-    files: runs.Files, made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = made.trace(files)
     shutil.copytree(tmp_path / "log", tmp_path / "mounted" / "elsewhere")  # keeps times
@@ -84,7 +83,7 @@ def test_a_run_that_moved_shares_its_cache(
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_beside_the_run_if_wanted_and_writable(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", "beside")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
@@ -107,7 +106,7 @@ def test_beside_the_run_if_wanted_and_writable(
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_the_cache_is_bounded(
-    files: runs.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1")
     made = Store(jobs, tmp_path / "cache")

@@ -187,6 +187,7 @@ function Solution({ result: r }: { result: Result }) {
     ["Refuted anchors", r.refuted_anchors, "Contradicted the others and were dropped."],
     ["Late time stamps", r.late_stamps, "The host's thread was interrupted between an event and its time stamp."],
     ["Crossing marks", r.crossing, "Fit no schedule of one stream."],
+    ["Durations from other recordings", r.elsewhere, r.others.length === 0 ? "Of this run; none was needed, or knew more." : `The device was seen behind there: ${r.others.join(", ")}`],
   ];
   return (
     <section>

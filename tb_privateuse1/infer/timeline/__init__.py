@@ -18,6 +18,7 @@ from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.infer.timeline import (
     calibrate,
+    elsewhere,
     events,
     joins,
     kind,
@@ -27,6 +28,7 @@ from tb_privateuse1.infer.timeline import (
     streams,
 )
 from tb_privateuse1.infer.timeline.base import Calibration, Marks, Work
+from tb_privateuse1.infer.timeline.elsewhere import Others as Others
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Frames, Kernels, Lanes, Ops
 
@@ -34,11 +36,16 @@ _STRANGE = "elapsed_not_of_a_stream"
 
 
 def build(
-    ops: Ops, strings: Strings, sidecar: Sidecar | None, frames: Frames | None = None
+    ops: Ops,
+    strings: Strings,
+    sidecar: Sidecar | None,
+    frames: Frames | None = None,
+    others: elsewhere.Others | None = None,
 ) -> Activities | None:
     """Inferred kernels on a lane per stream, or None where nothing can be inferred.
 
-    ``frames`` are the Python frames, of which calls that wait for the device are of use.
+    ``frames`` are the Python frames, of which calls that wait for the device are of use; ``others``
+    gives other recordings of the run, if durations of this one are hidden.
     """
     if sidecar is None:
         return None
@@ -59,7 +66,7 @@ def build(
     else:
         met = _joins(parts, read, strings, waits) if len(split) > 1 else [None]
         work = [
-            events.build(part, strings, r.plain, r.may, join, waits, r.c, grounds)
+            events.build(part, strings, r.plain, r.may, join, waits, r.c, grounds, others)
             for part, r, join in zip(parts, read, met, strict=True)
         ]
     if len(split) == 1 and any(f.code == _STRANGE for f in work[0].findings):
@@ -144,7 +151,9 @@ def _together(work: list[Work]) -> Grounds | None:
     if grounds is None or len(counted) < 2:
         return grounds
     total = {name: sum(c.get(name, 0) for c in counted) for name in counted[0]}
-    return dataclasses.replace(grounds, counts={**total, "shapes": counted[0]["shapes"]})
+    names = dict.fromkeys(n for w in work if w.grounds is not None for n in w.grounds.others)
+    counts = {**total, "shapes": counted[0]["shapes"]}
+    return dataclasses.replace(grounds, counts=counts, others=tuple(names))
 
 
 def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:

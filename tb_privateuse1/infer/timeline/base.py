@@ -95,6 +95,12 @@ class Usual:
     low: I64
     high: I64
 
+    def first(self, count: int) -> Self:
+        """Those of the first kernels."""
+        return dataclasses.replace(
+            self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
+        )
+
 
 @dataclass(frozen=True)
 class Work:

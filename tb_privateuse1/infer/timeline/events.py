@@ -18,6 +18,7 @@ from tb_privateuse1.infer.timeline import (
     bounds,
     calibrate,
     catalogue,
+    elsewhere,
     kind,
     launchers,
     marks,
@@ -51,6 +52,7 @@ def build(
     waits: tuple[I64, I64],
     c: Calibration,
     grounds: Grounds,
+    others: elsewhere.Others | None = None,
 ) -> Work:
     """The work on a stream, by the marks ``plain`` of its operators.
 
@@ -145,9 +147,13 @@ def build(
     )
     shaped = ops.shapes[where.op] >= 0
     seen = catalogue.trusted(key, shaped, placed.seen, drafted.seen)
-    usual = catalogue.usual(
+    own_lengths = catalogue.Instances(
         key, name, shaped, drafted.length, drafted.length_low, drafted.length_high, seen & ~ours
     )
+    known, helped, names = elsewhere.with_others(
+        own_lengths, where.op, where.last, ops, strings, others
+    )
+    usual = catalogue.usual(known).first(len(key))
     shares = placement.launch_share(drafted, where, usual.length, order, likely_c)
     if shares is not None:
         placed = placement.limits(where, blocked, order, ops, closer, solved.spans, c, shares)
@@ -161,7 +167,8 @@ def build(
     grounds = dataclasses.replace(
         grounds,
         constants=likely_c.constants,
-        counts={**grounds.counts, **_counts(solved, len(order))},
+        counts={**grounds.counts, **_counts(solved, len(order)), "elsewhere": helped},
+        others=names,
     )
     found = Work(
         where.op, placed.start, placed.length, start_bound, length_bound,
