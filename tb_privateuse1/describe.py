@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,12 +67,59 @@ def _device(trace: Trace) -> Iterable[Fact]:
     names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
     for name, count in names.items():
         yield Fact("Device", f"{count} x {name}" if count > 1 else name)
-    memory = {m for d in meta.devices if isinstance(m := d.get("totalGlobalMem"), int)}
-    for size in sorted(memory):
-        yield Fact("Memory per device", f"{size / 2**30:.1f} GiB")
+    vendor = vendor_file.named(meta.vendor)
+    told = {
+        "Memory per device": _each(meta.devices, _memory),
+        "Compute capability": _each(meta.devices, _capability),
+        vendor.compute_units: _each(meta.devices, _units),
+        "Warp size": _each(meta.devices, _warp),
+    }
+    for name in names:
+        peak = vendor.peak(name)
+        of = f" ({name})" if len(names) > 1 else ""
+        if peak and peak.half_tflops:
+            told[f"Peak in half precision{of}"] = [f"{peak.half_tflops:g} TFLOP/s, data sheet"]
+        if peak and peak.memory_gb_per_s:
+            told[f"Peak memory bandwidth{of}"] = [f"{peak.memory_gb_per_s:g} GB/s, data sheet"]
+    for label, values in told.items():
+        if values:
+            yield Fact(label, ", ".join(values))
     streams = Counter(trace.lanes.device.tolist())
     for device, count in streams.items():
         yield Fact(f"Streams of device {device}", str(count))
+
+
+def _each(
+    devices: Iterable[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], str | None]
+) -> list[str]:
+    """What devices have to say of one thing: each answer once, in their order."""
+    return list(dict.fromkeys(said for d in devices if (said := tell(d)) is not None))
+
+
+def _memory(device: Mapping[str, Any]) -> str | None:
+    size = _whole(device.get("totalGlobalMem"))
+    return f"{size / 2**30:.1f} GiB" if size else None
+
+
+def _capability(device: Mapping[str, Any]) -> str | None:
+    major, minor = _whole(device.get("computeMajor")), _whole(device.get("computeMinor"))
+    return None if major is None or minor is None else f"{major}.{minor}"
+
+
+def _units(device: Mapping[str, Any]) -> str | None:
+    count = _whole(device.get("numSms"))
+    return f"{count:,}" if count else None
+
+
+def _warp(device: Mapping[str, Any]) -> str | None:
+    count = _whole(device.get("warpSize"))
+    return f"{count:,}" if count else None
+
+
+def _whole(value: Any) -> int | None:
+    """A number as a profiler may have written it; what is no such number is not told."""
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    return value if known else None
 
 
 def _run(trace: Trace) -> Iterable[Fact]:

@@ -9,18 +9,29 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from tb_privateuse1.trace import TraceError
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.vendors.base import Peak, Vendor
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
 """The environment variable with the files' paths, separated as in ``PATH``."""
 
 _HINT = "docs/vendors.md says what a vendor file may hold."
+
+
+_Figure = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
+
+
+class _Peak(msgspec.Struct, forbid_unknown_fields=True):
+    """What devices of some names can do at best."""
+
+    device_names: str
+    half_tflops: _Figure | None = None
+    memory_gb_per_s: _Figure | None = None
 
 
 class _Described(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,6 +53,8 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None
+    compute_units: str | None = None
+    peaks: tuple[_Peak, ...] | None = None
 
 
 _PATTERNS = {
@@ -100,6 +113,8 @@ def _vendor(path: Path, content: bytes) -> Vendor:
             continue
         if field.name in _PATTERNS:
             value = _pattern(path, field.name, value)
+        elif field.name == "peaks":
+            value = tuple(_peak(path, one) for one in value)
         elif field.name.endswith("_categories"):
             value = frozenset(category.lower() for category in value)
         values[field.name] = value
@@ -130,6 +145,11 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, _PATTERNS[key])
     except re.error as error:
         raise _bad(path, f"has no valid regular expression as {key}: {error}.") from error
+
+
+def _peak(path: Path, told: _Peak) -> Peak:
+    names = _pattern(path, "device_names", told.device_names)
+    return Peak(names, told.half_tflops, told.memory_gb_per_s)
 
 
 def _bad(path: Path, what: str) -> TraceError:

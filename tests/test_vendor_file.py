@@ -187,3 +187,37 @@ def test_on_the_command_line(
     file.write_text("name = 3")
     assert cli.main(["view", "overview", log, *vendor]) == 2
     assert "acme.toml cannot be used" in capsys.readouterr().err
+
+
+def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
+    use(
+        'name = "acme"\ncompute_units = "Tiles"\nbackends = ["acme"]\n'
+        '[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 12.5\n'
+    )
+    vendor = vendor_file.named("acme")
+    assert vendor is not None
+    assert vendor.compute_units == "Tiles"
+    peak = vendor.peak("Acme A1")
+    assert peak is not None
+    assert (peak.half_tflops, peak.memory_gb_per_s) == (12.5, None)
+    assert vendor.peak("Other") is None
+
+
+@pytest.mark.parametrize(
+    "peak",
+    [
+        'device_names = "("',
+        "half_tflops = 1",
+        'device_names = "a1"\nhalf_tflops = -1',
+        'device_names = "a1"\nhalf_tflops = 0',
+        'device_names = "a1"\nmemory_gb_per_s = inf',
+        'device_names = "a1"\nmemory_gb_per_s = nan',
+        'device_names = "a1"\nmemory_gb_per_s = "fast"',
+        'device_names = "a1"\ntflops = 1',
+    ],
+)
+def test_a_peak_that_is_none_is_refused(use: Any, peak: str) -> None:
+    use(f'name = "acme"\n[[peaks]]\n{peak}\n')
+    with pytest.raises(TraceError) as caught:
+        vendor_file.known()
+    assert caught.value.code == "bad_vendor"

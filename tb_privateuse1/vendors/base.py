@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Peak:
+    """What a device can do at best, as its maker publishes it."""
+
+    device_names: re.Pattern[str]
+    half_tflops: float | None = None
+    """Products of dense matrices in bfloat16 (float16 where there is none), 1e12 per second."""
+    memory_gb_per_s: float | None = None
+    """Of the device's own memory, 1e9 bytes per second."""
+
+
+@dataclass(frozen=True)
 class Vendor:
     """One kind of accelerator. Categories are compared in lower case."""
 
@@ -38,6 +49,14 @@ class Vendor:
     """What its unit for matrix products is called."""
     matrix_names: re.Pattern[str] | None = None
     """Kernels that use it, by the names that its libraries and compilers give them."""
+    compute_units: str = "Multiprocessors"
+    """What ``numSms`` of deviceProperties counts."""
+    peaks: tuple[Peak, ...] = ()
+    """The first that matches a device's name counts."""
+
+    def peak(self, device: str) -> Peak | None:
+        """That of a device, by its name in deviceProperties."""
+        return next((peak for peak in self.peaks if peak.device_names.search(device)), None)
 
     @property
     def is_told(self) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(
     name="cuda",
@@ -20,6 +20,27 @@ VENDOR = Vendor(
         r"[hsibe](884|1688|16816|16832|16864|8816)|tensorop|[hiqw]g?mma|xmma|nvjet|_mma_"
         r"|bmm_\w+_t\d+x\d+x\d+|flash_(fwd|bwd)|fmha|cutlass.*_(tensor|sm[89]|sm1)\w*gemm|cudnn.*(tensor|sm[89]0_)"
     ),
+    compute_units="Streaming multiprocessors",
+    peaks=(
+        Peak(re.compile(r"\bB200$"), 2250, 8000),
+        Peak(re.compile(r"\bH200$"), 989, 4800),
+        Peak(re.compile(r"\bH100 80GB HBM3$"), 989, 3350),
+        Peak(re.compile(r"\bH100 NVL$"), 835, 3900),
+        Peak(re.compile(r"\bH100 PCIe$"), 756, 2000),
+        Peak(re.compile(r"\bA100-SXM4?-80GB$"), 312, 2039),
+        Peak(re.compile(r"\bA100 80GB PCIe$"), 312, 1935),
+        Peak(re.compile(r"\bA100-(SXM4|PCIE)-40GB$"), 312, 1555),
+        Peak(re.compile(r"\bA40$"), 149.7, 696),
+        Peak(re.compile(r"\bA10$"), 125, 600),
+        Peak(re.compile(r"\bL40S$"), 362, 864),
+        Peak(re.compile(r"\bL40$"), 181, 864),
+        Peak(re.compile(r"\bL4$"), 121, 300),
+        Peak(re.compile(r"\bV100-SXM2-(16|32)GB$"), 125, 900),
+        Peak(re.compile(r"\bV100-PCIE-(16|32)GB$"), 112, 900),
+        Peak(re.compile(r"\bT4$"), 65),  # the maker's own papers give 300 and 320 GB/s
+    ),
 )
 """Matrix names: of cuBLAS, cuDNN and CUTLASS the shape of the tensor instruction (``s16816``: MMA
-16x8x16 into float) or its name, cuBLAS's kernels for Hopper (``nvjet``), and flash attention."""
+16x8x16 into float) or its name, cuBLAS's kernels for Hopper (``nvjet``), and flash attention.
+
+Peaks: docs/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another device."""

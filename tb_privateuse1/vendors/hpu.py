@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(
     name="hpu",
@@ -14,5 +14,10 @@ VENDOR = Vendor(
     launch_categories=re.compile(r"(^|_)(runtime|driver)$|^hpu_op$"),
     matrix_unit="MME",
     matrix_names=re.compile(r"mme|gemm|matmul|conv", re.IGNORECASE),
+    peaks=(
+        Peak(re.compile(r"gaudi ?3$|\bhl-?325", re.IGNORECASE), 1835, 3700),
+        Peak(re.compile(r"gaudi ?2$|\bhl-?225", re.IGNORECASE), 432, 2450),
+    ),
 )
-"""Matrix names: operators that the graph compiler puts on the matrix multiplication engine."""
+"""Matrix names: operators that the graph compiler puts on the matrix multiplication engine.
+Peaks: docs/vendors.md has their sources."""

@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(
     name="rocm",
@@ -17,7 +17,16 @@ VENDOR = Vendor(
         r"_MI\d+x\d+x\d+_|mfma|wmma|xdl|gtcx|matmul_ogs|^attn_(fwd|bwd)|flash_(fwd|bwd)|fmha",
         re.IGNORECASE,
     ),
+    compute_units="Compute units",
+    peaks=(
+        Peak(re.compile(r"\bMI325X$"), 1307, 6000),
+        Peak(re.compile(r"\bMI300X$"), 1307, 5300),
+        # Of one of its two dies: torch counts them. A name for both (``MI250X / MI250``) is none.
+        Peak(re.compile(r"^[^/]*\bMI250X$"), 191.5, 1600),
+        Peak(re.compile(r"^[^/]*\bMI250$"), 181, 1600),
+        Peak(re.compile(r"\bMI210$"), 181, 1600),
+    ),
 )
 """Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,
-MIOpen ``gtcx``; attention is AOTriton's.
+MIOpen ``gtcx``; attention is AOTriton's. Peaks: docs/vendors.md has their sources.
 """

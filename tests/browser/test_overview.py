@@ -156,3 +156,14 @@ def test_the_causes_of_idle_time_are_those_of_the_result_and_lead_on(
     first, _, last = dashboard.state()["range"].partition("..")
     assert int(first) <= longest["longest_start_ns"]
     assert longest["longest_start_ns"] + longest["longest_ns"] <= int(last)
+
+
+def test_the_most_valuable_findings_lead_to_the_advice(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp")
+    rows = dashboard.server.plugin("advice?run=mlp").json["rows"]
+    best = [(row["rule"], row["saving_ns"]) for row in rows if row["saving_ns"] is not None][:3]
+    found = dashboard.shows("best", value=len(best)).locator("li[data-key]")
+    pairs = found.evaluate_all("rows => rows.map(r => [r.dataset.key, Number(r.dataset.value)])")
+    assert [tuple(pair) for pair in pairs] == best
+    dashboard.get("to-advice").click()
+    dashboard.shows("page-advice")

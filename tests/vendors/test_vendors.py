@@ -105,3 +105,47 @@ def test_names_of_kernels_on_the_matrix_unit(name: str) -> None:
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)
 def test_a_matrix_unit_has_both_a_name_and_names(vendor: Vendor) -> None:
     assert bool(vendor.matrix_unit) == (vendor.matrix_names is not None)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "device", "half_tflops", "memory_gb_per_s"),
+    [
+        ("cuda", "NVIDIA A100-SXM4-40GB", 312, 1555),
+        ("cuda", "NVIDIA A100-SXM4-80GB", 312, 2039),
+        ("cuda", "NVIDIA A100 80GB PCIe", 312, 1935),
+        ("cuda", "NVIDIA H100 80GB HBM3", 989, 3350),
+        ("cuda", "NVIDIA H100 PCIe", 756, 2000),
+        ("cuda", "Tesla V100-SXM2-32GB", 125, 900),
+        ("cuda", "Tesla T4", 65, None),
+        ("cuda", "NVIDIA L4", 121, 300),
+        ("cuda", "NVIDIA L40S", 362, 864),
+        ("rocm", "AMD Instinct MI300X", 1307, 5300),
+        ("rocm", "AMD Instinct MI250X", 191.5, 1600),
+        ("hpu", "GAUDI2", 432, 2450),
+    ],
+)
+def test_peaks_by_the_names_that_devices_have(
+    vendor: str, device: str, half_tflops: float, memory_gb_per_s: float | None
+) -> None:
+    (found,) = (v for v in VENDORS if v.name == vendor)
+    peak = found.peak(device)
+    assert peak is not None
+    assert (peak.half_tflops, peak.memory_gb_per_s) == (half_tflops, memory_gb_per_s)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "NVIDIA H100",
+        "NVIDIA A100-PG509-200",
+        "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+        "NVIDIA GH200 480GB",
+        "NVIDIA H200 NVL",
+        "NVIDIA A10G",
+        "AMD Instinct MI250X / MI250",
+        "AMD Radeon Graphics",
+        "",
+    ],
+)
+def test_no_peak_is_guessed(device: str) -> None:
+    assert [v.name for v in VENDORS if v.peak(device)] == []

@@ -129,3 +129,21 @@ def test_facts_name_device_and_run() -> None:
     assert device["Device"] == "NVIDIA H100"
     assert device["Memory per device"] == "80.0 GiB"
     assert (run["Rank"], run["World size"], run["Process group"]) == ("3", "8", "nccl")
+
+
+def test_facts_tell_what_the_device_can_do() -> None:
+    told = {"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 40 * 2**30,
+            "computeMajor": 8, "computeMinor": 0, "numSms": 108, "warpSize": 32}  # fmt: skip
+    events = op("a", 0, 1), span("cuda_runtime", "x", 0, 1)
+    device = {f.label: f.value for f in overview(trace(*events, deviceProperties=[told])).device}
+    assert device["Compute capability"] == "8.0"
+    assert device["Streaming multiprocessors"] == "108"
+    assert device["Warp size"] == "32"
+    assert device["Peak in half precision"] == "312 TFLOP/s, data sheet"
+    assert device["Peak memory bandwidth"] == "1555 GB/s, data sheet"
+    # One that says the same twice, and one of which nothing can be read.
+    odd = {"name": "NVIDIA A100-SXM4-40GB", "numSms": "x", "computeMajor": True, "warpSize": -1}
+    result = overview(trace(*events, deviceProperties=[told, told, odd]))
+    facts = {f.label: f.value for f in result.device}
+    assert facts["Streaming multiprocessors"] == "108"
+    assert facts["Device"] == "3 x NVIDIA A100-SXM4-40GB"

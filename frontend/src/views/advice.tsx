@@ -6,7 +6,8 @@ import { go, state } from "../state";
 import { Figure } from "../widgets/figure";
 import { Segmented } from "../widgets/segmented";
 import { ShareBar } from "../widgets/sharebar";
-import { Mark, type Severity } from "./doubts";
+import { MARKS } from "./best";
+import { Mark } from "./doubts";
 import { Instance } from "./instance";
 import { linkProps } from "./link";
 import type { PageProps } from "./page";
@@ -27,13 +28,6 @@ const CAUSES: Readonly<Record<Cause, { title: string; short: string }>> = {
   memory: { title: "Memory", short: "Memory" },
   fallback: { title: "Operators without a kernel of their own", short: "Fallback" },
   recording: { title: "What a better profile would tell", short: "Recording" },
-};
-
-const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; word: string }>> = {
-  high: { shape: "error", word: "High" },
-  medium: { shape: "warning", word: "Medium" },
-  low: { shape: "info", word: "Low" },
-  note: { shape: "info", word: "Note" },
 };
 
 function Page({ result, ranks }: { result: Result; ranks: number }) {

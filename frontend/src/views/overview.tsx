@@ -10,6 +10,7 @@ import type { Column } from "../widgets/columns";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
+import { Best } from "./best";
 import { KeyFigures } from "./figures";
 import { IdleSteps, IdleTime } from "./idle";
 import { NoDeviceTimes } from "./nodevice";
@@ -20,15 +21,15 @@ import { Facts, TopKernels, TopOperators, TotalsCard } from "./summary";
 
 export function Overview({ selected, base }: PageProps) {
   // The chart always shows all steps; figures and totals are of the selected one.
-  if (selected.place.step === null) return <Page all={base} now={base} />;
+  if (selected.place.step === null) return <Page selected={selected} all={base} now={base} />;
   return <OfStep selected={selected} base={base} />;
 }
 
 function OfStep({ selected, base }: PageProps) {
-  return <Show resource={useView("overview", selected, {})}>{(now) => <Page all={base} now={now} />}</Show>;
+  return <Show resource={useView("overview", selected, {})}>{(now) => <Page selected={selected} all={base} now={now} />}</Show>;
 }
 
-function Page({ all, now }: { all: Result; now: Result }) {
+function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Result; now: Result }) {
   const inferred = all.provenance.timeline === "inferred";
   // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
   const hostOnly = all.provenance.timeline === "none";
@@ -62,6 +63,7 @@ function Page({ all, now }: { all: Result; now: Result }) {
           <TopKernels overview={now} />
         </section>
         <section class="side">
+          <Best selected={selected} />
           <TotalsCard overview={now} step={step} />
           <TopOperators overview={now} />
         </section>
