@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import intervals, launchtimes
 from tb_privateuse1.trace import (
     I32,
     I64,
@@ -111,11 +111,12 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
         return Limits(
             known, window, idle, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits
         )
-    submitted = _submitted(trace)
+    submitted = launchtimes.earliest(trace)
     first, last = _ends(kernels, busy)
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
     late &= submitted[first] != MISSING
     free = intervals.subtract(window, _possibly(kernels, window))
+    free = intervals.subtract(free, launchtimes.unseen(trace))
     queued = (busy[1][:-1][~late[1:]], busy[0][1:][~late[1:]])
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(
@@ -128,14 +129,6 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
         spare=spare,
         waits=waits,
     )
-
-
-def _submitted(trace: Trace) -> I64:
-    """When each activity was handed in; ``MISSING`` where nothing tells."""
-    kernels = trace.kernels
-    by_op = np.append(trace.ops.start_ns, MISSING)[kernels.op]
-    by_launch = np.append(trace.launches.start_ns, MISSING)[kernels.launch]
-    return np.where(kernels.launch >= 0, by_launch, np.where(kernels.op >= 0, by_op, MISSING))
 
 
 def _ends(kernels: Kernels, busy: intervals.Set) -> tuple[I64, I64]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown, intervals, launchtimes
 from tb_privateuse1.calltree import LOADER, STEP, starts
 from tb_privateuse1.trace import (
     ANNOTATION,
@@ -97,39 +97,28 @@ def gaps(trace: Trace) -> Gaps:
     row = np.searchsorted(kernels.start_ns, end)
     ended = kernels.start_ns[np.minimum(row, len(kernels) - 1)] == end
     kernel = np.where(ended, row, NONE)
-    submitted, thread = _submitted(trace, kernel)
-    return Gaps(start, end, kernel, submitted, thread)
+    submitted = launchtimes.likely(trace, kernel)
+    return Gaps(start, end, kernel, submitted, _thread(trace, kernel))
 
 
-def _submitted(trace: Trace, kernel: I64) -> tuple[I64, I32]:
-    """When these activities were launched, and by which thread."""
+def _thread(trace: Trace, kernel: I64) -> I32:
+    """Who launched these activities."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
     there = kernel >= 0
     launch = np.where(there, kernels.launch[kernel], NONE)
     op = np.where(there, kernels.op[kernel], NONE)
     # One more entry, the last, is what ``NONE`` reads.
-    by_op = np.append(ops.end_ns, MISSING)[op]
-    if trace.meta.timeline == "inferred":
-        begun = kernels.start_ns[kernel] - _latency(trace)
-        by_op = np.where(op >= 0, np.maximum(begun, np.append(ops.start_ns, MISSING)[op]), MISSING)
-    submitted = np.where(launch >= 0, np.append(launches.start_ns, MISSING)[launch], by_op)
-    thread = np.where(
-        launch >= 0,
-        np.append(launches.thread, np.int32(NONE))[launch],
-        np.append(ops.thread, np.int32(NONE))[op],
-    )
-    return submitted, thread.astype(np.int32)
-
-
-def _latency(trace: Trace) -> int:
-    """What an inferred timeline takes a launch to need."""
-    constants = trace.meta.grounds.constants if trace.meta.grounds else ()
-    return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
+    by_launch = np.append(launches.thread, np.int32(NONE))[launch]
+    by_op = np.append(ops.thread, np.int32(NONE))[op]
+    return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
 
 
 def causes(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
     """When the device is idle for each of ``CAUSES``: disjoint sets, together all of the gaps."""
-    told = found.submitted_ns != MISSING
+    # Before the first activity the device may have worked on what was not recorded.
+    hidden = launchtimes.unseen(trace)
+    worked = intervals.covered(hidden, found.start_ns, found.end_ns) > 0
+    told = (found.submitted_ns != MISSING) & ~worked
     # Behind the last activity no launch is missing: there is none.
     over = found.kernel < 0
     launched = np.clip(found.submitted_ns, found.start_ns, found.end_ns)

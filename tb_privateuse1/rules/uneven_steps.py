@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown, intervals, launchtimes
 from tb_privateuse1.rules.base import Case, Found, Rule, plural
 from tb_privateuse1.trace import I64, NONE
 
@@ -17,7 +17,10 @@ def check(case: Case) -> Iterator[Found]:
     """Complete steps beyond the median, by what they have more of."""
     steps = case.trace.steps
     rows = case.steps
-    duration = steps.end_ns[rows] - steps.start_ns[rows]
+    # What the first step waited for is of what came before the recording.
+    hidden = intervals.covered(launchtimes.unseen(case.trace), steps.start_ns, steps.end_ns)
+    start = steps.start_ns + hidden
+    duration = steps.end_ns[rows] - start[rows]
     if len(rows) < _FEW:
         return
     median = round(float(np.median(duration)))
@@ -25,7 +28,7 @@ def check(case: Case) -> Iterator[Found]:
     if not len(slow) or median <= 0:
         return
     at = rows[slow]
-    claim = intervals.union(steps.start_ns[at] + median, steps.end_ns[at])
+    claim = intervals.union(start[at] + median, steps.end_ns[at])
     ranges = _ranges(case, at)
     parts = breakdown.of_steps(case.trace)
     usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
