@@ -9,7 +9,6 @@ allow is taken for idle or busy (docs/advice.md).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,25 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals, launchtimes
+from tb_privateuse1 import waits as waiting
 from tb_privateuse1.trace import (
     I32,
     I64,
     KERNEL,
-    MEMCPY,
     MISSING,
     NONE,
-    SYNC,
     Bools,
     Kernels,
     Table,
     Trace,
 )
-
-_WAITS = re.compile(r"synchroni[sz]e|waitfor|stream_?sync|device_?sync|event_?sync", re.IGNORECASE)
-_NO_WAIT = re.compile(r"streamwaitevent|event(query|record)|enqueue", re.IGNORECASE)
-
-_READS = ("aten::_local_scalar_dense", "aten::nonzero")
-"""Not every backend tells of the call by which these wait."""
 
 _BLOCKED_NS = 500_000
 """A launch takes some microseconds. One that takes this long, with the device busy all the time,
@@ -203,18 +195,13 @@ def _blocked(trace: Trace, busy: intervals.Set) -> intervals.Set:
 
 
 def _waits(trace: Trace) -> Waits:
-    """By the calls' names; copies whose call ends after them; in inferred times by evidence."""
+    """Of threads that launch kernels."""
     launches, kernels = trace.launches, trace.kernels
-    names = np.unique(launches.name)
-    waiting = [n for n in names if _WAITS.search(t := trace.text(n)) and not _NO_WAIT.search(t)]
-    called = np.isin(launches.name, waiting)
-    copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
-    at = kernels.launch[copies]
-    called[at[launches.end_ns[at] >= kernels.end_ns[copies]]] = True
+    called = waiting.calls(trace)
     # A thread that pins memory or watches collectives stops nobody by waiting.
     started = kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]
     row = np.flatnonzero(called & np.isin(launches.thread, np.unique(launches.thread[started])))
-    op = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | _read(trace))])
+    op = waiting.operators(trace)
     start = np.concatenate((launches.start_ns[row], trace.ops.start_ns[op]))
     order = np.argsort(start, kind="stable")
     none = np.full(len(op), NONE, np.int32)
@@ -224,13 +211,3 @@ def _waits(trace: Trace) -> Waits:
         op=np.concatenate((launches.op[row], op)).astype(np.int32)[order],
         launch=np.concatenate((row, none)).astype(np.int32)[order],
     )
-
-
-def _read(trace: Trace) -> Bools:
-    """The copies of an operator that returns what it copied from the device."""
-    kernels, ops = trace.kernels, trace.ops
-    reading = [n for n in np.unique(ops.name) if trace.text(n) in _READS]
-    flag = np.append(np.isin(ops.name, reading), False)
-    late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns
-    found: Bools = (kernels.kind == MEMCPY) & flag[kernels.op] & late
-    return found

@@ -15,17 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals, launchtimes
+from tb_privateuse1 import breakdown, intervals, launchtimes, waits
 from tb_privateuse1.calltree import LOADER, STEP, starts
 from tb_privateuse1.trace import (
     ANNOTATION,
     I32,
     I64,
-    MEMCPY,
     MISSING,
     NONE,
     OPERATOR,
-    SYNC,
     Bools,
     Trace,
 )
@@ -40,13 +38,6 @@ CAUSES = (
     "unknown",
 )
 """The names of the causes; of what the host does at once, the first one counts."""
-
-_WAITS = re.compile(r"synchroni[sz]e(?![a-z_])|waitfor|(stream|device|event)_?sync", re.IGNORECASE)
-_NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECASE)
-"""Calls of the runtime and functions that return when the device is done; those that do not."""
-
-_READ = "aten::_local_scalar_dense"
-"""Reads a value from the device. Not every backend tells of the call by which it waits."""
 
 _MEETS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(\)")
 """Operators and annotations that return when other ranks have come."""
@@ -221,18 +212,10 @@ def _host(trace: Trace) -> dict[str, Ranges]:
 
 def _waiting(trace: Trace) -> Ranges:
     """Calls that return when the device is done."""
-    ops, launches, frames, kernels = trace.ops, trace.launches, trace.frames, trace.kernels
-    named = _named(trace, _WAITS) & ~_named(trace, _NO_WAIT)
-    call = named[launches.name]
-    # So does a copy whose call outlives it.
-    copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
-    made = kernels.launch[copies]
-    call[made[launches.end_ns[made] >= kernels.end_ns[copies]]] = True
-    own = named[ops.name]
-    known = np.flatnonzero(kernels.op >= 0)
-    reads = starts(trace, _READ)[ops.name][kernels.op[known]]
-    own[kernels.op[known[reads | (kernels.evidence[known] == SYNC)]]] = True
-    frame = named[frames.name]
+    ops, launches, frames = trace.ops, trace.launches, trace.frames
+    named, call = waits.named(trace), waits.calls(trace)
+    own, frame = named[ops.name], named[frames.name]
+    own[waits.operators(trace)] = True
     return Ranges(
         np.concatenate((launches.thread[call], ops.thread[own], frames.thread[frame])),
         np.concatenate((launches.start_ns[call], ops.start_ns[own], frames.start_ns[frame])),

@@ -29,7 +29,7 @@ chain
 vendors/
 vendor_file
 certainty
-breakdown describe allocations pyramid calltree launchtimes
+breakdown describe allocations pyramid calltree launchtimes waits
 stepbounds looks
 steptable limits regions idle
 phases memorydevices opgroups opfigures kernelgroups
