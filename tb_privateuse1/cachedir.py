@@ -26,8 +26,9 @@ HIDDEN = ".tb_privateuse1"
 """Their directory in the run's; discovery leaves out hidden ones."""
 
 LIMIT_BYTES = 20 * 10**9
-_STORED = re.compile(r"[0-9a-f]{32}\.arrow")
-_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|arrow\.[0-9a-f]{16})")
+_PYRAMID = ".pyramid"
+_STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid)")
+_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid)\.[0-9a-f]{16})")
 """A lock, and a file that is not whole yet."""
 _OLD_S = 86_400.0
 _SWEPT = 5
@@ -130,6 +131,11 @@ def _half(path: Path) -> tuple[Path, IO[bytes]]:
     raise FileNotFoundError(f"{path.parent} is emptied all the time")
 
 
+def pyramid_of(path: Path) -> Path:
+    """The file beside a trace's that goes with it."""
+    return path.with_suffix(_PYRAMID)
+
+
 def touch(path: Path) -> None:
     """Note that a file is used now: those unused for longest are the first to go."""
     with contextlib.suppress(OSError):  # a cache that we may only read
@@ -189,17 +195,32 @@ def clear(directory: Path) -> Use:
 
 
 def _stored(directory: Path) -> list[tuple[int, int, Path]]:
-    """Time of last use in ns, bytes and path of each trace; what dead writers left is removed."""
-    stored = []
+    """Time of last use in ns, bytes and path of each trace, what goes with it included; what dead
+    writers left, and what goes with a trace that is gone, is removed.
+    """
+    stored: dict[Path, tuple[int, int]] = {}
+    beside: dict[Path, int] = {}
     with os.scandir(directory) as entries:
         for entry in entries:
+            path = Path(entry.path)
             if _LEFT.fullmatch(entry.name):
-                _sweep(Path(entry.path))
+                _sweep(path)
             elif _STORED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    stored.append((status.st_mtime_ns, status.st_size, Path(entry.path)))
-    return stored
+                    if path.suffix == _PYRAMID:
+                        beside[path] = status.st_size
+                    else:
+                        stored[path] = status.st_mtime_ns, status.st_size
+    for path in beside:
+        trace = path.with_suffix(".arrow")
+        if trace not in stored and not trace.exists():  # it may have come while we looked
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+    return [
+        (used_ns, size + beside.get(pyramid_of(path), 0), path)
+        for path, (used_ns, size) in stored.items()
+    ]
 
 
 def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> int:
@@ -209,9 +230,10 @@ def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> in
 
 
 def remove(path: Path) -> bool:
-    """Remove a cache file; whether it is gone."""
+    """Remove a trace's cache file and what goes with it; whether both are gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster
+        pyramid_of(path).unlink(missing_ok=True)
     except OSError:
         return False
     return True

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import cache, processes
+from tb_privateuse1 import cache, processes, pyramidfile
 from tb_privateuse1.discover.base import file_at, shown
 from tb_privateuse1.files import Files
 from tb_privateuse1.findings import DEVICE, Finding
@@ -238,6 +238,8 @@ def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
             targets = targets[-1:]
         if (saved := save(trace, targets)) is None:
             raise _no_room(targets)
+        if saved != targets[-1]:  # that one is gone as soon as it is read
+            pyramidfile.prepare(trace, saved)
         say(done=str(saved))
     except TraceError as error:
         say(error={"code": error.code, "message": error.message, "hint": error.hint})

@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 
-from tb_privateuse1 import counters, pyramid
+from tb_privateuse1 import counters, pyramid, pyramidfile
 from tb_privateuse1.trace import Trace
 
 
@@ -28,7 +28,7 @@ class Prepared:
     def pyramid(self) -> pyramid.Pyramid:
         """Its rectangles at several levels of detail."""
         with self._lock:
-            return self.__dict__.get("pyramid") or pyramid.build(self.trace)
+            return self.__dict__.get("pyramid") or pyramidfile.of(self.trace)
 
     @functools.cached_property
     def curves(self) -> tuple[counters.Curve, ...]:

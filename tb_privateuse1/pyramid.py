@@ -38,6 +38,8 @@ class Tracks(Table):
     owner: I32
     rows: I32
     """How many rows it has: they follow each other, and the tracks'."""
+    busy_ns: I64
+    """How long the ranges of its first row last in all."""
     hidden: I64
     """Ranges that lie too deep to be drawn."""
 
@@ -46,8 +48,9 @@ class Tracks(Table):
 class Ranges(Table):
     """Rectangles of a level, by row and start; those of a row do not overlap.
 
-    ``ref`` is the longest range in it: a row of ``Trace.ops`` or, counted on behind these, of
-    ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels`` or ``steps``.
+    ``ref`` is the longest range in it (of several, the first): a row of ``Trace.ops`` or, counted
+    on behind these, of ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels``
+    or ``steps``.
     """
 
     start_ns: I64
@@ -58,12 +61,26 @@ class Ranges(Table):
 
 
 @dataclass(frozen=True)
+class Exact(Table):
+    """The trace's own ranges, each a rectangle."""
+
+    start_ns: I64
+    end_ns: I64
+    ref: I32
+
+    def each(self) -> Ranges:
+        """The same, as those of which one may stand for many."""
+        ones = np.ones(len(self), np.int32)
+        return Ranges(self.start_ns, self.end_ns, self.end_ns - self.start_ns, ones, self.ref)
+
+
+@dataclass(frozen=True)
 class Level:
     """``edges`` (rows + 1): where each row's ranges start."""
 
     bin_ns: int
     edges: I64
-    ranges: Ranges
+    ranges: Ranges | Exact
 
 
 @dataclass(frozen=True)
@@ -111,12 +128,12 @@ class Pyramid:
 
 def build(trace: Trace) -> Pyramid:
     """The pyramid of a trace: O(n log n), and about 1.5 times as many rectangles as ranges."""
-    tracks, edges, finest = _finest(trace)
-    levels = [Level(0, edges, finest)]
+    tracks, edges, exact = _finest(trace)
+    levels = [Level(0, edges, exact)]
     row = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     bin_ns = _FINEST_NS
-    span = int(finest.end_ns.max(initial=0))
-    ranges = finest
+    span = int(exact.end_ns.max(initial=0))
+    ranges = exact.each()
     while len(ranges) > _FEW and bin_ns < span:
         merged_row, merged = _merged(row, ranges, bin_ns)
         if len(merged) <= _WORTH * len(ranges):
@@ -137,8 +154,8 @@ class _Track:
     ref: I64
 
 
-def _finest(trace: Trace) -> tuple[Tracks, I64, Ranges]:
-    kinds, sizes, hidden = [], [], []
+def _finest(trace: Trace) -> tuple[Tracks, I64, Exact]:
+    kinds, sizes, busy, hidden = [], [], [], []
     columns: list[tuple[I64, I64, I64]] = []
     counts: list[I64] = [np.zeros(1, np.int64)]
     for track in _tracks(trace):
@@ -149,6 +166,8 @@ def _finest(trace: Trace) -> tuple[Tracks, I64, Ranges]:
         rows = int(depth[order].max(initial=-1)) + 1
         kinds.append((track.kind, track.owner))
         sizes.append(rows)
+        first = depth == 0
+        busy.append(int((track.end_ns - track.start_ns)[first].sum()))
         hidden.append(len(depth) - len(order))
         columns.append((track.start_ns[order], track.end_ns[order], track.ref[order]))
         counts.append(np.bincount(depth[order], minlength=rows))
@@ -156,9 +175,15 @@ def _finest(trace: Trace) -> tuple[Tracks, I64, Ranges]:
         np.concatenate([np.empty(0, np.int64), *(c[i] for c in columns)]) for i in range(3)
     )
     kind, owner = np.array(kinds, np.int32).reshape(-1, 2).T.copy()
-    tracks = Tracks(kind, owner, np.array(sizes, np.int32), np.array(hidden, np.int64))
-    ranges = Ranges(start, end, end - start, np.ones(len(start), np.int32), ref.astype(np.int32))
-    return tracks, np.cumsum(np.concatenate(counts)), ranges
+    tracks = Tracks(
+        kind,
+        owner,
+        np.array(sizes, np.int32),
+        np.array(busy, np.int64),
+        np.array(hidden, np.int64),
+    )
+    exact = Exact(start, end, ref.astype(np.int32))
+    return tracks, np.cumsum(np.concatenate(counts)), exact
 
 
 def _tracks(trace: Trace) -> Iterator[_Track]:
@@ -228,11 +253,11 @@ def _slices(level: Level, rows: NDArray[np.int64], start: int, end: int) -> tupl
         last = low + int(np.searchsorted(ranges.start_ns[low:high], end, side="right"))
         pieces.append((first, max(first, last)))
     counts = [last - first for first, last in pieces]
-    found = {
+    found = type(ranges)(**{
         name: np.concatenate([column[:0], *(column[a:b] for a, b in pieces)])
         for name, column in ranges.columns()
-    }
-    return np.repeat(rows, counts), Ranges(**found)
+    })  # fmt: skip
+    return np.repeat(rows, counts), found.each() if isinstance(found, Exact) else found
 
 
 def _merged(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
@@ -259,7 +284,17 @@ def _merged(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
 
 def _longest(length: I64, at: I64) -> I64:
     """The first of the longest entries of each group; groups start at ``at``."""
-    group = np.repeat(np.arange(len(at)), np.diff(np.append(at, len(length))))
-    best = np.flatnonzero(length == np.maximum.reduceat(length, at)[group])
-    first: I64 = best[np.searchsorted(group[best], np.arange(len(at)))]
-    return first
+    best = at.copy()
+    counts = np.diff(np.append(at, len(length)))
+    several = np.flatnonzero(counts > 1)  # most are alone in theirs
+    counts = counts[several]
+    if not len(several):
+        return best
+    first = np.cumsum(counts) - counts
+    group = np.repeat(np.arange(len(several)), counts)
+    entry = np.arange(len(group)) + (at[several] - first)[group]
+    inside = length[entry]
+    longest = np.flatnonzero(inside == np.maximum.reduceat(inside, first)[group])
+    # The last one written is the first one.
+    best[several[group[longest[::-1]]]] = entry[longest[::-1]]
+    return best

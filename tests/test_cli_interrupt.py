@@ -22,15 +22,15 @@ def hold(path, progress):
 ingest.chrome.read = hold
 """,
     "storing": """
-from tb_privateuse1 import cache
-write = cache._Summed.write
+from tb_privateuse1 import arrowfile
+write = arrowfile._Summed.write
 def hold(self, data):
     if self.checksum:
         self._file.write(bytes(data)[: len(data) // 2])
         self._file.flush()
         mark()
     return write(self, data)
-cache._Summed.write = hold
+arrowfile._Summed.write = hold
 """,
     "waiting": """
 from tb_privateuse1 import cachedir

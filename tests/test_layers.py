@@ -38,7 +38,6 @@ categories
 allocators counters ranks
 bandwidth clocks stragglers ranksteps compare idletable
 perstep
-prepared
 pool processes
 remote.address
 remote.problem
@@ -68,7 +67,10 @@ infer.timeline/ infer.quality/ infer.host
 infer/
 identity locks
 cachedir
+arrowfile
 cache
+pyramidfile
+prepared
 ingest
 jobs kept failures
 store
@@ -111,7 +113,7 @@ LIBRARIES = {
     "torch": ALONE,
     "tensorboard": ("loader", "plugin", "cli"),
     "werkzeug": ("routes", "static_files", "perfetto_ui"),
-    "pyarrow": ("cache", "tables", "export.columns", "export.tablefiles", "sql_child"),
+    "pyarrow": ("arrowfile", "tables", "export.columns", "export.tablefiles", "sql_child"),
     "duckdb": ("sql_child",),
     "pandas": ("tables",),
     "fsspec": ("remote",),

@@ -25,8 +25,10 @@ TrackKind = Literal["steps", "operators", "frames", "device"]
 
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
 
-_MOST = 6000
-"""Rectangles in an answer: with names about 250 kB before compression."""
+_MOST = 5000
+"""Rectangles in an answer: with names and curves below 300 kB before compression."""
+_POINTS = 3600
+"""Of all curves of an answer together."""
 _LONGEST_NAME = 80
 _WIDEST = 4000
 
@@ -170,8 +172,9 @@ def _counters(
     counters = []
     at, value = [np.empty(0)], [np.empty(0)]
     first = 0
+    bins = min(parts, max(_POINTS // max(len(curves), 1), 1))
     for curve in curves:
-        times, values = curve.window(start, stop, parts)
+        times, values = curve.window(start, stop, bins)
         inferred = trace.meta.timeline == "inferred" and curve.unit != "bytes"
         label = f"{curve.name} (inferred)" if inferred else curve.name
         counters.append(Counter(label, curve.unit, first, len(times)))
@@ -246,15 +249,14 @@ def _referred(trace: Trace, kind: Numbers, ref: Numbers) -> tuple[Small, Numbers
 
 
 def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    finest = pyramid.levels[0]
-    edges = finest.edges
+    edges = pyramid.levels[0].edges
     first = pyramid.first_row()
     found = []
     for i, kind in enumerate(pyramid.tracks.kind.tolist()):
         owner, rows = int(pyramid.tracks.owner[i]), int(pyramid.tracks.rows[i])
         group, label = _labels(trace, kind, owner)
         ranges = int(edges[first[i] + rows] - edges[first[i]])
-        busy = int(finest.ranges.busy_ns[finest.edges[first[i]] : finest.edges[first[i] + 1]].sum())
+        busy = int(pyramid.tracks.busy_ns[i])
         hidden = int(pyramid.tracks.hidden[i])
         found.append(Track(i, _KINDS[kind], group, label, rows, ranges, busy, hidden))
     return tuple(found)

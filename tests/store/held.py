@@ -33,15 +33,15 @@ def read(path, progress):
 ingest.chrome.read = read
 """,
     "writing": """
-from tb_privateuse1 import cache
-write = cache._Summed.write
+from tb_privateuse1 import arrowfile
+write = arrowfile._Summed.write
 def some(self, data):
     if self.checksum:
         self._file.write(bytes(data)[: len(data) // 2])
         self._file.flush()
         hold()
     return write(self, data)
-cache._Summed.write = some
+arrowfile._Summed.write = some
 """,
 }
 
