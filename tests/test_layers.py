@@ -57,6 +57,8 @@ read.chrome read.record
 read.kernel_events
 read
 infer.base
+infer.arrows
+infer.taskqueue
 infer.timeline.base
 infer.timeline.pins
 infer.timeline.bounds infer.timeline.kind infer.timeline.marks infer.timeline.launchers

@@ -10,7 +10,16 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.infer import collectives, facts, host, measured, quality, steps, timeline
+from tb_privateuse1.infer import (
+    collectives,
+    facts,
+    host,
+    measured,
+    quality,
+    steps,
+    taskqueue,
+    timeline,
+)
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
@@ -42,7 +51,8 @@ def build(
         raw = dataclasses.replace(raw, groups=dict(raw.groups))
     tables = host.build(raw, sidecar, vendor)
     recorded = measured.build(raw, vendor, strings, tables.ops, tables.launches)
-    activities = recorded or timeline.build(tables.ops, strings, sidecar, tables.frames, others)
+    passed = taskqueue.passed(tables.ops, tables.tasks)
+    activities = recorded or timeline.build(passed, strings, sidecar, tables.frames, others)
     if activities is None:
         activities = Activities(Kernels.empty(), Lanes.empty())
     start, end = _extent(tables, activities.kernels)
@@ -77,7 +87,9 @@ def build(
         configs=activities.configs,
     )
     told = facts.findings(raw, sidecar, vendor, activities)
-    found = quality.findings(trace, clues, sidecar)
+    found = [*quality.findings(trace, clues, sidecar)]
+    if trace.meta.timeline == "inferred":
+        found += taskqueue.findings(tables.tasks)
     return dataclasses.replace(
         trace, meta=dataclasses.replace(trace.meta, findings=(*told, *found))
     )

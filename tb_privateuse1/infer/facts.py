@@ -23,7 +23,7 @@ _MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
 
 _KNOWN = re.compile(
     r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
-    r"cuda_sync|cpu_instant_event|gpu_.*|dataloader|)$"
+    r"cuda_sync|enqueue|cpu_instant_event|gpu_.*|dataloader|)$"
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
+from tb_privateuse1.infer import taskqueue
 from tb_privateuse1.infer.base import Told, rows_of
 from tb_privateuse1.read.base import Group, Raw, Sidecar
 from tb_privateuse1.read.events import MISSING_OF
@@ -50,7 +51,7 @@ _UNCOUNTED = frozenset(
 class Host:
     """The tables of the host's side; ``step`` columns are filled later.
 
-    ``told`` is what the operators say of collectives.
+    ``told`` is what the operators say of collectives, ``tasks`` what a task queue launched.
     """
 
     ops: Ops
@@ -58,6 +59,7 @@ class Host:
     launches: Launches
     memory: Memory
     told: Told
+    tasks: taskqueue.Tasks
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     launched = frozenset(
         c.lower() for c in raw.groups if vendor.launch_categories.search(c.lower())
     )
+    dequeued = sum(len(g) for c, g in raw.groups.items() if c.lower() == taskqueue.CATEGORY)
     first_annotation = len(operators)
     parts = [
         Group.join([operators, annotations], MISSING_OF),
@@ -118,6 +121,8 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     operator = np.append(np.flatnonzero(kinds == OPERATOR), NONE).astype(np.int32)
     caller = operator[nested.enclosing(is_operator)[is_call]]
     by_id = rows_of(ops.external_id, calls.id("external_id"))
+    by_arrow, tasks = taskqueue.build(raw.flows, calls, caller < 0, ops, dequeued)
+    by_id = np.where(by_id >= 0, by_id, by_arrow)
     return Host(
         ops,
         Frames(
@@ -143,6 +148,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         ),
         _memory(raw, ops),
         Told.by(ranges),
+        tasks,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.grouping import grouped
+from tb_privateuse1.infer import arrows
 from tb_privateuse1.infer.base import Activities, Strings, Told, rows_of
-from tb_privateuse1.read.base import Flows, Group, Raw
+from tb_privateuse1.read.base import Group, Raw
 from tb_privateuse1.read.events import MISSING_OF
 from tb_privateuse1.trace import (
     BOUND,
@@ -55,7 +56,7 @@ def build(
 
     correlation = found.id("correlation")
     launch = rows_of(launches.correlation, correlation)
-    flow_thread, flow_ts = _flow_starts(raw.flows, found, correlation < 0)
+    flow_thread, flow_ts = arrows.tails(raw.flows, found.thread, found.start_ns, correlation < 0)
     launch = np.where(launch >= 0, launch, _at(launches, flow_thread, flow_ts)).astype(np.int32)
     if merged.any():
         kind = _kinds_by_name(found.name, kind, merged, strings)
@@ -110,32 +111,8 @@ def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
     return np.where(by_launch >= 0, by_launch, by_id).astype(np.int32)
 
 
-def _flow_starts(flows: Flows, found: Group, wanted: Bools) -> tuple[I32, I64]:
-    """Thread and time of the launch end of the arrow that ends at each wanted activity."""
-    thread, ts = np.full(len(found), NONE, np.int32), np.zeros(len(found), np.int64)
-    heads = flows.take(flows.finish == 1)
-    tails = flows.take(flows.finish == 0)
-    if not wanted.any() or not len(heads) or not len(tails):
-        return thread, ts
-    head = _same_instant(heads.thread, heads.ts_ns, found.thread, found.start_ns)
-    tail = rows_of(tails.id, np.where(head >= 0, heads.id[head], NONE))
-    hit = wanted & (head >= 0) & (tail >= 0)
-    thread[hit], ts[hit] = tails.thread[tail[hit]], tails.ts_ns[tail[hit]]
-    return thread, ts
-
-
 def _at(launches: Launches, thread: I32, ts: I64) -> I32:
-    return _same_instant(launches.thread, launches.start_ns, thread, ts)
-
-
-def _same_instant(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
-    """The row with the same thread and time, or ``NONE``."""
-    if not (wanted_thread >= 0).any():
-        return np.full(len(wanted_thread), NONE, np.int32)
-    times, code = np.unique(np.concatenate((ts, wanted_ts)), return_inverse=True)
-    key = thread.astype(np.int64) * len(times) + code[: len(ts)]
-    wanted = wanted_thread.astype(np.int64) * len(times) + code[len(ts) :]
-    return rows_of(key, np.where(wanted_thread >= 0, wanted, NONE))
+    return arrows.at_instant(launches.thread, launches.start_ns, thread, ts)
 
 
 def _lanes(raw: Raw, found: Group, strings: Strings) -> tuple[Lanes, I32]:

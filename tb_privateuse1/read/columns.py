@@ -29,7 +29,7 @@ from tb_privateuse1.read.times import times
 from tb_privateuse1.trace import I32, I64, NONE, Bools, Checkpoints, Threads
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
-_LAUNCH = re.compile(r"(runtime|driver)$")
+_LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
 _LAUNCH_ARGUMENTS = ("external_id", "correlation")
 _DEVICE_ARGUMENTS = (
     "external_id",

@@ -35,8 +35,9 @@ class Vendor:
     kernel_categories: frozenset[str] = frozenset({"kernel"})
     memcpy_categories: frozenset[str] = frozenset({"gpu_memcpy", "memcpy"})
     memset_categories: frozenset[str] = frozenset({"gpu_memset", "memset"})
-    launch_categories: re.Pattern[str] = re.compile(r"(^|_)(runtime|driver)$")
-    """The host's calls of the device: ``cuda_runtime``, ``privateuse1_driver``, ``Runtime``, …"""
+    launch_categories: re.Pattern[str] = re.compile(r"(^|_)(runtime|driver)$|^dequeue$")
+    """The host's calls of the device: ``cuda_runtime``, ``privateuse1_driver``, ``Runtime``, …, and
+    those that a task queue makes for it: ``dequeue``."""
     communication_names: re.Pattern[str] = field(
         default=re.compile(r"nccl|rccl|^(hccl|cncl|oneccl|xccl|mccl)")
     )

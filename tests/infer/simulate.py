@@ -70,9 +70,7 @@ class Machine:
         for child in op.children:
             self.run(child)
         if op.kernel:
-            begin = max(self.now + self.latency, self.device + self.gap)
-            self.device = begin + op.kernel
-            self.kernels[number] = (begin, self.device)
+            self.kernels[number] = self._launch(op.kernel)
         if op.blocking:
             self.now = max(self.now, self.device) + 4_000
         self.now += op.after
@@ -83,6 +81,11 @@ class Machine:
         self.elapsed[number] = float((last - first) // 1000)
         args = {"External id": number, **self.shapes}
         self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
+
+    def _launch(self, kernel: int) -> tuple[int, int]:
+        begin = max(self.now + self.latency, self.device + self.gap)
+        self.device = begin + kernel
+        return begin, self.device
 
     def _mark(self) -> int:
         self.device = max(self.now + self.latency, self.device) + self.mark
