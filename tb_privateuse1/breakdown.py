@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from tb_privateuse1 import certainty, intervals
+from tb_privateuse1.once import once
 from tb_privateuse1.trace import (
     I8,
     I64,
@@ -72,7 +74,8 @@ def _hosted(trace: Trace) -> intervals.Set:
     return intervals.union(trace.ops.start_ns[row], trace.ops.end_ns[row])
 
 
-def of_steps(trace: Trace) -> dict[str, I64]:
+@once
+def of_steps(trace: Trace) -> Mapping[str, I64]:
     """The ns of each part in each step's window; the parts of a step sum to its window."""
     steps = trace.steps
     taken = intervals.EMPTY
@@ -82,7 +85,9 @@ def of_steps(trace: Trace) -> dict[str, I64]:
         parts[name] = intervals.covered(free, steps.start_ns, steps.end_ns)
         taken = intervals.merge(taken, one)
     parts["other"] = steps.end_ns - steps.start_ns - sum(parts.values())
-    return parts
+    for part in parts.values():
+        part.flags.writeable = False
+    return types.MappingProxyType(parts)
 
 
 def communication_on_host(trace: Trace) -> I64:

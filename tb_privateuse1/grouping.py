@@ -11,6 +11,7 @@ from tb_privateuse1 import intervals
 from tb_privateuse1.trace import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
 
 _LIMIT = 1 << 62
+_SPARSE = 8
 
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
@@ -23,14 +24,35 @@ def sums(group: I32 | I64, values: I64, groups: int) -> I64:
 
 def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
     """Rows with equal values in all columns: a first row of each group, each row's group."""
-    key = np.zeros(len(columns[0]), np.int64)
+    key, keys = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
-        values, code = np.unique(column, return_inverse=True)
-        if (int(key.max(initial=0)) + 1) * (len(values) + 1) >= _LIMIT:
-            _, key = np.unique(key, return_inverse=True)
-        key = key * max(len(values), 1) + code
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+        code, values = _codes(column)
+        if keys * (values + 1) >= _LIMIT:
+            key, keys = _codes(key)
+        key, keys = key * values + code, keys * max(values, 1)
+    group, groups = _codes(key)
+    first = np.full(groups, len(key))
+    np.minimum.at(first, group, np.arange(len(key)))
     return first, group
+
+
+def _codes(column: NDArray[Any]) -> tuple[I64, int]:
+    """The place of each value among the different ones, and how many these are.
+
+    Names and kinds are small numbers: a table of them is quicker than sorting.
+    """
+    if not len(column):
+        return np.empty(0, np.int64), 0
+    low = int(column.min())
+    span = int(column.max()) - low + 1
+    if span > _SPARSE * len(column):
+        values, code = np.unique(column, return_inverse=True)
+        return code, len(values)
+    at = column - np.int64(low)
+    there = np.zeros(span, np.bool_)
+    there[at] = True
+    place = np.cumsum(there) - 1
+    return place[at], int(place[-1]) + 1
 
 
 def counted(trace: Trace) -> Bools:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import types
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, grouping, idle, intervals, stepbounds
+from tb_privateuse1.once import once
 from tb_privateuse1.trace import NONE, Kernels, Trace
 
 _TOP = 10
@@ -80,8 +82,7 @@ def table(trace: Trace, kernels: Kernels) -> Idle:
     """
     if not len(trace.kernels):
         return Idle()
-    gaps = idle.gaps(trace)
-    sets = idle.causes(trace, gaps)
+    gaps, sets = _of_trace(trace)
     steps = tuple(_steps(trace, sets))
     if not len(kernels):
         return Idle(steps=steps)
@@ -92,13 +93,19 @@ def table(trace: Trace, kernels: Kernels) -> Idle:
     )
 
 
+@once
+def _of_trace(trace: Trace) -> tuple[idle.Gaps, Mapping[str, intervals.Set]]:
+    gaps = idle.gaps(trace)
+    return gaps, types.MappingProxyType(idle.causes(trace, gaps))
+
+
 def _span(kernels: Kernels) -> tuple[int, int, int]:
     """The first start and the last end of activities, and how long none of them ran between."""
     first, last = int(kernels.start_ns.min()), int(kernels.end_ns.max())
     return first, last, last - first - intervals.length(breakdown.busy(kernels))
 
 
-def _causes(trace: Trace, sets: dict[str, intervals.Set], kernels: Kernels) -> Iterator[Cause]:
+def _causes(trace: Trace, sets: Mapping[str, intervals.Set], kernels: Kernels) -> Iterator[Cause]:
     first, last, whole = _span(kernels)
     window = np.array([first]), np.array([last])
     bound = 0 if certainty.exact(trace.kernels) else None
@@ -122,7 +129,7 @@ def _causes(trace: Trace, sets: dict[str, intervals.Set], kernels: Kernels) -> I
         )
 
 
-def _steps(trace: Trace, sets: dict[str, intervals.Set]) -> Iterator[StepIdle]:
+def _steps(trace: Trace, sets: Mapping[str, intervals.Set]) -> Iterator[StepIdle]:
     steps = trace.steps
     parts = {c: intervals.covered(one, steps.start_ns, steps.end_ns) for c, one in sets.items()}
     free = steps.end_ns - steps.start_ns

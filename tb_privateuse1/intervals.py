@@ -22,10 +22,13 @@ _MAX_LOOKS = 16
 def union(starts: I64, ends: I64) -> Set:
     """The set covered by any of the intervals, which may overlap and be in any order."""
     keep = ends > starts
-    order = np.argsort(starts[keep], kind="stable")
-    starts, ends = starts[keep][order], ends[keep][order]
+    if not keep.all():
+        starts, ends = starts[keep], ends[keep]
     if not len(starts):
         return EMPTY
+    if (starts[1:] < starts[:-1]).any():
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], ends[order]
     reach = np.maximum.accumulate(ends)
     first = np.concatenate(([True], starts[1:] > reach[:-1]))
     last = np.concatenate((first[1:], [True]))
@@ -44,7 +47,8 @@ def length(a: Set) -> int:
 
 def intersect(a: Set, b: Set) -> Set:
     """What lies in both sets."""
-    # Each pair that overlaps is found from the interval that starts later.
+    if len(a[0]) > len(b[0]):  # the fewer are looked for among the many
+        a, b = b, a
     i = np.searchsorted(b[1], a[0], side="right")
     j = np.searchsorted(b[0], a[1], side="left")
     counts = np.maximum(j - i, 0)
@@ -58,9 +62,10 @@ def intersect(a: Set, b: Set) -> Set:
 
 def complement(a: Set, start: int, end: int) -> Set:
     """What of [start, end) the set leaves free."""
-    inside = intersect(a, (np.array([start]), np.array([end])))
-    starts = np.concatenate(([start], inside[1]))
-    ends = np.concatenate((inside[0], [end]))
+    first = int(np.searchsorted(a[1], start, side="right"))
+    last = max(int(np.searchsorted(a[0], end, side="left")), first)
+    starts = np.concatenate(([start], np.minimum(a[1][first:last], end)))
+    ends = np.concatenate((np.maximum(a[0][first:last], start), [end]))
     keep = ends > starts
     return starts[keep], ends[keep]
 

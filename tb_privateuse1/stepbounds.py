@@ -7,11 +7,13 @@ overlap, so that their time in a step is known as well as their durations.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, intervals
+from tb_privateuse1.once import once
 from tb_privateuse1.trace import I8, I32, I64, MISSING, Kernels, Steps, Trace
 
 _DEVICE = len(breakdown.KINDS)
@@ -39,13 +41,16 @@ class Windows:
         return bound
 
 
+@once
 def windows(trace: Trace) -> Windows:
     """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
     steps, kernels = trace.steps, trace.kernels
-    own = kernels.take(kernels.step >= 0)
-    unknown = (own.start_bound_ns == MISSING) | (own.duration_bound_ns == MISSING)
-    late = np.where(unknown, 0, own.start_bound_ns + own.duration_bound_ns)
-    low, high = (_ends(steps, own.step, own.end_ns + sign * late) for sign in (-1, 1))
+    own = kernels.step >= 0
+    step, end = kernels.step[own], kernels.end_ns[own]
+    start_bound, duration_bound = kernels.start_bound_ns[own], kernels.duration_bound_ns[own]
+    unknown = (start_bound == MISSING) | (duration_bound == MISSING)
+    late = np.where(unknown, 0, start_bound + duration_bound)
+    low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
     return Windows(
         _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
     )
@@ -63,7 +68,7 @@ def _starts(steps: Steps, ends: I64) -> I64:
     return starts
 
 
-def of_steps(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
+def of_steps(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
@@ -174,7 +179,7 @@ def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
     return found
 
 
-def _sums(trace: Trace, parts: dict[str, I64]) -> dict[str, I64]:
+def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """Bounds of the parts from those of the durations, wherever the activities lie."""
     steps, kernels = trace.steps, trace.kernels
     step = _within(steps, kernels)

@@ -46,6 +46,25 @@ def test_intersect_subtract_merge(p: list[tuple[int, int]], q: list[tuple[int, i
 
 
 @given(ranges, ranges)
+def test_intersect_is_the_same_either_way(
+    p: list[tuple[int, int]], q: list[tuple[int, int]]
+) -> None:
+    a, b = intervals.union(*columns(p)), intervals.union(*columns(q))
+    one, other = intervals.intersect(a, b), intervals.intersect(b, a)
+    assert [c.tolist() for c in one] == [c.tolist() for c in other]
+    assert (one[1] > one[0]).all()
+    assert (one[0][1:] >= one[1][:-1]).all()
+
+
+@given(ranges, st.integers(-5, 60), st.integers(0, 60))
+def test_complement_of_any_window(p: list[tuple[int, int]], start: int, length: int) -> None:
+    a = intervals.union(*columns(p))
+    free = intervals.complement(a, start, start + length)
+    assert instants(*free) == set(range(start, start + length)) - instants(*a)
+    assert is_set(free)
+
+
+@given(ranges, ranges)
 def test_covered(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
     a = intervals.union(*columns(p))
     starts, ends = columns(q)

@@ -21,6 +21,7 @@ version
 table findings grounds opkinds
 checkpoints configs
 trace
+once
 figures
 tables
 intervals

@@ -129,7 +129,9 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     thread = np.concatenate((ops.thread, frames.thread))
     around = calltree.joined(trace)
     parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
-    value = np.where(inside, calltree.clipped(thread, around, start, end) - start, 0)
+    value = np.zeros(len(start), np.int64)
+    if not on_device:
+        value = np.where(inside, calltree.clipped(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
         holder = calltree.own_or_nearest(around, inside)[: len(ops)]
@@ -138,7 +140,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         name = np.concatenate((name, leaves.name))
         kind = np.concatenate((kind, leaves.kind))
         inside = np.concatenate((inside, leaves.shown))
-        value = np.concatenate((np.zeros(len(value), np.int64), leaves.value))
+        value = np.concatenate((value, leaves.value))
         bound = np.concatenate((bound, leaves.bound))
     labels, label = _labels(trace, kind, name, inside, group)
     nodes = calltree.merged(parent, label, inside)

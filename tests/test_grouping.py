@@ -1,0 +1,38 @@
+"""Groups of equal rows, against numpy's own way to find them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_privateuse1.grouping import grouped
+
+VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
+
+
+@given(st.integers(0, 30), st.data())
+def test_rows_with_equal_values_are_one_group(n: int, data: st.DataObject) -> None:
+    some = st.lists(VALUES, min_size=n, max_size=n) | st.lists(
+        st.integers(0, 3), min_size=n, max_size=n
+    )
+    columns = [np.array(c, np.int64) for c in data.draw(st.lists(some, min_size=1, max_size=3))]
+    first, group = grouped(*columns)
+    rows = np.stack(columns, axis=1)
+    _, expected_first, expected = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    assert first.tolist() == expected_first.tolist()
+    assert group.tolist() == expected.ravel().tolist()
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int32])
+def test_columns_of_any_kind(kind: Any) -> None:
+    first, group = grouped(np.array([1, 0, 1, 1, 0]).astype(kind), np.array([2, 2, 2, 3, 2]))
+    assert (first.tolist(), group.tolist()) == ([1, 0, 3], [1, 0, 1, 2, 0])
+
+
+def test_no_rows() -> None:
+    first, group = grouped(np.empty(0, np.int32), np.empty(0, np.int64))
+    assert (len(first), len(group)) == (0, 0)
