@@ -23,8 +23,8 @@ export function Frame() {
   return (
     <div class="frame">
       {known && selected
-        ? <OfTrace key={selected.place.run} runs={known} selected={selected} page={page} />
-        : <><header class="topbar"><b>PrivateUse1</b></header><Rail page={page} /><main><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
+        ? <OfTrace key={selected.place.run} runs={known} selected={selected} page={page} help={() => setHelp(true)} />
+        : <><header class="topbar"><b>PrivateUse1</b></header><Rail page={page} /><main><h1 class="unseen">PrivateUse1 profiler</h1><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -34,7 +34,7 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
-function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; page: Page }) {
+function OfTrace({ runs, selected, page, help }: { runs: Runs; selected: Selected; page: Page; help: () => void }) {
   // Over all steps: the step selector, the badges and the chart need it whatever is selected.
   const base: Resource<Overview> = useView("overview", selected, {}, null);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
@@ -42,9 +42,10 @@ function OfTrace({ runs, selected, page }: { runs: Runs; selected: Selected; pag
   const Alone = page.alone;
   return (
     <>
-      <TopBar runs={runs} selected={selected} overview={overview} />
+      <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
+        <h1 class="unseen">{page.title}</h1>
         {Alone && <Guard key={page.name}><Alone selected={selected} /></Guard>}
         {!Alone && <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} runs={runs} /></Guard>}</Show>}
       </main>

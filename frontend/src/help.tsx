@@ -1,10 +1,8 @@
 // The keys, on `?`.
-import { useEffect, useRef } from "preact/hooks";
 import { PAGES } from "./views/index";
+import { Modal } from "./widgets/modal";
 
 export function Help({ close }: { close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const keys: readonly [string, string][] = [
     ...PAGES.map((p): [string, string] => [`g ${p.letter}`, p.title]),
     ["/", "Filter the page's table"],
@@ -15,8 +13,7 @@ export function Help({ close }: { close: () => void }) {
     ["?", "These keys"],
   ];
   return (
-    <dialog ref={dialog} class="help" data-testid="help" aria-label="Keys" onClose={close}
-      onClick={(e) => { if (e.target === dialog.current) close(); }}>
+    <Modal class="help" testid="help" label="Keys" close={close}>
       <h2>Keys</h2>
       <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>Timeline</h2>
@@ -26,16 +23,18 @@ export function Help({ close }: { close: () => void }) {
         {FILTERS.map(([text, what]) => <div key={text}><dt><code>{text}</code></dt><dd>{what}</dd></div>)}
       </dl>
       <button type="button" onClick={close}>Close</button>
-    </dialog>
+    </Modal>
   );
 }
 
 const TIMELINE: readonly [string, string][] = [
   ["w s", "Zoom in and out where the pointer is; also Ctrl and the wheel"],
   ["a d", "Move left and right; also Shift and the wheel, or Shift and drag"],
+  ["← → ↑ ↓", "The next range, the one above or below"],
   ["drag", "Select a stretch of time: its length and what is in it"],
   ["f", "Fit the selection; 0 shows the whole recording"],
   ["m", "Set or remove a mark where the pointer is"],
+  ["x", "Select what is shown, or what is between the last two marks"],
   ["/ n N", "Search the whole trace, next and previous match"],
   ["double click", "Zoom to a range"],
 ];

@@ -15,9 +15,11 @@ interface TopBarProps {
   selected: Selected;
   /** Null while it is being read. */
   overview: Overview | null;
+  /** Shows the keys. */
+  help: () => void;
 }
 
-export function TopBar({ runs, selected, overview }: TopBarProps) {
+export function TopBar({ runs, selected, overview, help }: TopBarProps) {
   const { place, run, worker } = selected;
   const pick = (key: "run" | "rank" | "span" | "step") => (value: string | number | null): void => go({ [key]: value });
   const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
@@ -31,6 +33,7 @@ export function TopBar({ runs, selected, overview }: TopBarProps) {
       <span class="push" />
       {overview && <SourceBadge overview={overview} />}
       {overview && <FindingsBadge findings={findings} />}
+      <button type="button" class="quiet" onClick={help} aria-label="Keys and filters" aria-haspopup="dialog" title="Keys and filters  (?)" data-testid="help-open">?</button>
     </header>
   );
 }

@@ -35,7 +35,7 @@ def test_rows_open_and_close_by_mouse_and_keys(dashboard: Dashboard) -> None:
     dashboard.rows("modules")
     dashboard.get("twist").click()
     expect(table).to_have_attribute("data-shown", "1")
-    table.locator(".scroller").focus()
+    table.get_by_role("treegrid").focus()
     for key in ("ArrowDown", "ArrowRight"):
         dashboard.page.keyboard.press(key)
     expect(table).to_have_attribute("data-shown", "3")

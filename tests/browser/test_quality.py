@@ -104,10 +104,10 @@ def test_a_row_opens_its_longest_and_links_go_on(
     dashboard.shows("record", event="ops/1")
     dashboard.get("record-close").click()
     expect(record).to_have_count(0)
-    scroller = table.locator(".scroller")
-    scroller.focus()
-    scroller.press("ArrowDown")
-    scroller.press("Enter")
+    grid = table.get_by_role("grid")
+    grid.focus()
+    grid.press("ArrowDown")
+    grid.press("Enter")
     dashboard.shows("record", event="kernels/2")
 
 

@@ -21,7 +21,8 @@ export interface Line {
 }
 
 export const ROW_PX = 17;
-const GAP_PX = 7;
+/** Below the rows of a track. */
+export const GAP_PX = 7;
 const GROUP_PX = 22;
 const COUNTER_PX = 36;
 

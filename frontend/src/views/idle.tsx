@@ -142,7 +142,7 @@ export function IdleSteps({ all, step }: { all: Overview; step: number | null })
       <h2>Idle time by step <small class="muted">within the steps' windows</small></h2>
       <StackedBars bars={rows.map((r) => barOf(r, incomplete.has(r.name), inferred))} inferred={inferred} hatched={ALL} names={NAMES} testid="idle-chart" picture="idle" selected={selected} average={null} onSelect={choose} />
       <div class="steptable" style={{ "--rows": Math.min(8, rows.length + (rows.length > 1 ? 2 : 1)) }}>
-        <Table name="idle-steps" noun="step" columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
+        <Table name="idle-steps" noun="step" label="idle time by step" columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
           inferred={inferred} selected={selected} onSort={setSort} onFilter={setFilter} onOpen={(r) => choose(r.name)} />
       </div>
     </section>

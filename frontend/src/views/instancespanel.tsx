@@ -6,6 +6,7 @@ import { plural } from "../base/format";
 import { useView } from "../load";
 import type { Selected } from "../place";
 import type { Column } from "../widgets/columns";
+import { useFocusBack } from "../widgets/focus";
 import { Histogram } from "../widgets/histogram";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
@@ -28,6 +29,7 @@ const MOST = 1000;
 
 export function InstancesPanel({ selected, row, group, step, inferred, close }: InstancesPanelProps) {
   const [order, setOrder] = useState<Order>("duration");
+  useFocusBack();
   const resource = useView("instances", selected, { index: row.longest_row, group, order, limit: MOST, ...(step !== null && { step }) }, null);
   return (
     <section class="instances" data-testid="instances" data-value={row.calls} aria-label={`Activities of ${row.name}`}

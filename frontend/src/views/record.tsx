@@ -1,5 +1,4 @@
 // One event with all that the file has of it: text in a dialog, never markup.
-import { useEffect, useRef } from "preact/hooks";
 import type { EventRecord, Link } from "../api";
 import { lookOf } from "../base/color";
 import { boundOf, duration, exactDuration } from "../base/format";
@@ -7,6 +6,7 @@ import { useEvent } from "../load";
 import type { Selected } from "../place";
 import { go, state } from "../state";
 import { Code } from "../widgets/code";
+import { Modal } from "../widgets/modal";
 import { linkProps } from "./link";
 import { Show } from "./status";
 
@@ -19,17 +19,14 @@ export function RecordDialog({ selected }: { selected: Selected }) {
 const close = (): void => go({ event: null });
 
 function Dialog({ selected, name }: { selected: Selected; name: string }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const resource = useEvent(selected, name);
   return (
-    <dialog ref={dialog} class="record" data-testid="record" data-event={name} aria-label="One event" onClose={close}
-      onClick={(e) => { if (e.target === dialog.current) close(); }}>
+    <Modal class="record" testid="record" event={name} label="One event" close={close}>
       <div class="inner">
         <button type="button" class="quiet close" onClick={close} data-testid="record-close" title="Close (Esc)">Close</button>
         <Show resource={resource}>{(event) => <Record event={event} />}</Show>
       </div>
-    </dialog>
+    </Modal>
   );
 }
 

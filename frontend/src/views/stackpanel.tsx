@@ -1,5 +1,6 @@
 // A call stack below its table: a line per frame, the innermost first.
 import { ownFrame } from "../base/frames";
+import { useFocusBack } from "../widgets/focus";
 import { linkProps } from "./link";
 
 interface StackPanelProps {
@@ -13,6 +14,7 @@ interface StackPanelProps {
 
 export function StackPanel({ title, stack, row, close }: StackPanelProps) {
   const own = ownFrame(stack);
+  useFocusBack();
   return (
     <section class="stackpanel" data-testid="stack-panel" aria-label={`Call stack of ${title}`}
       onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } }}>

@@ -12,12 +12,12 @@ import { stepNumber } from "../place";
 import { go, state } from "../state";
 import { Minimap } from "../widgets/minimap";
 import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
-import type { Arrow } from "../widgets/scene";
+import { neighbour, type Arrow } from "../widgets/scene";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
 import { densityOf, useScene } from "./timelinedata";
-import { Details, parseItem, spotOf, useLinks, type ItemSpot } from "./timelinedetails";
+import { Details, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
 import { Heads } from "./timelineheads";
 import { Search, useSearch } from "./timelinesearch";
@@ -93,19 +93,27 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
     f: () => { if (area) move(around(area.start, area.stop, end)); else if (linked) move(around(linked.item.start_ns, linked.item.end_ns, end)); },
     m: mark,
     0: () => move(whole(end)),
+    x: () => setArea(between(marks) ?? camera),
     Escape: () => pick(null),
     n: () => search.next(1, show),
     N: () => search.next(-1, show),
   };
   useKeys(keys);
+  const walk = (key: string): void => {
+    if (!scene) return;
+    const to = neighbour(scene, lines, camera, item && placeOf(scene, item, linked), key);
+    if (to !== null) show(spotAt(scene, to));
+    else if (key === "ArrowLeft" || key === "ArrowRight") move(panned(camera, key === "ArrowLeft" ? -0.5 : 0.5, end));
+  };
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(100, Math.round(entry.contentRect.width - HEADS_PX))));
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
-  // A link that names a range but no part of the recording shows the range.
+  // A link that names a range but no part of the recording shows the range. Effects run late: by now
+  // another range may have been picked.
   useEffect(() => {
-    if (linked && range === null && own.current !== itemText) show(spotOf(linked.item), true);
+    if (linked && range === null && own.current !== itemText && state.value.item === itemText) show(spotOf(linked.item), true);
   }, [linked]);
 
   const picked = useMemo(() => ({ item: linked && spotOf(linked.item), area, marks, arrows: linked ? arrowsOf(linked) : [], found, byName }), [linked, area, marks, found, byName]);
@@ -122,11 +130,12 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
       <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} end={end} picked={picked} theme={theme}
-        onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })}
+        onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
         onPick={(i) => pick(i === null || !scene ? null : itemAt(scene, i))}
         onOpen={(i) => { if (scene) move(around(...extent(scene, i), end)); }}
         tooltip={(i) => scene && <Tip scene={scene} at={i} />}
         heads={<Heads lines={lines} tracks={result.tracks} onToggle={toggle} onPin={pin} />} />
+      <p class="unseen" role="status" data-testid="timeline-told">{linked && `${linked.item.name}, ${duration(linked.item.end_ns - linked.item.start_ns)}, ${linked.place}, at ${duration(linked.item.start_ns)}`}</p>
       {area ? <AreaSummary selected={selected} area={area} close={() => setArea(null)} />
         : item && <Details links={links} show={show} close={() => pick(null)} />}
     </div>
@@ -156,6 +165,27 @@ function Tip({ scene, at }: { scene: Result; at: number }) {
 }
 
 const extent = (scene: Result, i: number): [number, number] => [scene.rectangles.start_ns[i] ?? 0, (scene.rectangles.start_ns[i] ?? 0) + (scene.rectangles.length_ns[i] ?? 0)];
+
+/** Between the two marks that were set last. */
+const between = (marks: readonly number[]): Camera | null =>
+  marks.length < 2 ? null : { start: Math.min(...marks.slice(-2)), stop: Math.max(...marks.slice(-2)) };
+
+function spotAt({ rectangles: r, table_names: tables }: Result, i: number): ItemSpot {
+  const start = r.start_ns[i] ?? 0;
+  return { table: tables[r.table[i] ?? 0] as ItemSpot["table"], index: r.index[i] ?? 0, track: r.track[i] ?? 0, row: r.row[i] ?? 0, start, end: start + (r.length_ns[i] ?? 0) };
+}
+
+/** The rectangle that shows a range: its own, or what it is drawn in together with others. */
+function placeOf(scene: Result, item: ItemKey, links: Links | null): number | null {
+  const { rectangles: r, table_names: tables } = scene;
+  const table = tables.indexOf(item.table);
+  let found: number | null = null;
+  for (let i = 0; i < r.index.length; i += 1) {
+    if (r.table[i] === table && r.index[i] === item.index) return i;
+    if (links && r.track[i] === links.item.track && r.row[i] === links.item.row && (r.start_ns[i] ?? 0) <= links.item.start_ns) found = i;
+  }
+  return found;
+}
 
 const itemAt = (scene: Result, i: number): string => `${scene.table_names[scene.rectangles.table[i] ?? 0]}:${scene.rectangles.index[i]}`;
 

@@ -1,6 +1,6 @@
 // What a timeline draws: rectangles in columns, as they came over the wire, and what is picked.
 import type { Camera } from "../base/camera";
-import { ROW_PX, type Line } from "../base/tracks";
+import { GAP_PX, ROW_PX, type Line } from "../base/tracks";
 
 export interface Rectangles {
   track: Int16Array;
@@ -83,4 +83,50 @@ export function hit(scene: Scene, lines: Map<number, Line>, camera: Camera, widt
     if (away < least) [nearest, least] = [i, away];
   }
   return nearest;
+}
+
+/** The rectangle that an arrow key leads to from one, or to begin with; null if there is none.
+ * Left and right stay in the row; up and down go to the row, or the line, above and below. */
+export function neighbour(scene: Scene, lines: readonly Line[], camera: Camera, from: number | null, key: string): number | null {
+  const { track, row, start_ns: start } = scene.rectangles;
+  const places = lines.filter((line) => line.kind === "track").flatMap((line) =>
+    Array.from({ length: line.folded ? 1 : Math.max(1, Math.round((line.height - GAP_PX) / ROW_PX)) }, (_, r) => ({ track: line.id, row: r })));
+  const rows = rowsOf(scene);
+  if (from === null) {
+    const first = places.flatMap((place) => rows.get(keyOf(place.track, place.row)) ?? [])[0];
+    return first === undefined ? null : nearest(scene.rectangles, first, camera.start);
+  }
+  const own = { track: track[from] ?? -1, row: row[from] ?? -1 };
+  if (key === "ArrowRight" || key === "ArrowLeft") {
+    const to = from + (key === "ArrowRight" ? 1 : -1);
+    return track[to] === own.track && row[to] === own.row ? to : null;
+  }
+  const by = key === "ArrowDown" ? 1 : -1;
+  for (let at = places.findIndex((p) => p.track === own.track && p.row === own.row) + by; at >= 0 && at < places.length; at += by) {
+    const place = places[at];
+    const span = place && rows.get(keyOf(place.track, place.row));
+    if (span) return nearest(scene.rectangles, span, Math.max(start[from] ?? 0, camera.start));
+  }
+  return null;
+}
+
+const keyOf = (track: number, row: number): number => track * 65_536 + row;
+
+/** Where the rectangles of each row begin and end: they come by track, row and start. */
+function rowsOf({ rectangles: { track, row } }: Scene): Map<number, { first: number; last: number }> {
+  const found = new Map<number, { first: number; last: number }>();
+  for (let i = 0; i < track.length; i += 1) {
+    const key = keyOf(track[i] ?? 0, row[i] ?? 0);
+    const span = found.get(key);
+    if (span) span.last = i;
+    else found.set(key, { first: i, last: i });
+  }
+  return found;
+}
+
+/** The first of a row's rectangles that ends behind a time, else its last. */
+function nearest({ start_ns: start, length_ns: length }: Rectangles, { first, last }: { first: number; last: number }, at: number): number {
+  let found = first;
+  while (found < last && (start[found] ?? 0) + (length[found] ?? 0) <= at) found += 1;
+  return found;
 }

@@ -134,7 +134,7 @@ interface TooltipProps {
 
 function Tooltip({ bar, noun, names, hatched, left, flip }: TooltipProps) {
   return (
-    <div class="tooltip" style={{ left: `${flip ?? left}px` }} data-testid="step-tooltip">
+    <div class="tooltip" style={{ left: `${flip ?? left}px` }} role="status" data-testid="step-tooltip">
       <b>{noun} {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
       <table><tbody>
         <tr><td>Duration</td><td>{exactDuration(bar.total)} <span class="muted">{off(bar.bound)}</span></td><td /></tr>

@@ -29,6 +29,8 @@ export interface TableProps<Row> {
   /** What a row is: `operator`; an s makes it the plural. */
   noun: string;
   nouns?: string;
+  /** What it is a table of, where that is not its rows' name. */
+  label?: string;
   /** Rows are a tree: what is around each row, and which rows show their children. */
   tree?: Tree<Row>;
   children?: ComponentChildren;
@@ -50,6 +52,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const [active, setActive] = useState(-1);
   const [view, setView] = useState({ top: 0, height: 600 });
   const scroller = useRef<HTMLDivElement>(null);
+  const grid = useRef<HTMLTableElement>(null);
   const id = useId();
   const remembered = useContext(Remembered);
   const choice = remembered.get(props.name);
@@ -100,7 +103,7 @@ export function Table<Row>(props: TableProps<Row>) {
     else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target !== scroller.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(view.height / ROW_PX) - 3);
     const steps: Record<string, number> = {
       ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
@@ -144,18 +147,17 @@ export function Table<Row>(props: TableProps<Row>) {
         {columns.length > 2 && <ColumnChooser columns={columns} choice={choice} onChoose={(c) => remembered.set(props.name, c)} />}
         <button type="button" class="quiet" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
       </div>
-      <div class="scroller" ref={scroller} tabIndex={0} role="region" aria-label={`Table of ${nouns}`}
-        aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
-        onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
-        onKeyDown={onKeyDown}>
-        <table style={{ minWidth: `${widths}px` }} aria-rowcount={order.length + 1} {...(tree && { role: "treegrid" } as const)}>
+      <div class="scroller" ref={scroller} onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}>
+        <table ref={grid} style={{ minWidth: `${widths}px` }} tabIndex={0} role={tree ? "treegrid" : "grid"} aria-rowcount={order.length + 1}
+          aria-label={`Table of ${props.label ?? nouns}. Arrow keys move${props.onOpen ? ", Enter opens a row" : ""}.`}
+          aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined} onKeyDown={onKeyDown}>
           <colgroup>{visible.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
           <Head columns={visible} keys={keys} onSort={(column, add) => {
             const text = formatSort(nextSort(keys, column, add));
             props.onSort(text === defaultSort ? null : text);
           }} />
           <tbody>
-            {first > 0 && <tr class="gap" style={{ height: `${first * ROW_PX}px` }} />}
+            {first > 0 && <tr class="gap" aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
             {drawn.map((index, i) => {
               const row = rows[index] as Row;
               const key = rowKey(row);
@@ -164,7 +166,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1}
                 {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })} {...(props.onOpen && { onOpen: props.onOpen })} />;
             })}
-            {last < order.length && <tr class="gap" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
+            {last < order.length && <tr class="gap" aria-hidden="true" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
           </tbody>
           {order.length > 1 && <Foot columns={visible} rows={rows} order={tree ? chosen : order} all={chosen.length === rows.length} />}
         </table>

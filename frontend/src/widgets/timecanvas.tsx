@@ -22,6 +22,8 @@ interface TimeCanvasProps {
   onHover: (at: number | null) => void;
   /** The lines that are on the screen or close to it. */
   onScroll: (top: number, height: number) => void;
+  /** An arrow key: to the next range, or the one above or below. */
+  onArrow: (key: string) => void;
   tooltip: (rectangle: number) => ComponentChildren;
   heads: ComponentChildren;
 }
@@ -29,8 +31,9 @@ interface TimeCanvasProps {
 export const HEADS_PX = 208;
 const CLICK_PX = 4;
 const WHEEL = 1.0018;
+const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 
-export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, tooltip, heads }: TimeCanvasProps) {
+export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
@@ -127,7 +130,8 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
   };
   const tip = hover && scene.rectangles.start_ns.length > hover.rectangle ? hover : null;
   return (
-    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label="Timeline: W and S zoom, A and D move, question mark lists the keys"
+    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label="Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys"
+      onKeyDown={(e) => { if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); onArrow(e.key); } }}
       onScroll={(e) => { setTop(e.currentTarget.scrollTop); setHover(null); onScroll(e.currentTarget.scrollTop, e.currentTarget.clientHeight); }}>
       <div class="timelines" style={{ height: `${heightOf(lines)}px` }}>
         <div class="timeheads" style={{ width: `${HEADS_PX}px` }}>{heads}</div>
