@@ -42,7 +42,8 @@ class Limit:
     share: float | None
     """Their share of the device time, 0 to 1."""
     bound_ns: int | None
-    """The sum of the bounds that it accounts for; the limits are in its order."""
+    """The sum of the bounds that it accounts for, null if there is none; the limits are in its
+    order."""
     advice: str | None
     """The code of what would improve it."""
 
@@ -159,11 +160,11 @@ def limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
     if trace.meta.timeline != "inferred" or not len(kernels):
         return ()
     found = list(_limits(trace, kernels))
-    return tuple(sorted(found, key=lambda limit: -1 if limit.bound_ns is None else -limit.bound_ns))
+    return tuple(sorted(found, key=lambda limit: -(limit.bound_ns or 0)))
 
 
 def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
-    classes, duration = kernels.evidence, _zero(kernels.duration_bound_ns)
+    classes, duration = kernels.evidence, kernels.duration_bound_ns
     hidden = classes == BOUND
     if hidden.any():
         message = (
@@ -189,7 +190,7 @@ def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
         lost = int((start == MISSING).sum())
         message = "The device was behind the host here, and little tells by how much."
         message += f" Of {lost:,} kernels, nothing does." if lost else ""
-        yield _limit("backlog", "Long backlog", message, "sync", kernels, far, _zero(start))
+        yield _limit("backlog", "Long backlog", message, "sync", kernels, far, start)
     yield from _of_constants(trace, kernels)
     yield from _of_solution(trace)
 
@@ -242,14 +243,12 @@ def _limit(
     time = kernels.end_ns - kernels.start_ns
     whole = int(time.sum())
     share = int(time[mine].sum()) / whole if whole else None
-    return Limit(code, title, message, int(mine.sum()), share, int(bounds_ns[mine].sum()), advice)
+    known = bounds_ns[mine & (bounds_ns != MISSING)]
+    bound = int(known.sum()) if len(known) else None
+    return Limit(code, title, message, int(mine.sum()), share, bound, advice)
 
 
 def _width(constant: Constant) -> int:
     """How far the truth may be from it."""
     ends = (constant.least_ns, constant.most_ns)
     return max(abs(end - constant.value_ns) for end in ends if end is not None)
-
-
-def _zero(bounds_ns: I64) -> I64:
-    return np.where(bounds_ns == MISSING, 0, bounds_ns)

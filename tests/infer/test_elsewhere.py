@@ -60,6 +60,8 @@ def test_what_hides_here_was_seen_there() -> None:
     told = method(helped.trace)
     assert told.elsewhere == len(helped.trace.kernels)
     assert told.others == ("w.1.pt.trace.json",)
+    (backlog,) = (limit for limit in told.limits if limit.code == "backlog")
+    assert (backlog.kernels, backlog.bound_ns) == (72, None)  # nothing ties the device to the host
     assert (method(alone.trace).elsewhere, method(alone.trace).others) == (0, ())
 
 
