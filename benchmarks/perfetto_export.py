@@ -53,7 +53,8 @@ def main() -> None:
         path = Path(folder, "worker.1.pt.trace.json")
         write(path, events=int(options.events))
         trace = Store(jobs=0).trace(runs.scan(folder).find())
-        changes = sum(len(c.at_ns) for c in counters.curves(trace) if c.kind == counters.LEVEL)
+        told = [c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.of(trace)]
+        changes = sum(len(at) for at, _ in told)
         ranges = sum(map(len, (trace.ops, trace.frames, trace.launches)))
         exported = ranges + len(trace.kernels) + changes
         before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

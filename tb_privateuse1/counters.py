@@ -1,134 +1,149 @@
-"""Curves over a trace's time: memory, utilisation of the device, kernels launched and waiting.
-
-Prepared once per trace; a window of one costs what the screen can show (and for the steps that
-lie within it one look each, in blocks where they are many).
+"""What a trace has over time, as curves: how busy each device is, what waits for it, how much
+begins on it, what is copied and communicated and how fast, the data loader, memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tb_privateuse1 import allocations, breakdown
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1 import allocations, breakdown, calltree, certainty, curves, intervals
+from tb_privateuse1.curves import Curve
+from tb_privateuse1.trace import I64, MEMCPY, MISSING, Kernels, Trace
 
-LEVEL, SHARE = range(2)
-"""``Curve.kind``."""
-
-_BLOCK = 128
-
-Steps = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Times in ns, sorted, and the value from each on."""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """``LEVEL``: ``value`` holds from ``at_ns`` to the next entry. ``SHARE``: it is the ns busy
-    up to ``at_ns``, linear between entries; shown is the busy share of each stretch of time.
-    """
-
-    name: str
-    unit: str
-    """``bytes``, ``kernels`` or ``share``."""
-    kind: int
-    at_ns: I64
-    value: I64
-    most: I64
-    """The greatest value of each ``_BLOCK`` entries."""
-
-    def window(self, start_ns: int, end_ns: int, bins: int) -> Steps:
-        """The curve in a window: of each of ``bins`` parts its greatest value, or its share.
-
-        A part in which nothing changes has no entry of its own.
-        """
-        # Whole ns: a search for floats among integers would convert all of these.
-        edges = np.linspace(start_ns, end_ns, bins + 1).astype(np.int64)
-        at = np.searchsorted(self.at_ns, edges)
-        times = edges[:-1].astype(np.float64)
-        if self.kind == SHARE:
-            busy = self._until(edges, at)
-            return times, np.diff(busy) / np.maximum(np.diff(edges), 1)
-        # What holds at a part's start counts for it, too.
-        low = np.maximum(np.searchsorted(self.at_ns, edges[:-1], side="right") - 1, 0)
-        value = self._greatest(low, np.maximum(at[1:], low + 1))
-        changed = np.concatenate(([True], np.diff(value) != 0))
-        return times[changed], value[changed].astype(np.float64)
-
-    def _until(self, edges: I64, at: I64) -> I64:
-        """The ns busy up to each edge; ``at`` is the first entry not before it."""
-        before, after = np.maximum(at - 1, 0), np.minimum(at, len(self.value) - 1)
-        rises = self.value[after] > self.value[before]
-        passed = np.maximum(edges - self.at_ns[before], 0)
-        return self.value[before] + np.where(rises & (at > 0), passed, 0)
-
-    def _greatest(self, low: I64, high: I64) -> I64:
-        """The greatest value of entries [low, high) of each part; parts follow each other."""
-        first, last = -(-low // _BLOCK), high // _BLOCK
-        whole = last > first
-        best = np.maximum(
-            _reduced(self.value, low, np.where(whole, first * _BLOCK, high)),
-            _reduced(self.value, np.where(whole, last * _BLOCK, low), high),
-        )
-        inner = _reduced(self.most, np.where(whole, first, 0), np.where(whole, last, 1))
-        return np.where(whole, np.maximum(best, inner), best)
+_WAYS = (
+    ("Copies to {}", re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
+    ("Copies from {}", re.compile(r"DtoH|D2H|Device ?To ?Host", re.IGNORECASE)),
+    ("Copies within {}", re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
+    ("Other copies of {}", re.compile("")),
+)
+"""What is told of copies by their names: the first that fits."""
+_MOST_BYTES = 1 << 50
+"""No device holds as much: a size from there on is a mistake, and would hide all others."""
 
 
-def _reduced(values: I64, low: I64, high: I64) -> I64:
-    """The maximum of values [low, high) of each pair; the least int64 where there are none."""
-    counts = np.maximum(high - low, 0)
-    best = np.full(len(low), np.iinfo(np.int64).min)
-    some = counts > 0
-    first = np.cumsum(counts[some]) - counts[some]
-    looked = np.arange(counts.sum()) + np.repeat(low[some] - first, counts[some])
-    if len(looked):
-        best[some] = np.maximum.reduceat(values[looked], first)
-    return best
-
-
-def curves(trace: Trace) -> tuple[Curve, ...]:
+def of(trace: Trace) -> tuple[Curve, ...]:
     """All that the trace has; what it does not tell has no curve."""
-    return (*_utilisation(trace), *_waiting(trace), *_memory(trace))
-
-
-def _curve(name: str, unit: str, kind: int, at_ns: I64, value: I64) -> Curve:
-    blocks = np.maximum.reduceat(value, np.arange(0, len(value), _BLOCK))
-    return Curve(name, unit, kind, at_ns, value, blocks)
-
-
-def _utilisation(trace: Trace) -> list[Curve]:
-    found = []
     of_kernel = trace.lanes.device[trace.kernels.lane]
-    for device in np.unique(of_kernel).tolist():
-        start, end = breakdown.busy(trace.kernels.take(of_kernel == device))
-        if len(start):
-            until = np.cumsum(end - start)
-            at = np.stack((start, end), axis=1).ravel()
-            busy = np.stack((until - (end - start), until), axis=1).ravel()
-            found.append(_curve(f"Utilisation of device {device}", "share", SHARE, at, busy))
+    devices = np.unique(of_kernel).tolist()
+    rows = [trace.kernels.take(of_kernel == device) for device in devices]
+    found = [_utilisation(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
+    for device, kernels in zip(devices, rows, strict=True):
+        found += _waiting(trace, f"device {device}", kernels)
+    found += _data_loader(trace)
+    found += [_rate(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
+    for device, kernels in zip(devices, rows, strict=True):
+        found += _copies(trace, f"device {device}", kernels)
+    return (*found, *_communication(trace), *_memory(trace))
+
+
+def _inferred(trace: Trace) -> bool:
+    return trace.meta.timeline == "inferred"
+
+
+def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
+    limits = None
+    if not certainty.exact(kernels):
+        low, high = certainty.certain(kernels), certainty.possible(kernels, trace.end_ns)
+        limits = curves.share(low), curves.share(high)
+    form = curves.share(breakdown.busy(kernels))
+    name = f"Utilisation of {device}"
+    return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
+
+
+def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    """From the start of the launch to the start on the device; where no launch is recorded, from
+    the end of the operator, within which it was.
+    """
+    kernels = kernels.take((kernels.launch >= 0) | (kernels.op >= 0))
+    if not len(kernels):
+        return []
+    told = kernels.launch >= 0
+    launched = np.append(trace.launches.start_ns, 0)[kernels.launch]
+    since = np.where(told, launched, np.append(trace.ops.end_ns, 0)[kernels.op])
+    early = np.where(told, launched, np.append(trace.ops.start_ns, 0)[kernels.op])
+    limits = None
+    if (known := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
+        limits = curves.between(since, known[0]), curves.between(early, known[1])
+    form = curves.between(since, kernels.start_ns)
+    name = f"Kernels waiting for {device}"
+    return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
+
+
+def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
+    """The earliest and the latest that each may have started, if that is known of all."""
+    bound = kernels.start_bound_ns
+    if (bound == MISSING).any():
+        return None
+    return kernels.start_ns - bound, kernels.start_ns + bound
+
+
+def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
+    limits = None
+    if not certainty.exact(kernels) and (known := _starts(kernels)):
+        early, late = map(np.sort, known)
+        limits = curves.Rate(late, early), curves.Rate(early, late)
+    starts = np.sort(kernels.start_ns)
+    form = curves.Rate(starts, starts)
+    name = f"Kernels starting on {device}"
+    return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
+
+
+def _data_loader(trace: Trace) -> list[Curve]:
+    ops = trace.ops
+    rows = calltree.starts(trace, calltree.LOADER)[ops.name]
+    within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
+    if not len(within[0]):
+        return []
+    return [Curve("Data loader", "share", "data_loader", curves.share(within))]
+
+
+def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    copies = kernels.take(kernels.kind == MEMCPY)
+    names, place = np.unique(copies.name, return_inverse=True)
+    way = np.array([_way(trace.text(name)) for name in names], np.int64)[place]
+    found = []
+    for i, (name, _) in enumerate(_WAYS):
+        own = copies.take(way == i)
+        form = _flow(own.start_ns, own.end_ns, own.bytes)
+        if form:
+            label = name.format(device)
+            found.append(Curve(label, "bytes/s", "copies", form, _inferred(trace)))
     return found
 
 
-def _waiting(trace: Trace) -> list[Curve]:
-    """Kernels that are launched (their launch has started) and have not started to run."""
-    linked = trace.kernels.launch >= 0
-    if not linked.any():
-        return []
-    launched = trace.launches.start_ns[trace.kernels.launch[linked]]
-    started = np.maximum(trace.kernels.start_ns[linked], launched)
-    at = np.concatenate(([0], launched, started))
-    order = np.argsort(at, kind="stable")
-    change = np.concatenate(([0], np.repeat((1, -1), len(launched))))[order]
-    return [_curve("Kernels waiting", "kernels", LEVEL, at[order], np.cumsum(change))]
+def _way(name: str) -> int:
+    return next(i for i, (_, pattern) in enumerate(_WAYS) if pattern.search(name))
+
+
+def _communication(trace: Trace) -> list[Curve]:
+    calls, kernels, ops = trace.collectives, trace.kernels, trace.ops
+    device, host = calls.take(calls.kernel >= 0), calls.take(calls.kernel < 0)
+    found = []
+    for name, table, row, size, inferred in (
+        ("Communication", kernels, device.kernel, device.bytes, _inferred(trace)),
+        ("Communication on the host", ops, host.op, host.bytes, False),
+    ):
+        form = _flow(table.start_ns[row], table.end_ns[row], size)
+        if form:
+            found.append(Curve(name, "bytes/s", "communication", form, inferred))
+    return found
+
+
+def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curves.Flow | None:
+    """Of what tells its bytes and lasts; None if nothing does."""
+    known = (size_bytes > 0) & (size_bytes < _MOST_BYTES) & (end_ns > start_ns)
+    return curves.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None
 
 
 def _memory(trace: Trace) -> list[Curve]:
     found = []
     for device in allocations.devices(trace.memory):
         level = allocations.level(allocations.of_device(trace.memory, device))
-        name = f"Memory of {allocations.label(trace, device)}"
         if len(level.at_ns):
             at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
-            found.append(_curve(name, "bytes", LEVEL, at, np.append(level.before, level.allocated)))
+            form = curves.level(at, np.append(level.before, level.allocated))
+            name = f"Memory of {allocations.label(trace, device)}"
+            found.append(Curve(name, "bytes", "memory", form))
     return found

@@ -7,6 +7,7 @@ import threading
 import weakref
 
 from tb_privateuse1 import counters, pyramid, pyramidfile
+from tb_privateuse1.curves import Curve
 from tb_privateuse1.trace import Trace
 
 
@@ -31,10 +32,10 @@ class Prepared:
             return self.__dict__.get("pyramid") or pyramidfile.of(self.trace)
 
     @functools.cached_property
-    def curves(self) -> tuple[counters.Curve, ...]:
+    def curves(self) -> tuple[Curve, ...]:
         """Its counters over time."""
         with self._lock:
-            return self.__dict__.get("curves") or counters.curves(self.trace)
+            return self.__dict__.get("curves") or counters.of(self.trace)
 
 
 _KEPT: weakref.WeakKeyDictionary[Trace, Prepared] = weakref.WeakKeyDictionary()

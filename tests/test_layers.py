@@ -29,6 +29,7 @@ grouping
 chain
 vendors/
 vendor_file
+curves
 certainty
 breakdown describe allocations pyramid calltree launchtimes waits
 stepbounds looks

@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1 import intervals
 from tb_privateuse1.infer import steps
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import BOUND, EVENTS, I64, Kernels, Trace
+from tb_privateuse1.trace import BOUND, EVENTS, I64, Kernels, Lanes, Trace
 from tests import make
 
 STEPS, KERNELS = 4, 40
@@ -73,6 +73,7 @@ def _with(host: Trace, lanes: list[Kernels]) -> Trace:
         for name in Kernels.column_types()
     }
     kernels = Kernels(**columns)
+    none = np.full(len(lanes), -1, np.int32)
     end = max(host.end_ns, int(kernels.end_ns.max()))
     step, of_ops, of_kernels = steps.build(
         host.ops, kernels, host.launches, Strings(host.strings), end
@@ -80,6 +81,7 @@ def _with(host: Trace, lanes: list[Kernels]) -> Trace:
     return dataclasses.replace(
         host,
         end_ns=end,
+        lanes=Lanes(np.zeros(len(lanes), np.int64), np.arange(len(lanes)), none),
         ops=dataclasses.replace(host.ops, step=of_ops),
         kernels=dataclasses.replace(kernels, step=of_kernels),
         steps=step,

@@ -195,7 +195,9 @@ export interface Constant {
 /** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
-  unit: string;
+  what: "utilisation" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory";
+  unit: "bytes" | "bytes/s" | "kernels" | "kernels/ms" | "share";
+  inferred: boolean;
   first: number;
   points: number;
 }
@@ -204,6 +206,7 @@ export interface Counter {
 export interface Curves {
   at_ns: Float64Array;
   value: Float64Array;
+  bound: Float32Array;
 }
 
 /** The result of the view: rows with the greatest change first. */

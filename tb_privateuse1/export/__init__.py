@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tb_privateuse1 import counters
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
@@ -86,7 +87,7 @@ def _chrome(
 ) -> Iterator[bytes]:
     """The one format for which the trace file is read again: it must be the same still."""
     try:
-        yield from chrome.write(trace, files.trace.path, window, keys)
+        yield from chrome.write(trace, files.trace.path, window, keys, counters.of(trace))
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     if _now(files) != files.trace:

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import infer
+from tb_privateuse1.curves import Curve
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.export import target
 from tb_privateuse1.export.window import EVERYTHING, Window
@@ -67,15 +68,18 @@ def write(
     trace_path: str,
     window: Window = EVERYTHING,
     keys: Collection[str] | None = None,
+    curves: Iterable[Curve] = (),
 ) -> Iterator[bytes]:
     """The merged trace, in pieces; ``trace_path`` is the file that the trace was made of.
 
     Of a window: what is recorded in it, all names of processes and threads, and what is added
-    for it. ``keys`` are those top-level keys that are kept; None: all. Raises TraceError if the
-    file cannot be read.
+    for it. ``keys`` are those top-level keys that are kept; None: all. ``curves`` are added as
+    counters, but for those of memory, which always are. Raises TraceError if the file cannot be
+    read.
     """
     kept = None if window.whole else _Kept(trace, window)
-    return _document(chrome.Verbatim(trace_path), kept, _added(trace, window), keys)
+    added = itertools.chain(_added(trace, window), _curves(trace, window, curves))
+    return _document(chrome.Verbatim(trace_path), kept, added, keys)
 
 
 def _added(trace: Trace, window: Window) -> Iterator[dict[str, Any]]:
@@ -242,3 +246,19 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
                 "ts": ts,
                 "args": known,
             }
+
+
+def _curves(trace: Trace, window: Window, curves: Iterable[Curve]) -> Iterable[dict[str, Any]]:
+    """In equal parts: all changes would be more events than the trace has."""
+    start = max(window.start_ns or 0, 0)
+    end = trace.end_ns if window.end_ns is None else min(window.end_ns, trace.end_ns)
+    owner = _thread(trace, 0) if len(trace.threads) else {"pid": 0}
+    for curve in curves:
+        if curve.what == "memory" or end <= start:
+            continue
+        at, values = curve.parts(start, end)
+        unit = "%" if curve.unit == "share" else curve.unit
+        for ts, value in zip(_us(trace, at), values.tolist(), strict=True):
+            label = f"{curve.label} ({unit})"
+            place = {"pid": owner["pid"], "tid": 0, "ts": ts}
+            yield {"ph": "C", "name": label, **place, "args": {"value": value}}

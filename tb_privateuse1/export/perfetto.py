@@ -1,9 +1,9 @@
 """Perfetto's own format: a stream of TracePackets, for ui.perfetto.dev and its trace processor.
 
 Host threads are tracks of slices (operators, annotations, frames, runtime calls), device activities
-fill Perfetto's GPU tracks, memory and the number of kernels waiting are counters. A launch is tied
-to its activities by ``GpuCorrelation``, a forward operator to its backward ones by a flow. Time 0
-is the trace's start. Names are interned; what is inferred says so in its arguments, with bounds.
+fill Perfetto's GPU tracks, the curves of ``counters.py`` are counters. A launch is tied to its
+activities by ``GpuCorrelation``, a forward operator to its backward ones by a flow. Time 0 is the
+trace's start. Names are interned; what is inferred says so in its arguments, with bounds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import calltree, counters
+from tb_privateuse1.curves import Curve
 from tb_privateuse1.export import nesting, packets
 from tb_privateuse1.export.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
 from tb_privateuse1.export.protobuf import (
@@ -58,9 +59,8 @@ def write(trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:
     yield from _slices(trace, tracks, host, _Arrows(trace, kernels))
     for rows in _chunks(kernels):
         yield _device(trace, names, rows)
-    for curve in counters.curves(trace):
-        if curve.kind == counters.LEVEL:
-            yield from _counter(tracks, curve, window)
+    for curve in counters.of(trace):
+        yield from _counter(tracks, curve, window, trace.end_ns)
 
 
 def _chunks(rows: I64) -> Iterator[I64]:
@@ -251,17 +251,18 @@ def _operators(trace: Trace, op: NDArray[np.int32]) -> Part:
     return text(chosen, texts)
 
 
-def _counter(tracks: Tracks, curve: counters.Curve, window: Window) -> Iterator[bytes]:
-    """A curve's changes within the window, and what it was at its start."""
+def _counter(tracks: Tracks, curve: Curve, window: Window, end_ns: int) -> Iterator[bytes]:
+    """All its changes within the window, or what it is in so many parts of this."""
     start = max(window.start_ns or 0, 0)
-    before = max(int(np.searchsorted(curve.at_ns, start, side="right")) - 1, 0)
-    until = len(curve.at_ns)
-    if window.end_ns is not None:
-        until = int(np.searchsorted(curve.at_ns, window.end_ns))
+    at, values = curve.changes(start, window.end_ns) or curve.parts(
+        start, end_ns if window.end_ns is None else min(window.end_ns, end_ns)
+    )
     uuid, descriptor = tracks.counter(curve)
     yield descriptor
-    for rows in _chunks(np.arange(before, until)):
-        value = varint(30, curve.value[rows])
-        at = np.maximum(curve.at_ns[rows], start)
-        part = packets.event(COUNTER, at, constant(field(11, uuid)), value)
+    track = constant(field(11, uuid))
+    whole = values.dtype.kind == "i"
+    for rows in _chunks(np.arange(len(at))):
+        own = values[rows]
+        value = varint(30, own) if whole else fixed64(44, own.astype(np.float64).view(np.int64))
+        part = packets.event(COUNTER, at[rows], track, value)
         yield encoded(part, len(rows))

@@ -5,15 +5,21 @@ from __future__ import annotations
 import itertools
 
 from tb_privateuse1 import describe
-from tb_privateuse1.counters import Curve
+from tb_privateuse1.curves import Curve
 from tb_privateuse1.export.packets import packet
 from tb_privateuse1.export.protobuf import field
 from tb_privateuse1.trace import Trace
 
 _MADE_UP = 1 << 30
 """Ids from here on stand for processes and threads whose own cannot be used."""
-_COUNT, _BYTES = 2, 3
-"""``CounterDescriptor.unit``."""
+_UNITS = {
+    "bytes": (3, ""),
+    "kernels": (2, ""),
+    "kernels/ms": (0, "1/ms"),
+    "bytes/s": (0, "B/s"),
+    "share": (0, "%"),
+}
+"""``CounterDescriptor.unit``, where it has one, or else ``unit_name``."""
 
 
 class Tracks:
@@ -83,8 +89,9 @@ class Tracks:
     def counter(self, curve: Curve) -> tuple[int, bytes]:
         """A counter's track."""
         uuid = next(self._uuids)
-        unit = field(3, _BYTES if curve.unit == "bytes" else _COUNT)
-        track = field(1, uuid) + field(2, curve.name) + field(8, unit)
+        number, name = _UNITS[curve.unit]
+        unit = field(3, number) if number else field(6, name)
+        track = field(1, uuid) + field(2, curve.label) + field(8, unit)
         return uuid, packet(field(60, track))
 
     def _id(self, text: str, used: set[int]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import certainty, describe, looks
-from tb_privateuse1.counters import Curve
+from tb_privateuse1.curves import Curve, Unit, What
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, Trace, TraceError
@@ -27,10 +27,12 @@ _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
 
 _MOST = 5000
 """Rectangles in an answer: with names and curves below 300 kB before compression."""
-_POINTS = 3600
+_POINTS = 3000
 """Of all curves of an answer together."""
 _LONGEST_NAME = 80
 _WIDEST = 4000
+_FARTHEST_NS = 1 << 61
+"""Windows are computed with in int64."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,10 @@ class Counter:
     """A curve in the window: its entries in ``Curves``."""
 
     label: str
-    unit: str
-    """``bytes``, ``kernels`` or ``share``."""
+    what: What
+    unit: Unit
+    inferred: bool
+    """It rests on inferred device times."""
     first: int
     points: int
 
@@ -97,6 +101,8 @@ class Curves:
 
     at_ns: Floats
     value: Floats
+    bound: Narrow
+    """How far off an inferred value may be; 0 for what was recorded, -1 where it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +151,13 @@ def timeline(
     first, last = _extent(trace, step)
     start = first if start_ns is None else start_ns
     stop = max(start + 1, last if stop_ns is None else stop_ns)
+    if max(-start, stop) > _FARTHEST_NS:
+        raise TraceError("bad_option", f"No recording has a window from {start} to {stop} ns.")
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, _MOST)
     rectangles, names = _rectangles(trace, pyramid, row, found)
-    counters, joined = _counters(trace, curves, start, stop, parts)
+    counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
         end_ns=trace.end_ns,
@@ -167,21 +175,33 @@ def timeline(
 
 
 def _counters(
-    trace: Trace, curves: tuple[Curve, ...], start: int, stop: int, parts: int
+    curves: tuple[Curve, ...], start: int, stop: int, parts: int
 ) -> tuple[tuple[Counter, ...], Curves]:
-    counters = []
-    at, value = [np.empty(0)], [np.empty(0)]
-    first = 0
-    bins = min(parts, max(_POINTS // max(len(curves), 1), 1))
-    for curve in curves:
-        times, values = curve.window(start, stop, bins)
-        inferred = trace.meta.timeline == "inferred" and curve.unit != "bytes"
-        label = f"{curve.name} (inferred)" if inferred else curve.name
-        counters.append(Counter(label, curve.unit, first, len(times)))
-        at.append(times)
-        value.append(values)
-        first += len(times)
-    return tuple(counters), Curves(np.concatenate(at), np.concatenate(value))
+    """Each counter in as many parts, those in which much changes in fewer if all are too many."""
+    found = [curve.window(start, stop, parts) for curve in curves]
+    sizes = np.array([len(points.at_ns) for points in found], np.int64)
+    fewer = _fair(sizes, _POINTS)
+    for i in np.flatnonzero(sizes > fewer).tolist():
+        found[i] = curves[i].window(start, stop, fewer)
+    counters, first = [], 0
+    for curve, points in zip(curves, found, strict=True):
+        size = len(points.at_ns)
+        counters.append(Counter(curve.label, curve.what, curve.unit, curve.inferred, first, size))
+        first += size
+    at, value, bound = (
+        np.concatenate([np.empty(0), *(getattr(one, name) for one in found)])
+        for name in ("at_ns", "value", "bound")
+    )
+    return tuple(counters), Curves(at, value, bound.astype(np.float32))
+
+
+def _fair(sizes: I64, most: int) -> int:
+    """What the largest of these may be so that they sum to no more; at least 1."""
+    rising = np.sort(sizes)
+    left = np.arange(len(rising), 0, -1)
+    limits = (most - (np.cumsum(rising) - rising)) // left
+    fits = rising <= limits
+    return int(rising.max(initial=1)) if fits.all() else max(int(limits[np.argmin(fits)]), 1)
 
 
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:

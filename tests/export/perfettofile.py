@@ -25,7 +25,7 @@ class Content:
     flows: list[set[int]] = field(default_factory=list)
     submitted: list[list[int]] = field(default_factory=list)
     device: list[dict[str, Any]] = field(default_factory=list)
-    counters: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    counters: dict[str, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
     tracks: dict[int, Any] = field(default_factory=dict)
     packets: int = 0
     gpus: list[str] = field(default_factory=list)
@@ -78,7 +78,9 @@ def _event(content: Content, packet: Any, interned: Any, open_slices: Any) -> No
     event, ts = packet.track_event, packet.timestamp
     stack, track = open_slices[event.track_uuid], label(content, event.track_uuid)
     if event.type == event.TYPE_COUNTER:
-        content.counters[track].append((ts, event.counter_value))
+        double = event.HasField("double_counter_value")
+        value = event.double_counter_value if double else event.counter_value
+        content.counters[track].append((ts, value))
     elif event.type == event.TYPE_SLICE_END:
         at = stack.pop()
         name, start = content.slices[at][1:3]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import counters, infer
 from tb_privateuse1.export import chrome as export
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome
 from tb_privateuse1.trace import TraceError
 from tests import make
@@ -86,6 +86,41 @@ def test_an_unwritable_target_says_so_and_leaves_nothing(tmp_path: Path) -> None
         export.merge(trace, sidecar, str(tmp_path / "none" / "out.json"))
     assert caught.value.code == "unwritable"
     assert sorted(p.name for p in tmp_path.iterdir()) == [Path(sidecar).name, Path(trace).name]
+
+
+def test_curves_are_counters_of_so_many_parts(tmp_path: Path) -> None:
+    recorded = [make.op("a", 100, 200), make.launch(110, 112, 1), make.kernel("k", 130, 150, 1),
+                make.memory(120, 8, 16)]  # fmt: skip
+    path = tmp_path / "w.1.pt.trace.json"
+    path.write_text(json.dumps(make.document(*recorded)))
+    trace = infer.build(chrome.read(str(path)), None)
+    for window, use in (
+        (EVERYTHING, [(100, 0), (130, 100), (150, 0)]),
+        (Window(40_000, 60_000), [(140, 100), (150, 0)]),
+    ):
+        pieces = export.write(trace, str(path), window, curves=counters.of(trace))
+        added = [e for e in json.loads(b"".join(pieces))["traceEvents"] if e["ph"] == "C"]
+        found = {e["name"] for e in added}
+        assert found - {"Memory of PrivateUse1 0 (bytes)"} == {
+            "Utilisation of device 0 (%)", "Kernels waiting for device 0 (kernels)",
+            "Kernels starting on device 0 (kernels/ms)",
+        }  # fmt: skip
+        told = [(e["ts"], e["args"]["value"]) for e in added if e["name"].startswith("Util")]
+        assert told == use
+        assert {(e["pid"], e["tid"]) for e in added} == {(1, 0)}
+
+
+def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
+    recorded = [make.op("a", 100, 200), make.launch(110, 112, 1), make.kernel("k", 130, 150, 1)]
+    path = tmp_path / "w.1.pt.trace.json"
+    path.write_text(json.dumps(make.document(*recorded)))
+    trace = infer.build(chrome.read(str(path)), None)
+    pieces = export.write(trace, str(path), curves=counters.of(trace))
+    (tmp_path / "back.json").write_bytes(b"".join(pieces))
+    back = infer.build(chrome.read(str(tmp_path / "back.json")), None)
+    assert [f.code for f in back.meta.findings] == ["phase_not_shown"]  # as of all counters
+    assert back.end_ns == trace.end_ns
+    assert back.kernels.start_ns.tolist() == trace.kernels.start_ns.tolist()
 
 
 def written(folder: Path, window: Window, *events: make.Event, **keys: Any) -> dict[str, Any]:

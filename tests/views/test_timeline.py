@@ -49,7 +49,10 @@ def test_everything() -> None:
         ("cudaLaunchKernel", "runtime", 12), ("f", "frame", 0), ("gemm", "kernel", 60),
         ("ncclAllReduce", "communication", 65),
     ]  # fmt: skip
-    assert [c.unit for c in result.counters] == ["share", "kernels", "bytes"]
+    assert [(c.what, c.unit, c.inferred) for c in result.counters] == [
+        ("utilisation", "share", False), ("waiting", "kernels", False),
+        ("rate", "kernels/ms", False), ("memory", "bytes", False),
+    ]  # fmt: skip
     assert result.rectangles.bound_ns.tolist() == [0] * 8
     assert (result.start_ns, result.stop_ns, result.end_ns) == (0, 100_000, 100_000)
 
@@ -73,6 +76,14 @@ def test_tracks_that_are_not_there(asked: dict[str, str]) -> None:
         ask(some(), **asked)
 
 
+@pytest.mark.parametrize("start", [10**30, -(10**30), 2**61])
+def test_a_window_that_no_recording_has(start: int) -> None:
+    with pytest.raises(TraceError, match="No recording"):
+        ask(some(), start_ns=start)
+    far = ask(some(), start_ns=-(2**61), stop_ns=2**61 - 1)
+    assert np.isfinite(far.curves.value).all()
+
+
 def test_inferred_kernels_carry_their_bound() -> None:
     one = trace(op("aten::mm", 0, 5, 1), op("aten::mm", 6, 9, 2), elapsed={1: 40.0, 2: 50.0})
     result = ask(one)
@@ -82,6 +93,33 @@ def test_inferred_kernels_carry_their_bound() -> None:
     told = result.rectangles.bound_ns[of_device]
     assert told == pytest.approx(np.maximum(bounds, -1))
     assert (told != 0).all()
+    for counter in result.counters:
+        assert counter.inferred
+        assert counter.label.endswith("(inferred)")
+    assert (result.curves.bound > 0).any()
+
+
+def test_all_counters_together_are_as_large_as_one_answer_may_be() -> None:
+    # 60 devices with three counters each, and something new in every part of each.
+    one = trace(
+        *(kernel("k", 10 * i + d / 9, 10 * i + d / 9 + 3, device=d)
+          for i in range(60) for d in range(60)),
+        op("o", 0, 600),
+    )  # fmt: skip
+    result = ask(one, width=4000)
+    points = [c.points for c in result.counters]
+    assert [c.first for c in result.counters] == np.cumsum([0, *points])[:-1].tolist()
+    assert len(result.curves.at_ns) == len(result.curves.value) == sum(points) <= 3000
+
+
+def test_counters_with_little_leave_their_share_to_others() -> None:
+    kernels = (kernel("k", 10 * i, 10 * i + 3, device=0) for i in range(3000))
+    rare = (kernel("k", 10_000 * d, 10_000 * d + 3, device=d) for d in range(1, 3))
+    result = ask(trace(*kernels, *rare), width=4000)
+    points = {c.label: c.points for c in result.counters}
+    assert points["Utilisation of device 0"] > 2000
+    assert points["Utilisation of device 2"] < 5
+    assert sum(points.values()) <= 3000
 
 
 def test_packed_is_what_json_says() -> None:

@@ -49,6 +49,21 @@ export function percent(share: number | null): string {
   return `${Math.abs(of100) < 1 ? of100.toFixed(2) : significant(of100)} %`;
 }
 
+/** `1.50 GB/s`: as the NCCL tests have it, in powers of ten. */
+export function rate(bytesPerS: number | null): string {
+  if (bytesPerS === null) return MISSING;
+  const [unit, size] = bytesPerS >= 1e9 ? ["GB/s", 1e9] : bytesPerS >= 1e6 ? ["MB/s", 1e6] : ["kB/s", 1e3];
+  return `${significant(bytesPerS / size)} ${unit}`;
+}
+
+/** A counter's value in its unit. */
+export function counted(value: number, unit: string): string {
+  if (unit === "share") return percent(value);
+  if (unit === "bytes") return bytes(value);
+  if (unit === "bytes/s") return rate(value);
+  return unit === "kernels" ? plural(value, "kernel") : `${Number.isInteger(value) ? count(value) : significant(value)} per ms`;
+}
+
 /** `± 5 us`, or nothing for what is exact. */
 export function bound(ns: number | null): string {
   return ns ? `± ${duration(ns)}` : "";

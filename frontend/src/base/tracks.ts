@@ -20,29 +20,33 @@ export interface Line {
   pinned: boolean;
 }
 
+export const COUNTERS = "Counters";
 export const ROW_PX = 17;
 /** Below the rows of a track. */
 export const GAP_PX = 7;
 const GROUP_PX = 22;
-const COUNTER_PX = 36;
+const COUNTER_PX = 32;
 
-/** What the reader changed: tracks whose folding is not the usual, tracks on top. */
+/** What the reader changed: tracks whose folding is not the usual, tracks on top, no counters. */
 export interface Arrangement {
   toggled: ReadonlySet<number>;
   pinned: readonly number[];
+  counters: boolean;
 }
 
-/** `3,p5`: track 3 is folded other than usual, track 5 is pinned. */
+/** `3,p5,c`: track 3 is folded other than usual, track 5 is pinned, the counters are folded. */
 export function parseLanes(text: string | null): Arrangement {
-  const words = (text ?? "").split(",").filter((word) => /^p?\d{1,6}$/.test(word));
+  const all = (text ?? "").split(",");
+  const words = all.filter((word) => /^p?\d{1,6}$/.test(word));
   return {
+    counters: !all.includes("c"),
     toggled: new Set(words.filter((word) => !word.startsWith("p")).map(Number)),
     pinned: words.filter((word) => word.startsWith("p")).map((word) => Number(word.slice(1))),
   };
 }
 
-export function lanesText({ toggled, pinned }: Arrangement): string | null {
-  return [...toggled, ...pinned.map((id) => `p${id}`)].join(",") || null;
+export function lanesText({ toggled, pinned, counters }: Arrangement): string | null {
+  return [...toggled, ...pinned.map((id) => `p${id}`), ...(counters ? [] : ["c"])].join(",") || null;
 }
 
 /** Usually only Python's frames are folded: they are deep, and the operators tell most. */
@@ -60,7 +64,7 @@ export function layout(
     lines.push({ ...line, y });
     y += line.height;
   };
-  const heading = (group: string): void => add({ kind: "group", id: -1, label: group, group, height: GROUP_PX, folded: false, pinned: false });
+  const heading = (group: string, folded = false): void => add({ kind: "group", id: -1, label: group, group, height: GROUP_PX, folded, pinned: false });
   const track = (one: (typeof tracks)[number], pinned: boolean): void => {
     const folded = isFolded(one, arrangement);
     add({ kind: "track", id: one.id, label: one.label, group: one.group, height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX, folded, pinned });
@@ -70,8 +74,8 @@ export function layout(
   if (pinned.length > 0) heading("Pinned");
   for (const one of pinned) track(one, true);
   for (const one of rest.filter((t) => t.kind === "steps")) track(one, false);
-  if (counters.length > 0) heading("Counters");
-  counters.forEach((counter, id) => add({ kind: "counter", id, label: counter.label, group: "Counters", height: COUNTER_PX, folded: false, pinned: false }));
+  if (counters.length > 0) heading(COUNTERS, !arrangement.counters);
+  if (arrangement.counters) counters.forEach((counter, id) => add({ kind: "counter", id, label: counter.label, group: COUNTERS, height: COUNTER_PX, folded: false, pinned: false }));
   const groups = new Map<string, (typeof tracks)[number][]>();
   for (const one of rest.filter((t) => t.kind !== "steps")) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
   const size = (of: (typeof tracks)[number][]): number => (of.some((t) => t.kind === "device") ? Infinity : 0) + of.reduce((sum, t) => sum + t.ranges, 0);

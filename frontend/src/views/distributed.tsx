@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
-import { bytes, count, duration, exactDuration, MISSING, percent, plural, signedDuration } from "../base/format";
+import { bytes, count, duration, exactDuration, percent, plural, rate, signedDuration } from "../base/format";
 import { useLatest, useView } from "../load";
 import { ofAllRanks, stepNumber } from "../place";
 import { go, state } from "../state";
@@ -212,13 +212,6 @@ const RANKS: readonly Column<RankRow>[] = [
   { ...time<RankRow>("clock_offset_ns", "Clock", 76, "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common."), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
   time("clock_residual_ns", "± Clock", 68, "95 % of the ends of these collectives agree to this."),
 ];
-
-/** 1.23 GB/s: as the NCCL tests have it, in powers of ten. */
-function rate(value: number | null): string {
-  if (value === null) return MISSING;
-  const [unit, size] = value >= 1e9 ? ["GB/s", 1e9] : value >= 1e6 ? ["MB/s", 1e6] : ["kB/s", 1e3];
-  return `${(value / size).toPrecision(3)} ${unit}`;
-}
 
 const COLLECTIVES: readonly Column<CollectiveRow>[] = [
   { key: "kind", title: "Collective", kind: "text", width: 130, value: (c) => c.kind, cell: (c) => <span class="value">{c.kind.replace(/_/g, "-")}{c.on_host && <span class="muted"> on the host</span>}</span> },

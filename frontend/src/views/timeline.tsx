@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Links, Timeline as Result } from "../api";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
 import { downloadPicture, isTyping } from "../base/dom";
-import { bound, count, duration, exactDuration } from "../base/format";
+import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
 import { parseRange } from "../base/range";
 import { isFolded, lanesText, layout, parseLanes } from "../base/tracks";
@@ -12,7 +12,7 @@ import { stepNumber } from "../place";
 import { go, state } from "../state";
 import { Minimap } from "../widgets/minimap";
 import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
-import { neighbour, type Arrow } from "../widgets/scene";
+import { neighbour, type Arrow, type Counter } from "../widgets/scene";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
@@ -78,6 +78,7 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
     const pinned = arrangement.pinned.includes(id) ? arrangement.pinned.filter((p) => p !== id) : [...arrangement.pinned, id];
     go({ lanes: lanesText({ ...arrangement, pinned }) }, "replace");
   };
+  const counters = (): void => go({ lanes: lanesText({ ...arrangement, counters: !arrangement.counters }) }, "replace");
   const mark = (): void => {
     const at = hoverAt.current ?? (linked ? linked.item.start_ns : (camera.start + camera.stop) / 2);
     const near = (camera.stop - camera.start) / 100;
@@ -127,14 +128,14 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
         <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
         <span class="muted">{area ? <>{duration(Math.round(area.stop - area.start))} selected</> : marks.length > 1 ? <>marks: {duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))} apart</> : "W S zoom, A D move, drag selects, ? for help"}</span>
       </div>
-      <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
+      <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} end={end} picked={picked} theme={theme}
         onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
         onPick={(i) => pick(i === null || !scene ? null : itemAt(scene, i))}
         onOpen={(i) => { if (scene) move(around(...extent(scene, i), end)); }}
-        tooltip={(i) => scene && <Tip scene={scene} at={i} />}
-        heads={<Heads lines={lines} tracks={result.tracks} onToggle={toggle} onPin={pin} />} />
+        tooltip={(under) => under.kind === "counter" ? <CounterTip scene={scene ?? result} {...under} /> : scene && <Tip scene={scene} at={under.index} />}
+        heads={<Heads lines={lines} tracks={result.tracks} counters={(scene ?? result).counters} curves={(scene ?? result).curves} onCounters={counters} onToggle={toggle} onPin={pin} />} />
       <p class="unseen" role="status" data-testid="timeline-told">{linked && `${linked.item.name}, ${duration(linked.item.end_ns - linked.item.start_ns)}, ${linked.place}, at ${duration(linked.item.start_ns)}`}</p>
       {area ? <AreaSummary selected={selected} area={area} close={() => setArea(null)} />
         : item && <Details links={links} show={show} close={() => pick(null)} />}
@@ -160,6 +161,19 @@ function Tip({ scene, at }: { scene: Result; at: number }) {
       <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
       <div>{many > 1 ? <>and {count(many - 1)} more here, busy {duration(Math.round(r.busy_ns[at] ?? 0))} of {duration(Math.round(r.length_ns[at] ?? 0))}</> : exactDuration(Math.round(r.length_ns[at] ?? 0))}</div>
       <div class="muted">{scene.kinds[r.kind[at] ?? 0]} at {duration(r.start_ns[at] ?? 0)}{look !== "measured" && <>{off < 0 ? ", bound not known" : ` ${bound(Math.round(off))}`}, <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />{look === "bounded" ? "inferred, only limits are known" : "inferred"}</>}</div>
+    </>
+  );
+}
+
+function CounterTip({ scene: { curves, stop_ns }, counter, entry }: { scene: Result; counter: Counter; entry: number }) {
+  const [value, off] = [curves.value[entry] ?? 0, curves.bound[entry] ?? 0];
+  const until = entry + 1 < counter.first + counter.points ? (curves.at_ns[entry + 1] ?? 0) : stop_ns;
+  const from = curves.at_ns[entry] ?? 0;
+  return (
+    <>
+      <b class="wrap">{counter.label}</b>
+      <div>{counted(value, counter.unit)}{counter.inferred && (off < 0 ? ", bound not known" : off > 0 ? ` ± ${counted(off, counter.unit)}` : "")}</div>
+      <div class="muted">from {duration(from)} on, for {duration(Math.round(until - from))}</div>
     </>
   );
 }

@@ -6,6 +6,7 @@ import { span, type Camera } from "../base/camera";
 import { isFolded, type Arrangement, type Line } from "../base/tracks";
 import { asFailure, fetchView, type Failure } from "../fetch";
 import type { Selected } from "../place";
+import { entryAt } from "../widgets/scene";
 
 /** How much more than the screen is asked for, on either side, as a share of it. */
 const MARGIN = 0.5;
@@ -70,8 +71,13 @@ function serves(asked: Asked | undefined, key: string, camera: Camera, fine: num
   return ratio > 0.6 && ratio < 1.2 && asked.window.start <= camera.start && asked.window.stop >= camera.stop;
 }
 
-/** How busy the device is over the whole recording, in equal parts, for the strip on top. */
-export function densityOf(base: Timeline): number[] {
-  const curve = base.counters.find((counter) => counter.unit === "share");
-  return curve ? [...base.curves.value.subarray(curve.first, curve.first + curve.points)] : [];
+/** How busy the first device is over the whole recording, in equal parts, for the strip on top. */
+export function densityOf(base: Timeline, parts: number): number[] {
+  const curve = base.counters.find((counter) => counter.what === "utilisation");
+  if (!curve) return [];
+  const part = (base.stop_ns - base.start_ns) / parts;
+  return Array.from({ length: parts }, (_, i) => {
+    const entry = entryAt(base.curves, curve, base.start_ns + i * part);
+    return entry === null ? 0 : (base.curves.value[entry] ?? 0);
+  });
 }

@@ -179,30 +179,50 @@ function fitted(text: string, px: number): string {
   return text.length <= letters ? text : letters < 3 ? "" : `${text.slice(0, letters - 1)}…`;
 }
 
-function counter(context: CanvasRenderingContext2D, { unit, first, points }: Counter, curves: Curves, line: Line, view: View, palette: Palette): void {
-  const at = curves.at_ns.subarray(first, first + points);
-  const values = curves.value.subarray(first, first + points);
-  const most = unit === "share" ? 1 : values.reduce((a, b) => Math.max(a, b), 1);
+/** What is inferred is striped as its ranges are, between lines of what it is at least and at most. */
+function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves, line: Line, view: View, palette: Palette): void {
+  const [first, last] = [one.first, one.first + one.points];
+  const at = curves.at_ns.subarray(first, last);
+  const values = curves.value.subarray(first, last);
+  const bounds = curves.bound.subarray(first, last);
+  const most = greatest(one, curves);
   const scale = view.width / (view.camera.stop - view.camera.start);
   const [base, tall] = [line.y + line.height - 2, line.height - 6];
-  context.beginPath();
-  context.moveTo(0, base);
-  for (let i = 0; i < at.length; i += 1) {
-    const x = Math.max(0, ((at[i] ?? 0) - view.camera.start) * scale);
-    const end = Math.min(view.width, i + 1 < at.length ? ((at[i + 1] ?? 0) - view.camera.start) * scale : view.width);
-    if (end < 0 || x > view.width) continue;
-    const y = base - (tall * Math.max(0, values[i] ?? 0)) / most;
-    context.lineTo(x, y);
-    context.lineTo(end, y);
-  }
-  context.lineTo(view.width, base);
-  context.fillStyle = palette.accent;
-  context.globalAlpha = 0.3;
+  const trace = (value: (i: number) => number): void => {
+    context.beginPath();
+    context.moveTo(0, base);
+    for (let i = 0; i < at.length; i += 1) {
+      const x = Math.max(0, ((at[i] ?? 0) - view.camera.start) * scale);
+      const end = Math.min(view.width, i + 1 < at.length ? ((at[i + 1] ?? 0) - view.camera.start) * scale : view.width);
+      if (end < 0 || x > view.width) continue;
+      const y = base - (tall * Math.min(most, Math.max(0, value(i)))) / most;
+      context.lineTo(x, y);
+      context.lineTo(end, y);
+    }
+    context.lineTo(view.width, base);
+  };
+  trace((i) => values[i] ?? 0);
+  context.globalAlpha = one.inferred ? 0.7 : 0.3;
+  context.fillStyle = (one.inferred ? stripes(context, palette.accent) : null) ?? palette.accent;
   context.fill();
   context.globalAlpha = 1;
   context.strokeStyle = palette.accent;
   context.lineWidth = 1;
   context.stroke();
+  if (one.inferred) {
+    context.strokeStyle = palette.muted;
+    context.setLineDash([2, 2]);
+    for (const side of [-1, 1]) {
+      trace((i) => (values[i] ?? 0) + side * Math.max(0, bounds[i] ?? 0));
+      context.stroke();
+    }
+    context.setLineDash([]);
+  }
+}
+
+/** The top of a counter's scale: everything, or the greatest of what was asked for. */
+export function greatest({ unit, first, points }: Counter, { value }: Curves): number {
+  return unit === "share" ? 1 : value.subarray(first, first + points).reduce((a, b) => Math.max(a, b), 0) || 1;
 }
 
 function place(spot: Spot, view: View): { left: number; right: number; y: number } | null {

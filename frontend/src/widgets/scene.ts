@@ -20,6 +20,7 @@ export interface Rectangles {
 export interface Counter {
   label: string;
   unit: string;
+  inferred: boolean;
   first: number;
   points: number;
 }
@@ -28,6 +29,8 @@ export interface Counter {
 export interface Curves {
   at_ns: Float64Array;
   value: Float64Array;
+  /** How far off the value may be; -1 where nothing tells. */
+  bound: Float32Array;
 }
 
 export interface Scene {
@@ -129,4 +132,27 @@ function nearest({ start_ns: start, length_ns: length }: Rectangles, { first, la
   let found = first;
   while (found < last && (start[found] ?? 0) + (length[found] ?? 0) <= at) found += 1;
   return found;
+}
+
+/** What lies at a place: a rectangle, or a counter and its entry that holds there. */
+export type Under = { kind: "rectangle"; index: number } | { kind: "counter"; counter: Counter; entry: number };
+
+/** The counter at a place of the canvas, where it has a value. */
+export function counterAt(scene: Scene, lines: readonly Line[], camera: Camera, width: number, x: number, y: number): Under | null {
+  const line = lines.find((one) => y >= one.y && y < one.y + one.height);
+  const counter = line?.kind === "counter" ? scene.counters[line.id] : undefined;
+  if (!counter) return null;
+  const entry = entryAt(scene.curves, counter, camera.start + (x / width) * (camera.stop - camera.start));
+  return entry === null ? null : { kind: "counter", counter, entry };
+}
+
+/** The last entry of a counter that is not behind a time, or null before the first. */
+export function entryAt({ at_ns }: Curves, { first, points }: Counter, time: number): number | null {
+  let [low, high] = [first, first + points];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((at_ns[middle] ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low > first ? low - 1 : null;
 }

@@ -5,7 +5,7 @@ import { panned, span, zoomed, type Camera } from "../base/camera";
 import { heightOf, type Line } from "../base/tracks";
 import { paint, type Picked } from "./painter";
 import { paletteOf } from "./palette";
-import { hit, linesByTrack, type Scene } from "./scene";
+import { counterAt, hit, linesByTrack, type Scene, type Under } from "./scene";
 
 interface TimeCanvasProps {
   scene: Scene;
@@ -24,7 +24,7 @@ interface TimeCanvasProps {
   onScroll: (top: number, height: number) => void;
   /** An arrow key: to the next range, or the one above or below. */
   onArrow: (key: string) => void;
-  tooltip: (rectangle: number) => ComponentChildren;
+  tooltip: (under: Under) => ComponentChildren;
   heads: ComponentChildren;
 }
 
@@ -38,7 +38,8 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
   const [top, setTop] = useState(0);
-  const [hover, setHover] = useState<{ rectangle: number; x: number; y: number } | null>(null);
+  const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null);
+  const hovered = hover?.under.kind === "rectangle" ? hover.under.index : null;
   const drag = useRef<{ x: number; camera: Camera; pan: boolean; moved: boolean } | null>(null);
   const now = useRef({ camera, width: size.width });
   now.current = { camera, width: size.width - HEADS_PX };
@@ -66,12 +67,12 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
       if (element.width !== w || element.height !== h) [element.width, element.height] = [w, h];
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       const since = performance.now();
-      const drawn = paint(context, scene, { camera, lines, width, height: size.height, top }, { ...picked, hover: hover?.rectangle ?? null }, paletteOf(element));
+      const drawn = paint(context, scene, { camera, lines, width, height: size.height, top }, { ...picked, hover: hovered }, paletteOf(element));
       element.dataset["drawn"] = String(drawn);
       element.dataset["ms"] = (performance.now() - since).toFixed(2);
     });
     return () => cancelAnimationFrame(frame);
-  }, [scene, camera, lines, picked, hover?.rectangle, size, top, theme]);
+  }, [scene, camera, lines, picked, hovered, size, top, theme]);
 
   // Not passive: the page must not zoom or go back under the wheel.
   useEffect(() => {
@@ -108,8 +109,9 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
     onHover(at);
     const from = drag.current;
     if (!from) {
-      const rectangle = under(x, y);
-      setHover(rectangle === null ? null : { rectangle, x, y });
+      const index = under(x, y);
+      const found: Under | null = index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+      setHover(found && { under: found, x, y });
       return;
     }
     if (!from.moved && Math.abs(event.clientX - from.x) < CLICK_PX) return;
@@ -128,7 +130,7 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
     const { x, y } = place(event);
     onPick(under(x, y));
   };
-  const tip = hover && scene.rectangles.start_ns.length > hover.rectangle ? hover : null;
+  const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;
   return (
     <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label="Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys"
       onKeyDown={(e) => { if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); onArrow(e.key); } }}
@@ -138,13 +140,13 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
         <div class="timeview" style={{ height: `${size.height}px` }}>
           <canvas ref={canvas} data-testid="timeline-canvas" data-rectangles={scene.rectangles.start_ns.length}
             data-start={Math.round(camera.start)} data-stop={Math.round(camera.stop)}
-            style={{ width: `${width}px`, height: `${size.height}px`, cursor: hover ? "pointer" : "crosshair" }}
+            style={{ width: `${width}px`, height: `${size.height}px`, cursor: hovered !== null ? "pointer" : "crosshair" }}
             onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
             onPointerLeave={() => { setHover(null); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
             onDblClick={(e) => { const { x, y } = place(e); const rectangle = under(x, y); if (rectangle !== null) onOpen(rectangle); }} />
           {tip && (
             <div class="tooltip" role="status" data-testid="timeline-tooltip"
-              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + 14}px`, top: `${Math.min(tip.y + 14, size.height - 96)}px` }}>{tooltip(tip.rectangle)}</div>
+              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + 14}px`, top: `${Math.min(tip.y + 14, size.height - 96)}px` }}>{tooltip(tip.under)}</div>
           )}
         </div>
       </div>
