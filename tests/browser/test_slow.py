@@ -1,0 +1,111 @@
+"""The slow examples, as a newcomer plays them: capture, advice, mend, capture, compare.
+
+What is planted, and where, stands in the examples' README. Its costs are sleeps, work that is left
+out when mended, and the reference device's own time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Dashboard
+from tests.server import Server, serve
+from tests.web import until
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW = ROOT / "examples" / "slow"
+
+SCRIPTS = ("classify", "generate", "regress")
+
+_ROW = re.compile(r"^\| `(\w+)\.py` \| `(\w+)` \| `(\w+)` \|", re.MULTILINE)
+
+
+def planted(script: str) -> dict[str, str]:
+    """By rule, the function in which a fault shows."""
+    rows = _ROW.findall((SLOW / "README.md").read_text())
+    return {rule: function for name, rule, function in rows if name == script}
+
+
+def record(log: Path, script: str) -> None:
+    """Run a script as the README has it."""
+    paths = os.pathsep.join([str(ROOT / "examples" / "refdevice"), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, str(SLOW / f"{script}.py"), str(log / script)],
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def advice(server: Server, run: str) -> dict[str, Any]:
+    """The findings of a run by rule, once the server has seen it."""
+    until(lambda: run in [r["run"] for r in server.plugin("runs").json["runs"]])
+    return {row["rule"]: row for row in server.plugin(f"advice?run={run}").json["rows"]}
+
+
+def in_function(source: str | None, script: str, function: str) -> bool:
+    return re.fullmatch(rf"(.*/)?{script}\.py\(\d+\): {function}", source or "") is not None
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("slow")
+    record(folder, "classify")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(log: Path) -> Iterator[Server]:
+    with serve("--logdir", log, "--reload_interval", "1") as server:
+        yield server
+
+
+def test_faults_are_planted() -> None:
+    assert [len(planted(script)) for script in SCRIPTS] == [4, 4, 4]
+
+
+def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, log: Path) -> None:
+    dashboard = visit(server).open(run="classify", view="advice")
+    for rule, function in planted("classify").items():
+        finding = dashboard.inside.locator(f"[data-testid=finding][data-key={rule}]")
+        finding.locator("button.headline").click()
+        source = finding.get_by_test_id("source")
+        expect(source).to_have_text(re.compile(rf"classify\.py\(\d+\): {function}$"))
+        expect(finding.locator("[data-key='To mend']")).to_be_visible()
+    record(log, "classify_mended")
+    advice(server, "classify_mended")
+    dashboard.open(run="classify_mended", view="advice")
+    dashboard.get("all-rules").wait_for()
+    for rule in planted("classify"):
+        expect(dashboard.inside.locator(f"[data-testid=finding][data-key={rule}]")).to_have_count(0)
+    dashboard.open(run="classify_mended", view="diff", base="classify")
+    dashboard.shows("baserun-picker", value="classify")
+    base, change = dashboard.figure("base_ns"), dashboard.figure("change_ns")
+    assert base is not None
+    assert change is not None
+    assert change < -0.15 * base
+
+
+@pytest.mark.parametrize("script", ["generate", "regress"])
+def test_by_questions(server: Server, log: Path, script: str) -> None:
+    record(log, script)
+    before = advice(server, script)
+    for rule, function in planted(script).items():
+        assert rule in before, (rule, sorted(before))
+        assert in_function(before[rule]["source"], script, function), before[rule]["source"]
+    mended = f"{script}_mended"
+    record(log, mended)
+    assert not set(advice(server, mended)) & set(planted(script))
+    steps = server.plugin(f"diff?run={mended}&base_run={script}").json["steps"]
+    before_ns, now_ns = (median(step[name] for step in steps) for name in ("base_ns", "now_ns"))
+    assert now_ns < 0.85 * before_ns
