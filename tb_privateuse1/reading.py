@@ -24,7 +24,7 @@ from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Finding, Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
-from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.base import Rank, chosen_ranks
 
 _MOST_BYTES = 512 << 20
 """Of reductions that are kept: of a thousand ranks with 20,000 communications each."""
@@ -44,12 +44,16 @@ class Place:
 HERE = Place()
 
 
+_Key = tuple[Callable[[Trace], Any], Files]
+"""A reduction and what it reduces: views may share one."""
+
+
 class Reader:
     """Reads traces for views; its store keeps them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._parts: OrderedDict[tuple[str, Files], Any] = OrderedDict()
+        self._parts: OrderedDict[_Key, Any] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -71,7 +75,7 @@ class Reader:
         until = None if wait_s is None else time.monotonic() + wait_s
         asked = asked or {}
         if (names := schema.reads_of(view)) == ("ranks",):
-            return view(self._ranks(view.__name__, catalog, place, until), **asked)
+            return view(self._ranks(view, catalog, place, until, asked), **asked)
         trace = self._trace(catalog, place, wait_s)
         if "base" not in names:
             return query.run(view, trace, asked)
@@ -82,9 +86,18 @@ class Reader:
         return self._store.trace(catalog.find(place.run, place.rank, place.span), wait_s)
 
     def _ranks(
-        self, view: str, catalog: Catalog, place: Place, until: float | None
+        self,
+        view: Callable[..., Any],
+        catalog: Catalog,
+        place: Place,
+        until: float | None,
+        asked: Mapping[str, Any],
     ) -> tuple[Rank, ...]:
+        reduce = REDUCTIONS[view.__name__]
+        only = chosen_ranks(asked.get("only"))
         members = _members(catalog, place)
+        if only is not None:
+            members = [(worker, files) for worker, files in members if worker.rank in only]
         found: dict[int, Rank] = {}
         waiting: dict[int, Progress] = {}
         while len(found) < len(members):
@@ -94,7 +107,7 @@ class Reader:
                 # The first one is always asked for, so that there is some progress.
                 late = bool(waiting) and until is not None and time.monotonic() >= until
                 try:
-                    found[worker.rank] = self._rank(view, worker, files, until, late=late)
+                    found[worker.rank] = self._rank(reduce, worker, files, until, late=late)
                     waiting.pop(worker.rank, None)
                 except Pending as pending:
                     if not late or worker.rank not in waiting:
@@ -104,13 +117,19 @@ class Reader:
         return tuple(found[rank] for rank in sorted(found))
 
     def _rank(
-        self, view: str, worker: Worker, files: Files | None, until: float | None, *, late: bool
+        self,
+        reduce: Callable[[Trace], Any],
+        worker: Worker,
+        files: Files | None,
+        until: float | None,
+        *,
+        late: bool,
     ) -> Rank:
         """Raises Pending; if it is late, of what is not known at once."""
         if files is None:
             finding = Finding("unknown_span", "It has no such span.")
             return Rank(worker.rank, worker.worker, None, finding)
-        key = (view, files)  # with size and time of change: another file is another part
+        key = (reduce, files)  # with size and time of change: another file is another part
         with self._lock:
             part = self._parts.get(key)
         if part is None and late:
@@ -122,11 +141,11 @@ class Reader:
             return Rank(worker.rank, worker.worker, None, finding)
         return Rank(worker.rank, worker.worker, part)
 
-    def _read(self, key: tuple[str, Files], until: float | None) -> Any:
+    def _read(self, key: _Key, until: float | None) -> Any:
         # All that wait share the time: the first would have it all otherwise.
         left = _left(until)
         wait_s = None if left is None else min(left, _SHARE_S)
-        part = REDUCTIONS[key[0]](self._store.trace(key[1], wait_s))
+        part = key[0](self._store.trace(key[1], wait_s))
         with self._lock:
             if key not in self._parts:
                 self._bytes += _size(part)

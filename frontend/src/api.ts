@@ -162,6 +162,12 @@ export interface CauseRow {
   saving_share: number | null;
 }
 
+/** The result of the lookup. */
+export interface Clock {
+  reference: number;
+  rows: RankClock[];
+}
+
 /** The calls of one kind and size in one process group, of all ranks. */
 export interface CollectiveRow {
   kind: string;
@@ -805,6 +811,15 @@ export interface Quality {
   facts: Fact[];
 }
 
+/** How one rank's times become those of the reference. */
+export interface RankClock {
+  rank: number;
+  shift_ns: number | null;
+  residual_ns: number | null;
+  ties: number;
+  problem: string | null;
+}
+
 /** One rank: means over its steps. Times are null where nothing was read. */
 export interface RankRow {
   rank: number;
@@ -1081,6 +1096,7 @@ export interface Views {
 /** The result of each view and lookup. */
 export interface Results extends Views {
   area: Area;
+  clock: Clock;
   instances: Instances;
   links: Links;
   search: Found;
@@ -1090,7 +1106,7 @@ export interface Results extends Views {
 export interface Options {
   overview: { step?: number | null };
   advice: { step?: number | null };
-  timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null };
+  timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };
@@ -1101,6 +1117,7 @@ export interface Options {
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
+  clock: { only?: string | null; to?: number | null };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };

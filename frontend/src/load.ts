@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "./api";
 import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchSql, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
-import type { Selected } from "./place";
+import { withRank, type Selected } from "./place";
 
 export type Loaded<T> =
   | { status: "loading"; progress: Progress | null }
@@ -39,6 +39,28 @@ export function useDiff(selected: Selected, base: Selected, options: Omit<Option
   const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
   const key = JSON.stringify(["diff", selected.place, asked, selected.stamp, base.stamp]);
   return useLoad(key, selected.place, (asking) => fetchView("diff", selected.place, asked, asking));
+}
+
+/** Further ranks beside the selected one: of each its timeline without a rectangle (or why there is
+ * none), and the clocks of all of them. */
+export interface Beside {
+  timelines: readonly (Results["timeline"] | Failure)[];
+  clock: Results["clock"] | null;
+}
+
+export function useBeside(selected: Selected, ranks: readonly number[]): Resource<Beside> {
+  const { run, rank, span } = selected.place;
+  const key = JSON.stringify(["beside", run, rank, span, ranks.map((one) => [one, withRank(selected, one).stamp]), selected.stamp]);
+  return useLoad(key, selected.place, async (asking) => {
+    const only = [rank, ...ranks].join(",");
+    const of = (one: number): Promise<Results["timeline"] | Failure> =>
+      fetchView("timeline", { run, rank: one, span, step: null }, { tracks: "", width: 1 }, asking).catch((error: unknown) => {
+        if (asking.signal.aborted) throw error;
+        return asFailure(error);
+      });
+    const clock = ranks.length > 0 ? fetchView("clock", { run, rank, span, step: null }, { only, to: rank }, asking) : null;
+    return { timelines: await Promise.all(ranks.map(of)), clock: await clock };
+  });
 }
 
 /** While another part of the same thing is asked for, the last one stays: a chart that vanishes

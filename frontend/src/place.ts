@@ -32,8 +32,17 @@ export function select(runs: Runs, state: State): Selected | null {
     run: run ?? null,
     worker: worker ?? null,
     span: span ?? null,
-    stamp: span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "",
+    stamp: stampOf(span),
   };
+}
+
+const stampOf = (span: Span | undefined): string => (span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "");
+
+/** The same span of another rank of the run. */
+export function withRank(selected: Selected, rank: number): Selected {
+  const worker = selected.run?.workers.find((w) => w.rank === rank);
+  const span = worker?.spans.find((s) => s.span === selected.place.span);
+  return { ...selected, place: { ...selected.place, rank }, worker: worker ?? null, span: span ?? null, stamp: stampOf(span) };
 }
 
 /** The selection for a view of all its ranks: another rank is no other question, and a change of any

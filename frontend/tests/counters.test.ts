@@ -1,7 +1,7 @@
 // Counters of the timeline: where they lie, what is under the pointer, how they are told.
 import { describe, expect, test } from "vitest";
 import { counted } from "../src/base/format";
-import { lanesText, layout, parseLanes } from "../src/base/tracks";
+import { lanesText, layout, parseLanes, type Section } from "../src/base/tracks";
 import { greatest } from "../src/widgets/painter";
 import { counterAt, entryAt, type Scene } from "../src/widgets/scene";
 
@@ -21,8 +21,10 @@ test("an entry holds until the next one", () => {
   expect(entryAt(curves, { ...counters[1]!, points: 0 }, 50)).toBeNull();
 });
 
+const rank = (of: Section["counters"]): Section => ({ rank: 0, title: null, tracks: [], counters: of });
+
 describe("the lines of counters", () => {
-  const lines = layout([], counters, parseLanes(null));
+  const lines = layout([rank(counters)], parseLanes(null, [0]));
   test("under their heading, each with what is there", () => {
     expect(lines.map((line) => [line.kind, line.label])).toEqual([["group", "Counters"], ["counter", "Memory"], ["counter", "Waiting"]]);
     const camera = { start: 0, stop: 100 };
@@ -33,12 +35,12 @@ describe("the lines of counters", () => {
     expect(counterAt(scene, lines, camera, 200, 50, 10_000)).toBeNull();
   });
   test("fold all at once, and the URL says so", () => {
-    const folded = parseLanes("3,c,p5");
-    expect(folded.counters).toBe(false);
-    expect(lanesText(folded)).toBe("3,p5,c");
-    expect(lanesText({ ...folded, counters: true })).toBe("3,p5");
-    expect(layout([], counters, folded).map((line) => line.kind)).toEqual(["group"]);
-    expect(layout([], [], folded)).toEqual([]);
+    const folded = parseLanes("3,c,p5", [0]);
+    expect(folded.groups).toEqual(new Set(["/Counters"]));
+    expect(lanesText(folded, [0])).toBe("3,p5,c");
+    expect(lanesText({ ...folded, groups: new Set() }, [0])).toBe("3,p5");
+    expect(layout([rank(counters)], folded).map((line) => line.kind)).toEqual(["group"]);
+    expect(layout([rank([])], folded)).toEqual([]);
   });
 });
 

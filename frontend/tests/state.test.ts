@@ -79,15 +79,15 @@ describe("what depends on what", () => {
     [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
     [{ step: 9 }, { event: null }],
     [{ sort: "-a" }, { event: null, filter: "f" }],
-    [{ base: "c" }, { run: "r", step: 3, baserank: null, basespan: null, basestep: null }],
+    [{ base: "c" }, { run: "r", step: 3, ranks: "3,9", baserank: null, basespan: null, basestep: null }],
     [{ baserank: 5 }, { base: "b", basespan: null, basestep: null }],
     [{ basespan: 5 }, { baserank: 2, basestep: null }],
-    [{ step: 9, view: "operators" }, { base: "b", basestep: 4 }],
+    [{ step: 9, view: "operators" }, { ranks: null, base: "b", basestep: 4 }],
     [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
     module.state.value = {
       view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", columns: "t:a", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r",
-      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
+      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", ranks: "3,9", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

@@ -1,4 +1,4 @@
-"""The registry of lookups: small questions about a trace that pages ask, without a page each."""
+"""The registry of lookups: small questions that pages ask, without a page each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.lookups.area import area
+from tb_privateuse1.lookups.clock import clock
 from tb_privateuse1.lookups.instances import instances
 from tb_privateuse1.lookups.links import links
 from tb_privateuse1.lookups.search import search
 
 LOOKUPS: dict[str, Callable[..., Any]] = {
     "area": area,
+    "clock": clock,
     "instances": instances,
     "links": links,
     "search": search,

@@ -34,5 +34,5 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "method": method,
 }
 
-REDUCTIONS: dict[str, Callable[..., Any]] = {"distributed": ranks.reduce}
-"""What is kept of each trace for a view that reads ``ranks``."""
+REDUCTIONS: dict[str, Callable[..., Any]] = {"distributed": ranks.reduce, "clock": ranks.reduce}
+"""What is kept of each trace for a view or lookup that reads ``ranks``."""

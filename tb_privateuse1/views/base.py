@@ -44,6 +44,20 @@ class Rank:
     problem: Finding | None = None
 
 
+def chosen_ranks(only: str | None) -> frozenset[int] | None:
+    """The ranks of the option ``only``, numbers with commas; None for all of them.
+
+    A view of ``ranks`` that has this option is given no others, and no others are read. Raises
+    TraceError ``bad_option``.
+    """
+    if only is None:
+        return None
+    words = only.split(",")
+    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        raise TraceError("bad_option", f"only must be ranks with commas, not {only!r}.")
+    return frozenset(map(int, words))
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Where a result's figures come from; part of every result."""

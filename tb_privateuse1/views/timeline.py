@@ -25,7 +25,7 @@ TrackKind = Literal["steps", "operators", "frames", "device"]
 
 _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
 
-_MOST = 5000
+MOST = 5000
 """Rectangles in an answer: with names and curves below 300 kB before compression."""
 _POINTS = 3000
 """Of all curves of an answer together."""
@@ -139,12 +139,14 @@ def timeline(
     width: int = 1200,
     tracks: str | None = None,
     folded: str | None = None,
+    most: int = MOST,
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
     Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
     ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
-    default all) and those shown with their first row only.
+    default all) and those shown with their first row only. Where there are more than ``most``
+    rectangles (at most ``MOST``), parts are taken together.
 
     Raises TraceError ``bad_option`` or ``unknown_step``.
     """
@@ -155,7 +157,7 @@ def timeline(
         raise TraceError("bad_option", f"No recording has a window from {start} to {stop} ns.")
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
-    row, found = pyramid.window(rows, start, stop, (stop - start) / parts, _MOST)
+    row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
     rectangles, names = _rectangles(trace, pyramid, row, found)
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(

@@ -145,3 +145,12 @@ def test_a_step() -> None:
     assert [name for name, kind, _ in drawn(result) if kind == "operator"] == ["b"]
     with pytest.raises(TraceError, match="no step 7"):
         ask(one, step=7)
+
+
+def test_no_more_than_asked_for() -> None:
+    kernels = (kernel(f"k{i}", 10 * i, 10 * i + 4) for i in range(200))
+    one = trace(*kernels)
+    assert len(ask(one).rectangles.row) == 201
+    few = ask(one, most=20).rectangles
+    assert len(few.row) <= 20
+    assert few.count.sum() == 201

@@ -12,43 +12,44 @@ const BEYOND = 0.5;
 
 export const span = (camera: Camera): number => camera.stop - camera.start;
 
-/** Bigger (`factor` < 1) or smaller around a time that stays where it is. */
-export function zoomed(camera: Camera, factor: number, at: number, end: number): Camera {
-  const size = Math.min(Math.max(span(camera) * factor, CLOSEST_NS), Math.max(end * 1.1, CLOSEST_NS));
+/** Bigger (`factor` < 1) or smaller around a time that stays where it is; `all` is what there is. */
+export function zoomed(camera: Camera, factor: number, at: number, all: Camera): Camera {
+  const size = Math.min(Math.max(span(camera) * factor, CLOSEST_NS), Math.max(span(all) * 1.1, CLOSEST_NS));
   const share = (at - camera.start) / span(camera);
-  return kept({ start: at - share * size, stop: at + (1 - share) * size }, end);
+  return kept({ start: at - share * size, stop: at + (1 - share) * size }, all);
 }
 
 /** Moved by a share of what is shown. */
-export function panned(camera: Camera, share: number, end: number): Camera {
+export function panned(camera: Camera, share: number, all: Camera): Camera {
   const by = share * span(camera);
-  return kept({ start: camera.start + by, stop: camera.stop + by }, end);
+  return kept({ start: camera.start + by, stop: camera.stop + by }, all);
 }
 
-/** The whole recording, with a little room. */
-export function whole(end: number): Camera {
-  const room = Math.max(1, end) * 0.01;
-  return { start: -room, stop: Math.max(1, end) + room };
+/** Everything, with a little room. */
+export function whole(all: Camera): Camera {
+  const stop = Math.max(all.start + 1, all.stop);
+  const room = (stop - all.start) * 0.01;
+  return { start: all.start - room, stop: stop + room };
 }
 
 /** A range with room around it; nothing shorter than what can be told apart. */
-export function around(start: number, stop: number, end: number): Camera {
+export function around(start: number, stop: number, all: Camera): Camera {
   const size = Math.max(stop - start, CLOSEST_NS) * 1.5;
   const middle = (start + stop) / 2;
-  return kept({ start: middle - size / 2, stop: middle + size / 2 }, end);
+  return kept({ start: middle - size / 2, stop: middle + size / 2 }, all);
 }
 
 /** The same size, moved if need be so that it shows a range (or as much as it can). */
-export function showing(camera: Camera, start: number, stop: number, end: number): Camera {
+export function showing(camera: Camera, start: number, stop: number, all: Camera): Camera {
   if (start >= camera.start && stop <= camera.stop) return camera;
-  if (stop - start > span(camera)) return around(start, stop, end);
+  if (stop - start > span(camera)) return around(start, stop, all);
   const by = (start + stop) / 2 - (camera.start + camera.stop) / 2;
-  return kept({ start: camera.start + by, stop: camera.stop + by }, end);
+  return kept({ start: camera.start + by, stop: camera.stop + by }, all);
 }
 
-function kept(camera: Camera, end: number): Camera {
+function kept(camera: Camera, all: Camera): Camera {
   const room = span(camera) * BEYOND;
-  const by = Math.max(0, -room - camera.start) || Math.min(0, end + room - camera.stop);
+  const by = Math.max(0, all.start - room - camera.start) || Math.min(0, all.stop + room - camera.stop);
   const moved = { start: camera.start + by, stop: camera.stop + by };
-  return span(moved) > end + 2 * room ? { start: -room, stop: end + room } : moved;
+  return span(moved) > span(all) + 2 * room ? { start: all.start - room, stop: all.stop + room } : moved;
 }

@@ -1,52 +1,96 @@
-// Where each track of a timeline lies: groups with a heading, tracks that are folded or not.
+// Where each track of a timeline lies: ranks, groups with a heading, tracks that are folded or not.
 
 export interface TrackShape {
+  /** Of all ranks that are shown: see `trackId`. */
   id: number;
   group: string;
   rows: number;
   kind: string;
+  label: string;
+  ranges: number;
 }
 
-/** One line of the timeline: a heading, a track or a counter. */
+/** What is drawn of one rank. The first is the selected one. */
+export interface Section {
+  rank: number;
+  /** Null where it is the only one. */
+  title: string | null;
+  tracks: readonly TrackShape[];
+  counters: readonly { label: string }[];
+}
+
+/** One line of the timeline: the heading of a rank or of a group, a track or a counter. */
 export interface Line {
-  kind: "group" | "track" | "counter";
-  /** Of a track its number, of a counter its place in the list. */
+  kind: "rank" | "group" | "track" | "counter";
+  /** Of a track its number, of a counter its place among those of all ranks. */
   id: number;
   label: string;
-  group: string;
+  /** Of a group and what is in it, its name in the URL; of a rank its number. */
+  key: string;
   y: number;
   height: number;
+  /** Of a track, with its first row only; of a group, with its heading only. */
   folded: boolean;
   pinned: boolean;
 }
 
-export const COUNTERS = "Counters";
 export const ROW_PX = 17;
 /** Below the rows of a track. */
 export const GAP_PX = 7;
 const GROUP_PX = 22;
 const COUNTER_PX = 32;
+/** More tracks than any rank has. */
+const STRIDE = 1 << 16;
 
-/** What the reader changed: tracks whose folding is not the usual, tracks on top, no counters. */
+/** One number for a track of one of several ranks; the first rank's are their own. */
+export const trackId = (section: number, track: number): number => section * STRIDE + track;
+export const sectionOf = (id: number): number => Math.floor(id / STRIDE);
+export const trackOf = (id: number): number => id % STRIDE;
+
+/** What the reader changed: tracks and groups whose folding is not the usual, tracks on top, groups
+ * in another order. */
 export interface Arrangement {
   toggled: ReadonlySet<number>;
   pinned: readonly number[];
-  counters: boolean;
+  groups: ReadonlySet<string>;
+  order: readonly string[];
 }
 
-/** `3,p5,c`: track 3 is folded other than usual, track 5 is pinned, the counters are folded. */
-export function parseLanes(text: string | null): Arrangement {
-  const all = (text ?? "").split(",");
-  const words = all.filter((word) => /^p?\d{1,6}$/.test(word));
-  return {
-    counters: !all.includes("c"),
-    toggled: new Set(words.filter((word) => !word.startsWith("p")).map(Number)),
-    pinned: words.filter((word) => word.startsWith("p")).map((word) => Number(word.slice(1))),
-  };
+/** `3,p5,c,g/Process 1,o/Device 0`: track 3, the counters and a group are folded other than usual,
+ * track 5 is pinned, a group comes first. A track of another rank is `7.3`; `ranks` are the numbers of those shown. */
+export function parseLanes(text: string | null, ranks: readonly number[]): Arrangement {
+  const found = { toggled: new Set<number>(), pinned: [] as number[], groups: new Set<string>(), order: [] as string[] };
+  for (const word of (text ?? "").split(",")) {
+    const [, pin, rank, track] = /^(p?)(?:(\d{1,9})\.)?(\d{1,5})$/.exec(word) ?? [];
+    const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
+    if (word === "c") found.groups.add(OWN_COUNTERS);
+    else if (track !== undefined && section >= 0) {
+      const id = trackId(section, Number(track));
+      if (pin) found.pinned.push(id);
+      else found.toggled.add(id);
+    } else if (/^[go]\d*\//.test(word)) {
+      const key = decoded(word.slice(1));
+      if (word.startsWith("g")) found.groups.add(key);
+      else found.order.push(key);
+    }
+  }
+  return found;
 }
 
-export function lanesText({ toggled, pinned, counters }: Arrangement): string | null {
-  return [...toggled, ...pinned.map((id) => `p${id}`), ...(counters ? [] : ["c"])].join(",") || null;
+export function lanesText({ toggled, pinned, groups, order }: Arrangement, ranks: readonly number[]): string | null {
+  const track = (id: number): string => (sectionOf(id) === 0 ? "" : `${ranks[sectionOf(id)]}.`) + String(trackOf(id));
+  const words = [[...toggled].map(track), pinned.map((id) => `p${track(id)}`), [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)), order.map((key) => `o${encoded(key)}`)];
+  return words.flat().join(",") || null;
+}
+
+const encoded = (key: string): string => key.replace(/[%,]/g, encodeURIComponent);
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Usually only Python's frames are folded: they are deep, and the operators tell most. */
@@ -54,37 +98,71 @@ export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
   return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
 }
 
-/** Pinned tracks, steps, counters, devices, then threads by how much they have. */
-export function layout(
-  tracks: readonly (TrackShape & { label: string; ranges: number })[], counters: readonly { label: string }[], arrangement: Arrangement,
-): Line[] {
+export const COUNTERS = "Counters";
+/** The first rank's counters, which the URL has as `c`. */
+const OWN_COUNTERS = `/${COUNTERS}`;
+
+/** Pinned tracks, then of each rank: steps, counters, devices, threads by how much they have. Of
+ * further ranks usually only steps and devices are open. */
+export function layout(sections: readonly Section[], arrangement: Arrangement): Line[] {
   const lines: Line[] = [];
   let y = 0;
+  let counters = 0;
   const add = (line: Omit<Line, "y">): void => {
     lines.push({ ...line, y });
     y += line.height;
   };
-  const heading = (group: string, folded = false): void => add({ kind: "group", id: -1, label: group, group, height: GROUP_PX, folded, pinned: false });
-  const track = (one: (typeof tracks)[number], pinned: boolean): void => {
+  const heading = (kind: "rank" | "group", label: string, key: string, folded = false): void => add({ kind, id: -1, label, key, height: GROUP_PX, folded, pinned: false });
+  const track = (one: TrackShape, key: string, pinned: boolean): void => {
     const folded = isFolded(one, arrangement);
-    add({ kind: "track", id: one.id, label: one.label, group: one.group, height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX, folded, pinned });
+    add({ kind: "track", id: one.id, label: one.label, key, height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX, folded, pinned });
   };
-  const pinned = arrangement.pinned.flatMap((id) => tracks.find((one) => one.id === id) ?? []);
-  const rest = tracks.filter((one) => !pinned.includes(one));
-  if (pinned.length > 0) heading("Pinned");
-  for (const one of pinned) track(one, true);
-  for (const one of rest.filter((t) => t.kind === "steps")) track(one, false);
-  if (counters.length > 0) heading(COUNTERS, !arrangement.counters);
-  if (arrangement.counters) counters.forEach((counter, id) => add({ kind: "counter", id, label: counter.label, group: COUNTERS, height: COUNTER_PX, folded: false, pinned: false }));
-  const groups = new Map<string, (typeof tracks)[number][]>();
-  for (const one of rest.filter((t) => t.kind !== "steps")) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
-  const size = (of: (typeof tracks)[number][]): number => (of.some((t) => t.kind === "device") ? Infinity : 0) + of.reduce((sum, t) => sum + t.ranges, 0);
-  const busiest = [...groups].map(([group, of]) => ({ group, of, size: size(of) })).sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
-  for (const { group, of } of busiest) {
-    heading(group);
-    for (const one of of) track(one, false);
+  const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
+  const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
+  if (pinned.length > 0) heading("group", "Pinned", "");
+  for (const { section, one } of pinned) track({ ...one, label: section.title === null ? one.label : `${section.rank}: ${one.label}` }, "", true);
+  for (const [at, section] of sections.entries()) {
+    const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
+    const isClosed = (key: string, usually: boolean): boolean => (at > 0 && usually) !== arrangement.groups.has(key);
+    if (section.title !== null) heading("rank", section.title, String(section.rank));
+    const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id));
+    for (const one of rest.filter((t) => t.kind === "steps")) track(one, keyOf(one.group), false);
+    const groups = grouped(rest).map(({ group, tracks }) => ({ key: keyOf(group), group, tracks }));
+    if (section.counters.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: COUNTERS, tracks: [] });
+    for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
+      const closed = isClosed(key, !tracks.some((t) => t.kind === "device"));
+      heading("group", group, key, closed);
+      if (closed) continue;
+      for (const one of tracks) track(one, key, false);
+      if (tracks.length === 0) section.counters.forEach((counter, i) => add({ kind: "counter", id: counters + i, label: counter.label, key, height: COUNTER_PX, folded: false, pinned: false }));
+    }
+    counters += section.counters.length;
   }
   return lines;
+}
+
+/** Groups of tracks but the steps, those of devices first, then by how much they have. */
+function grouped(tracks: readonly TrackShape[]): { group: string; tracks: TrackShape[] }[] {
+  const groups = new Map<string, TrackShape[]>();
+  for (const one of tracks) if (one.kind !== "steps") groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  const size = (of: TrackShape[]): number => (of.some((t) => t.kind === "device") ? Infinity : 0) + of.reduce((sum, t) => sum + t.ranges, 0);
+  const sized = [...groups].map(([group, of]) => ({ group, tracks: of, size: size(of) }));
+  return sized.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
+}
+
+/** Those that the reader has put in order take, in it, the places that they have together. */
+function reordered<G extends { key: string }>(groups: readonly G[], order: readonly string[]): G[] {
+  const moved = order.flatMap((key) => groups.find((group) => group.key === key) ?? []);
+  return groups.map((group) => (moved.includes(group) ? undefined : group)).map((group) => group ?? moved.shift()).filter((group) => group !== undefined);
+}
+
+/** The order in which a group stands one place higher among those of its rank. */
+export function raised(lines: readonly Line[], key: string, order: readonly string[]): string[] {
+  const rank = key.slice(0, key.indexOf("/") + 1);
+  const keys = lines.filter((line) => line.kind === "group" && line.key.startsWith(rank)).map((line) => line.key);
+  const at = keys.indexOf(key);
+  if (at > 0) keys.splice(at - 1, 2, key, keys[at - 1] ?? "");
+  return [...order.filter((other) => !keys.includes(other)), ...keys];
 }
 
 export function heightOf(lines: readonly Line[]): number {

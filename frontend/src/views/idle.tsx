@@ -174,7 +174,7 @@ function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
 
 /** A link to a stretch on the timeline, with some of what is around it. */
 function there(now: Overview, start: number, length: number): ReturnType<typeof linkProps> {
-  const window = around(start, start + length, now.duration_ns);
+  const window = around(start, start + length, { start: 0, stop: now.duration_ns });
   const changes: Partial<State> = { view: "timeline", range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}` };
   return linkProps(changes);
 }

@@ -36,7 +36,7 @@ type Entry = Omit<Page, "name">;
 const OF_VIEWS: Record<keyof Views, Entry> = {
   overview: { title: "Overview", letter: "o", component: Overview, icon: "M2.5 13.5v-5h3v5zM6.5 13.5v-11h3v11zM10.5 13.5v-7h3v7z" },
   advice: { title: "Advice", letter: "v", component: Advice, icon: "M5.5 11a4.5 4.5 0 1 1 5 0v2h-5zM6 15h4" },
-  timeline: { title: "Timeline", letter: "t", component: Timeline, icon: "M1.5 2.5h6v2h-6zM5.5 7h8v2h-8zM3.5 11.5h4v2h-4zM10.5 11.5h4v2h-4z" },
+  timeline: { title: "Timeline", letter: "t", component: Timeline, alone: Timeline, icon: "M1.5 2.5h6v2h-6zM5.5 7h8v2h-8zM3.5 11.5h4v2h-4zM10.5 11.5h4v2h-4z" },
   operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
   kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },
   memory: { title: "Memory", letter: "m", component: Memory, icon: "M1.5 13.5v-3h3v-3h3v-4h3v6h4v4z" },

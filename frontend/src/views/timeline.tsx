@@ -1,40 +1,55 @@
 // The timeline: every track of the trace, as fine as the screen can show.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Links, Timeline as Result } from "../api";
+import type { Item, Links, Timeline as Result } from "../api";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
-import { downloadPicture, isTyping } from "../base/dom";
+import { downloadPicture } from "../base/dom";
 import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
-import { parseRange } from "../base/range";
-import { isFolded, lanesText, layout, parseLanes } from "../base/tracks";
+import { isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Arrangement, type Section } from "../base/tracks";
 import { useView } from "../load";
-import { stepNumber } from "../place";
+import type { Selected } from "../place";
 import { go, state } from "../state";
 import { Minimap } from "../widgets/minimap";
-import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
 import { neighbour, type Arrow, type Counter } from "../widgets/scene";
+import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
-import { densityOf, useScene } from "./timelinedata";
-import { Details, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
+import { useCamera, useKeys } from "./timelinecamera";
+import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
+import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
 import { Heads } from "./timelineheads";
+import { RankPicker, useRanks, type Ranks } from "./timelineranks";
 import { Search, useSearch } from "./timelinesearch";
 
 const PARTS = 600;
 
-export function Timeline(props: PageProps) {
-  const base = useView("timeline", props.selected, { tracks: "", width: PARTS }, null);
-  return <Show resource={base}>{(result) => <Page key={props.selected.place.run} {...props} result={result} />}</Show>;
+export function Timeline({ selected }: Pick<PageProps, "selected">) {
+  const base = useView("timeline", selected, { tracks: "", width: PARTS }, null);
+  const asked = state.value.range === null ? selected.place.step : null;
+  return (
+    <Show resource={base}>
+      {(result) => (asked === null ? <Page key={selected.place.run} selected={selected} result={result} step={null} /> : <AtStep key={selected.place.run} selected={selected} result={result} step={asked} />)}
+    </Show>
+  );
 }
 
-function Page({ selected, result, base }: PageProps & { result: Result }) {
-  const end = result.end_ns;
-  const { lanes, item: itemText, find, range, marks: marksText, step } = state.value;
-  const [camera, move] = useCamera(firstCamera(end, step, base));
-  const arrangement = useMemo(() => parseLanes(lanes), [lanes]);
-  const lines = useMemo(() => layout(result.tracks, result.counters, arrangement), [result, arrangement]);
+/** With a step selected, the timeline begins with it. */
+function AtStep({ selected, result, step }: { selected: Selected; result: Result; step: number }) {
+  const found = useView("timeline", selected, { tracks: "", width: 1 }, step);
+  return <Show resource={found}>{({ start_ns, stop_ns }) => <Page selected={selected} result={result} step={{ start: start_ns, stop: stop_ns }} />}</Show>;
+}
+
+function Page({ selected, result, step }: { selected: Selected; result: Result; step: Camera | null }) {
+  const ranks = useRanks(selected, result);
+  const { lanes } = ranks;
+  const numbers = useMemo(() => lanes.map((lane) => lane.rank), [lanes]);
+  const all = useMemo(() => ({ start: Math.min(...lanes.map((l) => l.shift)), stop: Math.max(...lanes.map((l) => l.base.end_ns + l.shift)) }), [lanes]);
+  const { lanes: lanesOf, item: itemOf, find, range, marks: marksText } = state.value;
+  const [camera, move] = useCamera(step ? around(step.start, step.stop, all) : whole(all));
+  const arrangement = useMemo(() => parseLanes(lanesOf, numbers), [lanesOf, numbers]);
+  const lines = useMemo(() => layout(sectionsOf(ranks), arrangement), [ranks, arrangement]);
   const [scroll, setScroll] = useState({ top: 0, height: 600 });
   const [width, setWidth] = useState(1000);
   const [area, setArea] = useState<Camera | null>(null);
@@ -43,10 +58,13 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   /** What was picked here: only a link's range moves the camera. */
   const own = useRef<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
-  const { scene, failure, busy, retry } = useScene(selected, result, camera, lines, arrangement, scroll, width);
-  const item = useMemo(() => parseItem(itemText), [itemText]);
-  const links = useLinks(selected, item);
-  const linked = item && links.loaded.status === "ready" ? links.loaded.value : null;
+  const { scene, failure, busy, retry } = useScene(lanes, camera, lines, arrangement, scroll, width);
+  const item = useMemo(() => parseItem(itemOf), [itemOf]);
+  const place = item?.rank == null ? 0 : numbers.indexOf(item.rank, 1);
+  const lane = lanes[place];
+  const links = useLinks(lane?.selected ?? selected, lane ? item : null);
+  const linked = item && lane && links.loaded.status === "ready" ? links.loaded.value : null;
+  const spot = useMemo(() => (linked && lane ? spotOf(linked.item, lane, place) : null), [linked, lane, place]);
   const search = useSearch(selected, find);
   const marks = useMemo(() => (marksText ?? "").split(",").filter((m) => /^\d{1,15}$/.test(m)).map(Number), [marksText]);
   const found = useMemo(() => matcher(find), [find]);
@@ -59,52 +77,56 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   };
   /** Picks a range wherever it is, and brings it to the screen. */
   const show = (spot: ItemSpot, zoom = false): void => {
-    pick(`${spot.table}:${spot.index}`);
-    const track = result.tracks.find((t) => t.id === spot.track);
-    if (track && spot.row > 0 && isFolded(track, arrangement)) toggle(track.id);
-    move(zoom ? around(spot.start, spot.end, end) : showing(camera, spot.start, spot.end, end));
+    pick(itemText(spot));
+    unfold(spot);
+    move(zoom ? around(spot.start, spot.end, all) : showing(camera, spot.start, spot.end, all));
     const line = lines.find((l) => l.kind === "track" && l.id === spot.track);
     const scroller = box.current?.querySelector(".timecanvas");
     if (line && scroller && (line.y < scroller.scrollTop || line.y + line.height > scroller.scrollTop + scroller.clientHeight)) {
       scroller.scrollTop = Math.max(0, line.y - 60);
     }
   };
-  const toggle = (id: number): void => {
-    const toggled = new Set(arrangement.toggled);
-    if (!toggled.delete(id)) toggled.add(id);
-    go({ lanes: lanesText({ ...arrangement, toggled }) }, "replace");
+  const showOf = (at: number) => (found: Item): void => { const of = lanes[at]; if (of) show(spotOf(found, of, at)); };
+  const arrange = (changes: Partial<Arrangement>): void => go({ lanes: lanesText({ ...arrangement, ...changes }, numbers) }, "replace");
+  const toggle = (id: number): void => arrange({ toggled: flipped(arrangement.toggled, id) });
+  const pin = (id: number): void => arrange({ pinned: arrangement.pinned.includes(id) ? arrangement.pinned.filter((p) => p !== id) : [...arrangement.pinned, id] });
+  const lift = (id: number): void => arrange({ pinned: lifted(arrangement.pinned, id) });
+  /** A range that is shown is seen, whatever is folded. */
+  const unfold = ({ track: id, row }: ItemSpot): void => {
+    const track = laneOf(lanes, id)?.base.tracks.find((t) => t.id === trackOf(id));
+    if (!track) return;
+    const folded = row > 0 && isFolded({ ...track, id }, arrangement);
+    const hidden = !lines.some((line) => line.kind === "track" && line.id === id);
+    if (!folded && !hidden) return;
+    const key = `${sectionOf(id) === 0 ? "" : numbers[sectionOf(id)]}/${track.group}`;
+    arrange({ toggled: folded ? flipped(arrangement.toggled, id) : arrangement.toggled, groups: hidden ? flipped(arrangement.groups, key) : arrangement.groups });
   };
-  const pin = (id: number): void => {
-    const pinned = arrangement.pinned.includes(id) ? arrangement.pinned.filter((p) => p !== id) : [...arrangement.pinned, id];
-    go({ lanes: lanesText({ ...arrangement, pinned }) }, "replace");
-  };
-  const counters = (): void => go({ lanes: lanesText({ ...arrangement, counters: !arrangement.counters }) }, "replace");
   const mark = (): void => {
-    const at = hoverAt.current ?? (linked ? linked.item.start_ns : (camera.start + camera.stop) / 2);
+    const at = hoverAt.current ?? (spot ? spot.start : (camera.start + camera.stop) / 2);
     const near = (camera.stop - camera.start) / 100;
     const rest = marks.filter((m) => Math.abs(m - at) > near);
     const next = rest.length < marks.length ? rest : [...marks, Math.max(0, Math.round(at))].slice(-8);
     go({ marks: next.join(",") || null }, "replace");
   };
   const keys: Record<string, () => void> = {
-    w: () => move(zoomed(camera, 0.7, hoverAt.current ?? middle(camera), end)),
-    s: () => move(zoomed(camera, 1 / 0.7, hoverAt.current ?? middle(camera), end)),
-    a: () => move(panned(camera, -0.2, end)),
-    d: () => move(panned(camera, 0.2, end)),
-    f: () => { if (area) move(around(area.start, area.stop, end)); else if (linked) move(around(linked.item.start_ns, linked.item.end_ns, end)); },
+    w: () => move(zoomed(camera, 0.7, hoverAt.current ?? middle(camera), all)),
+    s: () => move(zoomed(camera, 1 / 0.7, hoverAt.current ?? middle(camera), all)),
+    a: () => move(panned(camera, -0.2, all)),
+    d: () => move(panned(camera, 0.2, all)),
+    f: () => { if (area) move(around(area.start, area.stop, all)); else if (spot) move(around(spot.start, spot.end, all)); },
     m: mark,
-    0: () => move(whole(end)),
+    0: () => move(whole(all)),
     x: () => setArea(between(marks) ?? camera),
     Escape: () => pick(null),
-    n: () => search.next(1, show),
-    N: () => search.next(-1, show),
+    n: () => search.next(1, showOf(0)),
+    N: () => search.next(-1, showOf(0)),
   };
   useKeys(keys);
   const walk = (key: string): void => {
     if (!scene) return;
-    const to = neighbour(scene, lines, camera, item && placeOf(scene, item, linked), key);
-    if (to !== null) show(spotAt(scene, to));
-    else if (key === "ArrowLeft" || key === "ArrowRight") move(panned(camera, key === "ArrowLeft" ? -0.5 : 0.5, end));
+    const to = neighbour(scene, lines, camera, item && placeOf(scene, item, spot, numbers), key);
+    if (to !== null) show(spotAt(scene, to, numbers));
+    else if (key === "ArrowLeft" || key === "ArrowRight") move(panned(camera, key === "ArrowLeft" ? -0.5 : 0.5, all));
   };
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(100, Math.round(entry.contentRect.width - HEADS_PX))));
@@ -114,31 +136,34 @@ function Page({ selected, result, base }: PageProps & { result: Result }) {
   // A link that names a range but no part of the recording shows the range. Effects run late: by now
   // another range may have been picked.
   useEffect(() => {
-    if (linked && range === null && own.current !== itemText && state.value.item === itemText) show(spotOf(linked.item), true);
+    if (spot && range === null && own.current !== itemOf && state.value.item === itemOf) show(spot, true);
   }, [linked]);
 
-  const picked = useMemo(() => ({ item: linked && spotOf(linked.item), area, marks, arrows: linked ? arrowsOf(linked) : [], found, byName }), [linked, area, marks, found, byName]);
+  const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, byName }), [linked, lane, place, area, marks, found, byName]);
   return (
     <div class="timeline fill" ref={box} aria-busy={busy} data-testid="timeline">
       <div class="toolbar">
-        <Search find={find} search={search} show={show} />
+        <Search find={find} search={search} show={showOf(0)} />
+        <RankPicker selected={selected} ranks={ranks} />
         <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
-        <button type="button" onClick={() => move(whole(end))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
-        <Export selected={selected} camera={camera} area={area} end={end} />
+        <button type="button" onClick={() => move(whole(all))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
+        <Export selected={selected} camera={camera} area={area} all={all} />
         <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
         <span class="muted">{area ? <>{duration(Math.round(area.stop - area.start))} selected</> : marks.length > 1 ? <>marks: {duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))} apart</> : "W S zoom, A D move, drag selects, ? for help"}</span>
       </div>
-      <Minimap camera={camera} end={end} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
+      {ranks.failed.map(({ rank, failure: why }) => <p key={rank} class="notice warn" data-testid="rank-failed">Rank {rank} cannot be shown: {why.message}</p>)}
+      <Minimap camera={camera} all={all} of={{ start: 0, stop: result.end_ns }} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
       {failure && <Problem failure={failure} retry={retry} />}
-      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} end={end} picked={picked} theme={theme}
+      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={theme}
         onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
-        onPick={(i) => pick(i === null || !scene ? null : itemAt(scene, i))}
-        onOpen={(i) => { if (scene) move(around(...extent(scene, i), end)); }}
+        onPick={(i) => pick(i === null || !scene ? null : itemText(itemAt(scene, i, numbers)))}
+        onOpen={(i) => { if (scene) move(around(...extent(scene, i), all)); }}
         tooltip={(under) => under.kind === "counter" ? <CounterTip scene={scene ?? result} {...under} /> : scene && <Tip scene={scene} at={under.index} />}
-        heads={<Heads lines={lines} tracks={result.tracks} counters={(scene ?? result).counters} curves={(scene ?? result).curves} onCounters={counters} onToggle={toggle} onPin={pin} />} />
+        heads={<Heads lines={lines} lanes={lanes} counters={(scene ?? result).counters} curves={(scene ?? result).curves} onToggle={toggle} onPin={pin} onLift={lift} onGroup={(key) => arrange({ groups: flipped(arrangement.groups, key) })}
+          onRaise={(key) => arrange({ order: raised(lines, key, arrangement.order) })} onLeave={(rank) => go({ ranks: numbers.slice(1).filter((one) => one !== rank).join(",") || null })} />} />
       <p class="unseen" role="status" data-testid="timeline-told">{linked && `${linked.item.name}, ${duration(linked.item.end_ns - linked.item.start_ns)}, ${linked.place}, at ${duration(linked.item.start_ns)}`}</p>
-      {area ? <AreaSummary selected={selected} area={area} close={() => setArea(null)} />
-        : item && <Details links={links} show={show} close={() => pick(null)} />}
+      {area ? <AreaSummary lanes={lanes} area={area} close={() => setArea(null)} />
+        : item && lane && <Details links={links} rank={item.rank} show={showOf(place)} close={() => pick(null)} />}
     </div>
   );
 }
@@ -151,7 +176,7 @@ function savePicture(page: HTMLElement, camera: Camera): void {
 
 const middle = (camera: Camera): number => (camera.start + camera.stop) / 2;
 
-function Tip({ scene, at }: { scene: Result; at: number }) {
+function Tip({ scene, at }: { scene: Drawn; at: number }) {
   const { rectangles: r } = scene;
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
@@ -165,7 +190,7 @@ function Tip({ scene, at }: { scene: Result; at: number }) {
   );
 }
 
-function CounterTip({ scene: { curves, stop_ns }, counter, entry }: { scene: Result; counter: Counter; entry: number }) {
+function CounterTip({ scene: { curves, stop_ns }, counter, entry }: { scene: Drawn; counter: Counter; entry: number }) {
   const [value, off] = [curves.value[entry] ?? 0, curves.bound[entry] ?? 0];
   const until = entry + 1 < counter.first + counter.points ? (curves.at_ns[entry + 1] ?? 0) : stop_ns;
   const from = curves.at_ns[entry] ?? 0;
@@ -178,40 +203,64 @@ function CounterTip({ scene: { curves, stop_ns }, counter, entry }: { scene: Res
   );
 }
 
-const extent = (scene: Result, i: number): [number, number] => [scene.rectangles.start_ns[i] ?? 0, (scene.rectangles.start_ns[i] ?? 0) + (scene.rectangles.length_ns[i] ?? 0)];
+const extent = (scene: Drawn, i: number): [number, number] => [scene.rectangles.start_ns[i] ?? 0, (scene.rectangles.start_ns[i] ?? 0) + (scene.rectangles.length_ns[i] ?? 0)];
 
 /** Between the two marks that were set last. */
 const between = (marks: readonly number[]): Camera | null =>
   marks.length < 2 ? null : { start: Math.min(...marks.slice(-2)), stop: Math.max(...marks.slice(-2)) };
 
-function spotAt({ rectangles: r, table_names: tables }: Result, i: number): ItemSpot {
-  const start = r.start_ns[i] ?? 0;
-  return { table: tables[r.table[i] ?? 0] as ItemSpot["table"], index: r.index[i] ?? 0, track: r.track[i] ?? 0, row: r.row[i] ?? 0, start, end: start + (r.length_ns[i] ?? 0) };
+function spotAt(scene: Drawn, i: number, ranks: readonly number[]): ItemSpot {
+  const { start_ns, length_ns, track, row } = scene.rectangles;
+  const start = start_ns[i] ?? 0;
+  return { ...itemAt(scene, i, ranks), track: track[i] ?? 0, row: row[i] ?? 0, start, end: start + (length_ns[i] ?? 0) };
 }
 
 /** The rectangle that shows a range: its own, or what it is drawn in together with others. */
-function placeOf(scene: Result, item: ItemKey, links: Links | null): number | null {
-  const { rectangles: r, table_names: tables } = scene;
+function placeOf({ rectangles: r, table_names: tables }: Drawn, item: ItemKey, spot: ItemSpot | null, ranks: readonly number[]): number | null {
   const table = tables.indexOf(item.table);
+  const section = item.rank === null ? 0 : ranks.indexOf(item.rank, 1);
   let found: number | null = null;
   for (let i = 0; i < r.index.length; i += 1) {
-    if (r.table[i] === table && r.index[i] === item.index) return i;
-    if (links && r.track[i] === links.item.track && r.row[i] === links.item.row && (r.start_ns[i] ?? 0) <= links.item.start_ns) found = i;
+    if (r.table[i] === table && r.index[i] === item.index && sectionOf(r.track[i] ?? 0) === section) return i;
+    if (spot && r.track[i] === spot.track && r.row[i] === spot.row && (r.start_ns[i] ?? 0) <= spot.start) found = i;
   }
   return found;
 }
 
-const itemAt = (scene: Result, i: number): string => `${scene.table_names[scene.rectangles.table[i] ?? 0]}:${scene.rectangles.index[i]}`;
+function itemAt(scene: Drawn, i: number, ranks: readonly number[]): ItemKey {
+  const { table, index, track } = scene.rectangles;
+  const section = sectionOf(track[i] ?? 0);
+  return { table: (scene.table_names[table[i] ?? 0] ?? "ops") as ItemKey["table"], index: index[i] ?? 0, rank: section === 0 ? null : ranks[section] ?? null };
+}
+
+function sectionsOf({ lanes, known }: Ranks): Section[] {
+  return lanes.map(({ rank, base }, at) => ({
+    rank, title: lanes.length > 1 ? `Rank ${rank}: ${known[at]?.note ?? ""}` : null, counters: base.counters,
+    tracks: base.tracks.map((track) => ({ ...track, id: trackId(at, track.id) })),
+  }));
+}
+
+function flipped<T>(set: ReadonlySet<T>, one: T): Set<T> {
+  const next = new Set(set);
+  if (!next.delete(one)) next.add(one);
+  return next;
+}
+
+function lifted(list: readonly number[], one: number): number[] {
+  const at = list.indexOf(one);
+  return at > 0 ? [...list.slice(0, at - 1), one, ...list.slice(at - 1).filter((other) => other !== one)] : [...list];
+}
 
 /** Operator to launch to kernel, and forward to backward. */
-function arrowsOf(links: Links): Arrow[] {
-  const own = spotOf(links.item);
+function arrowsOf(links: Links, lane: Lane, at: number): Arrow[] {
+  const spot = (item: Item): ItemSpot => spotOf(item, lane, at);
+  const own = spot(links.item);
   const from = links.launch ?? links.operator;
   const arrows: Arrow[] = [];
-  if (links.item.table === "kernels" && from) arrows.push({ from: spotOf(from), to: own, kind: "launch" });
-  for (const kernel of links.kernels) arrows.push({ from: own, to: spotOf(kernel), kind: "launch" });
-  if (links.forward) arrows.push({ from: spotOf(links.forward), to: own, kind: "backward" });
-  for (const back of links.backward) arrows.push({ from: own, to: spotOf(back), kind: "backward" });
+  if (links.item.table === "kernels" && from) arrows.push({ from: spot(from), to: own, kind: "launch" });
+  for (const kernel of links.kernels) arrows.push({ from: own, to: spot(kernel), kind: "launch" });
+  if (links.forward) arrows.push({ from: spot(links.forward), to: own, kind: "backward" });
+  for (const back of links.backward) arrows.push({ from: own, to: spot(back), kind: "backward" });
   return arrows;
 }
 
@@ -219,50 +268,4 @@ function matcher(find: string | null): ((name: string) => boolean) | null {
   if (!find) return null;
   const wanted = find.toLowerCase();
   return (name) => name.toLowerCase().includes(wanted);
-}
-
-function firstCamera(end: number, step: number | null, overview: PageProps["base"]): Camera {
-  const one = step === null ? undefined : overview.steps.find((s) => stepNumber(s.name) === step);
-  return one ? around(one.start_ns, one.start_ns + one.duration_ns, end) : whole(end);
-}
-
-const SETTLED_MS = 300;
-
-/** The camera, kept in the URL once it rests; Back and links move it. */
-function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
-  const asked = parseRange(state.value.range);
-  const [camera, setCamera] = useState<Camera>(asked ? { start: asked.start, stop: asked.end } : first);
-  const written = useRef(state.value.range);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    if (state.value.range === written.current) return;
-    written.current = state.value.range;
-    setCamera(asked ? { start: asked.start, stop: asked.end } : first);
-  }, [state.value.range]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const move = (next: Camera): void => {
-    setCamera(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      written.current = `${Math.floor(next.start)}..${Math.ceil(next.stop)}`;
-      go({ range: written.current }, "replace");
-    }, SETTLED_MS);
-  };
-  return [camera, move];
-}
-
-function useKeys(keys: Record<string, () => void>): void {
-  const now = useRef(keys);
-  now.current = keys;
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-      const act = now.current[event.key];
-      if (!act) return;
-      act();
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
 }

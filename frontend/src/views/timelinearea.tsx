@@ -1,24 +1,38 @@
 // What lies in the selected stretch of time.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Area, AreaRow } from "../api";
 import type { Camera } from "../base/camera";
 import { bound, count, duration, exactDuration, percent } from "../base/format";
 import { useView } from "../load";
-import type { Selected } from "../place";
 import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
+import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { Show } from "./status";
+import type { Lane } from "./timelinedata";
 
 const WORDS: Readonly<Record<string, string>> = { ops: "operator", launches: "runtime", frames: "Python", kernels: "device" };
 
-export function AreaSummary({ selected, area, close }: { selected: Selected; area: Camera; close: () => void }) {
-  const resource = useView("area", selected, { start_ns: Math.round(area.start), stop_ns: Math.round(area.stop) }, null);
+/** Of one rank at a time. */
+export function AreaSummary({ lanes, area, close }: { lanes: readonly Lane[]; area: Camera; close: () => void }) {
+  const [rank, setRank] = useState<number | null>(null);
+  const lane = lanes.find((one) => one.rank === rank) ?? lanes[0];
+  if (!lane) return null;
   return (
     <section class="timepanel" data-testid="area-summary">
+      {lanes.length > 1 && <Segmented label="Rank" value={String(lane.rank)} choices={lanes.map((one) => ({ value: String(one.rank), label: `Rank ${one.rank}` }))} onPick={(value: string) => setRank(Number(value))} />}
+      <OfRank key={lane.rank} lane={lane} area={area} close={close} />
+    </section>
+  );
+}
+
+function OfRank({ lane, area, close }: { lane: Lane; area: Camera; close: () => void }) {
+  const resource = useView("area", lane.selected, { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift) }, null);
+  return (
+    <>
       <button type="button" class="quiet push" aria-label="Close" onClick={close}>✕</button>
       <Show resource={resource}>{(value) => <Summary area={value} />}</Show>
-    </section>
+    </>
   );
 }
 

@@ -3,12 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
 import { lookOf } from "../base/color";
+import { trackId } from "../base/tracks";
 import { copy } from "../base/dom";
 import { bound, count, duration, exactDuration } from "../base/format";
 import { quote } from "../base/filter";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
 import { linkProps } from "./link";
+import type { Lane } from "./timelinedata";
 import { Show } from "./status";
 
 type Table = Item["table"];
@@ -16,6 +18,8 @@ type Table = Item["table"];
 export interface ItemKey {
   table: Table;
   index: number;
+  /** Null for the selected rank. */
+  rank: number | null;
 }
 
 export interface ItemSpot extends ItemKey {
@@ -25,33 +29,41 @@ export interface ItemSpot extends ItemKey {
   end: number;
 }
 
-export type ShowItem = (spot: ItemSpot) => void;
+export type ShowItem = (item: Item) => void;
 
-export const spotOf = (item: Item): ItemSpot => ({ table: item.table, index: item.index, track: item.track, row: item.row, start: item.start_ns, end: item.end_ns });
+/** Where a rank's range lies on the timeline; `at` is the rank's place there. */
+export const spotOf = (item: Item, lane: Lane, at: number): ItemSpot => ({
+  table: item.table, index: item.index, rank: at === 0 ? null : lane.rank,
+  track: item.track < 0 ? -1 : trackId(at, item.track), row: item.row, start: item.start_ns + lane.shift, end: item.end_ns + lane.shift,
+});
 
-/** `kernels:12` of the URL. */
+/** `kernels:12` of the URL; of another rank `kernels:12@7`. */
 export function parseItem(text: string | null): ItemKey | null {
-  const found = /^(ops|launches|frames|kernels|steps):(\d{1,10})$/.exec(text ?? "");
-  return found ? { table: found[1] as Table, index: Number(found[2]) } : null;
+  const found = /^(ops|launches|frames|kernels|steps):(\d{1,10})(?:@(\d{1,9}))?$/.exec(text ?? "");
+  return found ? { table: found[1] as Table, index: Number(found[2]), rank: found[3] === undefined ? null : Number(found[3]) } : null;
 }
+
+export const itemText = ({ table, index, rank }: ItemKey): string => `${table}:${index}${rank === null ? "" : `@${rank}`}`;
 
 /** Everything that hangs together with a range; of none, that of the first step, which is not shown. */
 export function useLinks(selected: Selected, item: ItemKey | null): Resource<Links> {
-  return useView("links", selected, item ?? { table: "steps", index: 0 }, null);
+  return useView("links", selected, { table: item?.table ?? "steps", index: item?.index ?? 0 }, null);
 }
 
 const WORDS: Readonly<Record<Table, string>> = { ops: "Operator", launches: "Runtime call", frames: "Python frame", kernels: "Device activity", steps: "Step" };
 
-export function Details({ links, show, close }: { links: Resource<Links>; show: ShowItem; close: () => void }) {
+export function Details({ links, rank, show, close }: { links: Resource<Links>; rank: number | null; show: ShowItem; close: () => void }) {
   return (
     <section class="timepanel" data-testid="timeline-details">
       <button type="button" class="quiet push" aria-label="Close" title="Close (Esc)" onClick={close}>✕</button>
-      <Show resource={links}>{(value) => <Of links={value} show={show} />}</Show>
+      <Show resource={links}>{(value) => <Of links={value} rank={rank} show={show} />}</Show>
     </section>
   );
 }
 
-function Of({ links, show }: { links: Links; show: ShowItem }) {
+/** `rank`: null for the selected one. */
+function Of({ links, rank, show }: { links: Links; rank: number | null; show: ShowItem }) {
+  const of = rank === null ? {} : { rank };
   const { item } = links;
   const inferred = links.evidence !== null && links.evidence !== "measured";
   return (
@@ -59,7 +71,7 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
       <h2 class="wrap" data-testid="details-name">{item.name}</h2>
       <div class="columns equal">
         <dl class="facts">
-          <Fact label="What">{WORDS[item.table]}{links.place && `, ${links.place}`}{links.step && `, ${links.step}`}</Fact>
+          <Fact label="What">{WORDS[item.table]}{rank !== null && `, rank ${rank}`}{links.place && `, ${links.place}`}{links.step && `, ${links.step}`}</Fact>
           <Fact label="Duration" title={exactDuration(item.end_ns - item.start_ns)}>
             <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? "bound not known" : bound(links.duration_bound_ns)}</span>}
           </Fact>
@@ -78,7 +90,7 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
           {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
           {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
           {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
-          <Fact label="More">{inTables(item)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
+          <Fact label="More">{inTables(item, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
         </dl>
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts"><Fact label="Python"><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
@@ -88,10 +100,10 @@ function Of({ links, show }: { links: Links; show: ShowItem }) {
   );
 }
 
-function inTables(item: Item): ComponentChildren {
+function inTables(item: Item, of: { rank?: number }): ComponentChildren {
   const filter = `name = ${quote(item.name)}`;
-  if (item.table === "kernels") return <a {...linkProps({ view: "kernels", filter })}>all calls of this kernel</a>;
-  if (item.table === "ops") return <a {...linkProps({ view: "operators", filter })}>all calls of this operator</a>;
+  if (item.table === "kernels") return <a {...linkProps({ ...of, view: "kernels", filter })}>all calls of this kernel</a>;
+  if (item.table === "ops") return <a {...linkProps({ ...of, view: "operators", filter })}>all calls of this operator</a>;
   return <a {...linkProps({ find: item.name })}>all of this name</a>;
 }
 
@@ -100,7 +112,7 @@ function Fact({ label, title, children }: { label: string; title?: string; child
 }
 
 function Jump({ item, show, testid }: { item: Item; show: ShowItem; testid: string }) {
-  return <button type="button" class="link jump" data-testid={testid} data-index={item.index} title={`${item.name}\n${exactDuration(item.end_ns - item.start_ns)}`} onClick={() => show(spotOf(item))}>{item.name}</button>;
+  return <button type="button" class="link jump" data-testid={testid} data-index={item.index} title={`${item.name}\n${exactDuration(item.end_ns - item.start_ns)}`} onClick={() => show(item)}>{item.name}</button>;
 }
 
 const FEW = 6;

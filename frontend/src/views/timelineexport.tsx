@@ -13,7 +13,7 @@ interface ExportProps {
   selected: Selected;
   camera: Camera;
   area: Camera | null;
-  end: number;
+  all: Camera;
 }
 
 type Part = "all" | "shown" | "area";
@@ -33,7 +33,7 @@ export function Export(props: ExportProps) {
   );
 }
 
-function Menu({ selected, camera, area, end }: ExportProps) {
+function Menu({ selected, camera, area, all }: ExportProps) {
   const [part, choose] = useState<Part>(area ? "area" : "all");
   const place = selected.place;
   const shown = part === "area" && area ? area : camera;
@@ -56,7 +56,7 @@ function Menu({ selected, camera, area, end }: ExportProps) {
           </li>
         ))}
       </ul>
-      <Perfetto selected={selected} stretch={stretch} visible={{ start: shown.start, stop: Math.min(shown.stop, end) }} />
+      <Perfetto selected={selected} stretch={stretch} visible={{ start: shown.start, stop: Math.min(shown.stop, all.stop) }} />
     </div>
   );
 }

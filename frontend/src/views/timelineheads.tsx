@@ -1,57 +1,74 @@
-// The labels on the left of the timeline: fold, unfold and pin its tracks.
+// The labels on the left of the timeline: fold and unfold tracks and groups, pin and move them.
 import type { Counter, Curves, Track } from "../api";
 import { count, counted, duration } from "../base/format";
-import { COUNTERS, type Line } from "../base/tracks";
+import { COUNTERS, sectionOf, trackOf, type Line } from "../base/tracks";
 import { greatest } from "../widgets/painter";
+import type { Lane } from "./timelinedata";
 
 interface HeadsProps {
   lines: readonly Line[];
-  tracks: readonly Track[];
+  lanes: readonly Lane[];
+  /** Of all ranks. */
   counters: readonly Counter[];
   curves: Curves;
-  /** Folds or unfolds all counters. */
-  onCounters: () => void;
   onToggle: (id: number) => void;
   onPin: (id: number) => void;
+  /** A pinned track, one place higher. */
+  onLift: (id: number) => void;
+  onGroup: (key: string) => void;
+  onRaise: (key: string) => void;
+  onLeave: (rank: number) => void;
 }
 
-export function Heads({ lines, tracks, counters, curves, onCounters, onToggle, onPin }: HeadsProps) {
+export function Heads(props: HeadsProps) {
+  return <>{props.lines.map((line) => <Head key={`${line.kind}${line.kind === "track" || line.kind === "counter" ? line.id : line.key}`} line={line} {...props} />)}</>;
+}
+
+function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup, onRaise, onLeave }: { line: Line } & HeadsProps) {
+  const style = { top: `${line.y}px`, height: `${line.height}px` };
+  if (line.kind === "counter") {
+    const counter = counters[line.id];
+    return counter ? (
+      <div class="head counter" style={style} title={`${line.label}\n${HELP[counter.what]}`} data-testid="counter" data-what={counter.what}>
+        <span>{line.label.replace(/ \(inferred\)$/, "")}</span><small><span title="The top of the scale">{counted(greatest(counter, curves), counter.unit)}</span>{counter.inferred && ", inferred"}</small>
+      </div>
+    ) : null;
+  }
+  if (line.kind === "rank") {
+    const first = lanes[0]?.rank === Number(line.key);
+    return (
+      <div class="head group rank" style={style} title={line.label} data-testid="rank-head" data-rank={line.key}>
+        <span>{line.label}</span>
+        {!first && <button type="button" class="quiet" aria-label={`Remove rank ${line.key}`} title="Remove this rank" onClick={() => onLeave(Number(line.key))}>✕</button>}
+      </div>
+    );
+  }
+  if (line.kind === "group") {
+    if (!line.key) return <div class="head group" style={style}>{line.label}</div>;
+    return (
+      <div class="head group" style={style} title={line.label} data-testid="group-head" data-folded={line.folded} data-key={line.key}>
+        <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${line.label === COUNTERS ? "all counters" : line.label}`} onClick={() => onGroup(line.key)} data-testid={line.label === COUNTERS ? "counters" : undefined}>{line.folded ? "▸" : "▾"}</button>
+        <span>{line.label}</span>
+        <button type="button" class="quiet pin" aria-label={`Move ${line.label} up`} title="Move up" onClick={() => onRaise(line.key)}>↑</button>
+      </div>
+    );
+  }
+  const track = lanes[sectionOf(line.id)]?.base.tracks.find((one) => one.id === trackOf(line.id));
+  if (!track) return null;
   return (
-    <>
-      {lines.map((line) => {
-        const style = { top: `${line.y}px`, height: `${line.height}px` };
-        if (line.kind === "group") {
-          return (
-            <div key={`g${line.y}`} class="head group" style={style}>
-              {line.label === COUNTERS && <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} all counters`} onClick={onCounters} data-testid="counters">{line.folded ? "▸" : "▾"}</button>}
-              {line.label}
-            </div>
-          );
-        }
-        if (line.kind === "counter") {
-          const counter = counters[line.id];
-          return counter && (
-            <div key={`c${line.id}`} class="head counter" style={style} title={`${line.label}\n${HELP[counter.what]}`} data-testid="counter" data-what={counter.what}>
-              <span>{line.label.replace(/ \(inferred\)$/, "")}</span><small><span title="The top of the scale">{counted(greatest(counter, curves), counter.unit)}</span>{counter.inferred && ", inferred"}</small>
-            </div>
-          );
-        }
-        const track = tracks.find((one) => one.id === line.id);
-        if (!track) return null;
-        const note = `${count(track.ranges)} ranges in ${track.rows} rows, the outermost ${duration(track.busy_ns)} in all${track.hidden > 0 ? `; ${count(track.hidden)} lie too deep to be drawn` : ""}`;
-        return (
-          <div key={`t${line.id}`} class="head" style={style} data-testid="track" data-id={track.id} data-kind={track.kind} data-folded={line.folded} title={`${line.label}\n${note}`}>
-            {track.rows > 1
-              ? <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${line.label}`} onClick={() => onToggle(track.id)}>{line.folded ? "▸" : "▾"}</button>
-              : <i />}
-            <span>{line.label}</span>
-            <button type="button" class="quiet pin" aria-pressed={line.pinned} aria-label={`Pin ${line.label} to the top`} title="Pin to the top" onClick={() => onPin(track.id)}>{line.pinned ? "★" : "☆"}</button>
-          </div>
-        );
-      })}
-    </>
+    <div class="head" style={style} data-testid="track" data-id={line.id} data-kind={track.kind} data-folded={line.folded} title={`${line.label}\n${noteOf(track)}`}>
+      {track.rows > 1
+        ? <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${line.label}`} onClick={() => onToggle(line.id)}>{line.folded ? "▸" : "▾"}</button>
+        : <i />}
+      <span>{line.label}</span>
+      {line.pinned && <button type="button" class="quiet pin" aria-label={`Move ${line.label} up`} title="Move up" onClick={() => onLift(line.id)}>↑</button>}
+      <button type="button" class="quiet pin" aria-pressed={line.pinned} aria-label={`Pin ${line.label} to the top`} title="Pin to the top" onClick={() => onPin(line.id)}>{line.pinned ? "★" : "☆"}</button>
+    </div>
   );
 }
+
+const noteOf = (track: Track): string =>
+  `${count(track.ranges)} ranges in ${track.rows} rows, the outermost ${duration(track.busy_ns)} in all${track.hidden > 0 ? `; ${count(track.hidden)} lie too deep to be drawn` : ""}`;
 
 const HELP: Readonly<Record<Counter["what"], string>> = {
   utilisation: "The share of time in which anything runs on the device.",

@@ -5,7 +5,7 @@ import { bound, count, duration } from "../base/format";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
 import { go } from "../state";
-import { spotOf, type ShowItem } from "./timelinedetails";
+import type { ShowItem } from "./timelinedetails";
 
 const PAGE = 100;
 
@@ -30,7 +30,7 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
     const to = (at + by + matches) % matches;
     const near: Item | undefined = items[to - before] ?? (ahead.loaded.status === "ready" ? ahead.loaded.value.items[to - ahead.loaded.value.before] : undefined);
     setPlace({ find, at: to });
-    if (near) show(spotOf(near));
+    if (near) show(near);
   };
   return { resource, at, next };
 }

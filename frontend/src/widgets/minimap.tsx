@@ -6,9 +6,12 @@ import { timeTicks } from "./ticks";
 
 interface MinimapProps {
   camera: Camera;
-  end: number;
+  /** All that there is. */
+  all: Camera;
   /** How much is going on, 0 to 1, in equal parts of the recording. */
   density: readonly number[];
+  /** The recording that this is of. */
+  of: Camera;
   marks: readonly number[];
   onCamera: (camera: Camera) => void;
   left: number;
@@ -17,7 +20,7 @@ interface MinimapProps {
 const HEIGHT = 34;
 const RULER = 20;
 
-export function Minimap({ camera, end, density, marks, onCamera, left }: MinimapProps) {
+export function Minimap({ camera, all, density, of, marks, onCamera, left }: MinimapProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const anchor = useRef<number | null>(null);
@@ -27,15 +30,14 @@ export function Minimap({ camera, end, density, marks, onCamera, left }: Minimap
     observer.observe(box.current);
     return () => observer.disconnect();
   }, [left]);
-  const all = Math.max(1, end);
-  const x = (at: number): number => (at / all) * width;
-  const moved = (event: PointerEvent): number => ((event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left) / width) * all;
+  const x = (at: number): number => ((at - all.start) / Math.max(1, span(all))) * width;
+  const moved = (event: PointerEvent): number => all.start + ((event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left) / width) * span(all);
   const center = (at: number): void => {
     const half = span(camera) / 2;
     onCamera({ start: at - half, stop: at + half });
   };
   const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
-  const step = width / Math.max(1, density.length);
+  const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
   const scale = width / span(camera);
   return (
     <div class="minimap" ref={box}>
@@ -43,7 +45,7 @@ export function Minimap({ camera, end, density, marks, onCamera, left }: Minimap
       <svg width={width} height={HEIGHT} data-testid="minimap" aria-hidden="true"
         onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); anchor.current = moved(e); center(moved(e)); }}
         onPointerMove={(e) => { if (anchor.current !== null) center(moved(e)); }} onPointerUp={() => { anchor.current = null; }} onPointerCancel={() => { anchor.current = null; }}>
-        <path class="density" d={`M0 ${HEIGHT}${density.map((value, i) => `V${(HEIGHT - value * (HEIGHT - 4)).toFixed(1)}H${((i + 1) * step).toFixed(1)}`).join("")}V${HEIGHT}z`} />
+        <path class="density" d={`M${first} ${HEIGHT}${density.map((value, i) => `V${(HEIGHT - value * (HEIGHT - 4)).toFixed(1)}H${(first + (i + 1) * step).toFixed(1)}`).join("")}V${HEIGHT}z`} />
         <rect class="beyond" x={0} width={shown.from} height={HEIGHT} /><rect class="beyond" x={shown.to} width={Math.max(0, width - shown.to)} height={HEIGHT} />
         <rect class="brush" x={shown.from} width={Math.max(2, shown.to - shown.from)} height={HEIGHT - 1} y={0.5} />
         {marks.map((at) => <line key={at} class="mark" x1={x(at)} x2={x(at)} y2={HEIGHT} />)}

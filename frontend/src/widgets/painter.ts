@@ -65,7 +65,7 @@ const visible = (line: Line, { top, height }: View): boolean => line.y + line.he
 function background(context: CanvasRenderingContext2D, view: View, palette: Palette): void {
   for (const line of view.lines) {
     if (!visible(line, view)) continue;
-    if (line.kind === "group") {
+    if (line.kind === "group" || line.kind === "rank") {
       context.fillStyle = palette.sunken;
       context.fillRect(0, line.y, view.width, line.height);
     } else {

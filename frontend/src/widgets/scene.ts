@@ -3,7 +3,7 @@ import type { Camera } from "../base/camera";
 import { GAP_PX, ROW_PX, type Line } from "../base/tracks";
 
 export interface Rectangles {
-  track: Int16Array;
+  track: Int16Array | Int32Array;
   row: Int16Array;
   start_ns: Float64Array;
   length_ns: Float32Array;

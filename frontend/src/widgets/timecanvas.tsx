@@ -11,8 +11,8 @@ interface TimeCanvasProps {
   scene: Scene;
   camera: Camera;
   lines: readonly Line[];
-  /** The end of the recording. */
-  end: number;
+  /** All that there is. */
+  all: Camera;
   picked: Omit<Picked, "hover">;
   theme: string;
   onCamera: (camera: Camera) => void;
@@ -33,7 +33,7 @@ const CLICK_PX = 4;
 const WHEEL = 1.0018;
 const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 
-export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
+export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
@@ -81,14 +81,14 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
     const onWheel = (event: WheelEvent): void => {
       const { camera: from, width: px } = now.current;
       const x = event.clientX - element.getBoundingClientRect().left;
-      if (event.ctrlKey || event.metaKey) onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), end));
-      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onCamera(panned(from, (event.deltaX || event.deltaY) / px, end));
+      if (event.ctrlKey || event.metaKey) onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), all));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onCamera(panned(from, (event.deltaX || event.deltaY) / px, all));
       else return;
       event.preventDefault();
     };
     element.addEventListener("wheel", onWheel, { passive: false });
     return () => element.removeEventListener("wheel", onWheel);
-  }, [end]);
+  }, [all]);
 
   const place = (event: PointerEvent | MouseEvent): { x: number; y: number; at: number } => {
     const box = canvas.current?.getBoundingClientRect();
@@ -117,7 +117,7 @@ export function TimeCanvas({ scene, camera, lines, end, picked, theme, onCamera,
     if (!from.moved && Math.abs(event.clientX - from.x) < CLICK_PX) return;
     from.moved = true;
     setHover(null);
-    if (from.pan) onCamera(panned(from.camera, (from.x - event.clientX) / width, end));
+    if (from.pan) onCamera(panned(from.camera, (from.x - event.clientX) / width, all));
     else {
       const other = at - ((event.clientX - from.x) / width) * span(camera);
       onArea({ start: Math.min(at, other), stop: Math.max(at, other) });
