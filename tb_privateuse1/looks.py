@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import breakdown, certainty
-from tb_privateuse1.trace import ANNOTATION, I8, I32, NONE, Trace
+from tb_privateuse1.trace import ANNOTATION, I8, I32, I64, NONE, Trace
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))
@@ -53,3 +53,14 @@ def of(trace: Trace, table: I8, index: I32) -> Looks:
         else:
             kind[here] = CLASSES.index(_PLAIN[number])
     return Looks(name, kind, look, bound)
+
+
+def counts(trace: Trace) -> I64:
+    """How many ranges bear each of the trace's strings."""
+    found = np.zeros(len(trace.strings), np.int64)
+    for table in TABLES:
+        name = getattr(trace, table).name
+        found += np.bincount(
+            name[name != NONE] if (name == NONE).any() else name, minlength=len(found)
+        )
+    return found

@@ -6,9 +6,9 @@ import functools
 import threading
 import weakref
 
-from tb_privateuse1 import counters, pyramid, pyramidfile
+from tb_privateuse1 import counters, looks, pyramid, pyramidfile
 from tb_privateuse1.curves import Curve
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import I64, Trace
 
 
 class Prepared:
@@ -36,6 +36,13 @@ class Prepared:
         """Its counters over time."""
         with self._lock:
             return self.__dict__.get("curves") or counters.of(self.trace)
+
+    @functools.cached_property
+    def names(self) -> I64:
+        """How many ranges bear each of its strings."""
+        with self._lock:
+            found: I64 | None = self.__dict__.get("names")
+            return looks.counts(self.trace) if found is None else found
 
 
 _KEPT: weakref.WeakKeyDictionary[Trace, Prepared] = weakref.WeakKeyDictionary()

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import certainty
-from tb_privateuse1.lookups.base import TABLES, Item, item
+from tb_privateuse1.lookups.base import TABLES, Item, TableName, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import I64, Bools, Trace
 
 _MOST = 1000
+_MANY = 100_000
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Found:
 def search(
     trace: Trace,
     pyramid: Pyramid,
+    names: I64,
     *,
     text: str = "",
     after: int = 0,
@@ -52,22 +54,23 @@ def search(
     """Ranges whose name contains a text, upper and lower case alike; none for an empty text.
 
     ``items`` are at most ``limit``, the first ``after`` ones left out; ``exact`` takes names that
-    equal the text.
+    equal the text. ``names`` is how many ranges bear each string.
     """
     wanted = _named(trace, text, exact)
-    start, table, index = _ranges(trace, wanted)
-    order = np.lexsort((index, table, start))
-    first = min(max(after, 0), len(order))
-    page = order[first : first + min(max(limit, 0), _MOST)]
-    of_kernels = index[table == TABLES.index("kernels")]
+    bearing = np.where(wanted[:-1], names, 0)
+    matches = int(bearing.sum())
+    first = min(max(after, 0), matches)
+    page = _page(trace, wanted, matches, first, min(first + min(max(limit, 0), _MOST), matches))
     kernels = trace.kernels
+    mine = np.flatnonzero(wanted[kernels.name])
+    best = np.argsort(-bearing, kind="stable")[:20]
     return Found(
-        matches=len(order),
+        matches=matches,
         before=first,
-        items=tuple(item(trace, pyramid, TABLES[table[i]], index[i]) for i in page),
-        names=_names(trace, wanted),
-        kernels_ns=int((kernels.end_ns[of_kernels] - kernels.start_ns[of_kernels]).sum()),
-        kernels_bound_ns=certainty.bound_sum(kernels.duration_bound_ns[of_kernels]),
+        items=tuple(item(trace, pyramid, table, index) for table, index in page),
+        names=tuple(Match(trace.text(i), int(bearing[i])) for i in best if bearing[i]),
+        kernels_ns=int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum()),
+        kernels_bound_ns=certainty.bound_sum(kernels.duration_bound_ns[mine]),
     )
 
 
@@ -85,22 +88,41 @@ def _named(trace: Trace, text: str, exact: bool) -> Bools:
     return mask
 
 
-def _ranges(trace: Trace, wanted: Bools) -> tuple[I64, I64, I64]:
-    """Start, number of the table and row of every range with such a name."""
+def _page(
+    trace: Trace, wanted: Bools, matches: int, first: int, last: int
+) -> list[tuple[TableName, int]]:
+    """Table and row of the matches [first, last) in order of time, then of table and row.
+
+    Of many matches only those up to a time are looked at, which is later and later until there are
+    enough of them.
+    """
+    if first == last:
+        return []
+    until = trace.end_ns + 1 if matches < _MANY else trace.end_ns * 2 * last // matches + 1
+    while True:
+        start, table, index = _until(trace, wanted, until)
+        if len(start) >= last or until > trace.end_ns:
+            break
+        until *= 2
+    # All sorted that there are would take longest: only what the page's ends have between them.
+    low, high = np.partition(start, (first, last - 1))[[first, last - 1]]
+    before = int(np.count_nonzero(start < low))
+    inside = np.flatnonzero((start >= low) & (start <= high))
+    order = inside[np.lexsort((index[inside], table[inside], start[inside]))]
+    return [(TABLES[table[i]], int(index[i])) for i in order[first - before : last - before]]
+
+
+def _until(trace: Trace, wanted: Bools, until_ns: int) -> tuple[I64, I64, I64]:
+    """Start, number of the table and row of every wanted range that starts before a time."""
     start, table, index = [], [], []
     for number, name in enumerate(TABLES):
         rows = getattr(trace, name)
-        here = np.flatnonzero(wanted[rows.name])
+        if until_ns > trace.end_ns:
+            here = np.flatnonzero(wanted[rows.name])
+        else:
+            here = np.flatnonzero(rows.start_ns < until_ns)
+            here = here[wanted[rows.name[here]]]
         start.append(rows.start_ns[here])
         table.append(np.full(len(here), number))
         index.append(here)
     return np.concatenate(start), np.concatenate(table), np.concatenate(index)
-
-
-def _names(trace: Trace, wanted: Bools) -> tuple[Match, ...]:
-    count = np.zeros(len(wanted), np.int64)
-    for name in TABLES:
-        rows = getattr(trace, name)
-        count += np.bincount(rows.name[wanted[rows.name]], minlength=len(wanted))[: len(wanted)]
-    best = np.argsort(-count, kind="stable")[:20]
-    return tuple(Match(trace.text(i), int(count[i])) for i in best if count[i])

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+
+import pytest
+
 from tb_privateuse1.lookups import links, search
 from tb_privateuse1.trace import Trace
 from tests.lookups.ask import ask
 from tests.make import frame, kernel, launch, op, trace
 from tests.uncertain import pair
+
+searching = importlib.import_module("tb_privateuse1.lookups.search")
 
 
 def some() -> Trace:
@@ -51,3 +57,17 @@ def test_inferred_device_time_has_its_bound() -> None:
     assert whole.kernels_bound_ns == sum(
         one.kernels.duration_bound_ns[k.index] for k in whole.kernels
     )
+
+
+def test_pages_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trace(*(op("aten::mm" if i % 3 else "aten::add", 5 * (i % 40), 5 * (i % 40) + 2,
+                     thread=i // 40) for i in range(400)))  # fmt: skip
+    whole = ask(search, one, text="mm", limit=1000)
+    order = sorted((one.ops.start_ns[i.index], i.index) for i in whole.items)
+    assert [(i.start_ns, i.index) for i in whole.items] == order
+    assert whole.matches == len(order) == 266
+    monkeypatch.setattr(searching, "_MANY", 10)
+    for after in (0, 1, 7, 100, 250, 265, 266):
+        found = ask(search, one, text="mm", after=after, limit=9)
+        assert found.items == whole.items[after : after + 9]
+        assert found.before == after
