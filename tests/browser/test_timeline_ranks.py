@@ -31,6 +31,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ready = at + 200 + 150 * (rank == SLOW)
             events += [
                 make.step(i, at, at + 900), make.op("aten::mm", at + 10, at + 30, 2 * i + 1),
+                make.frame("/workspace/net/model.py(12): forward", at + 5, at + 35),
                 make.launch(at + 11, at + 12, 2 * i + 1),
                 make.kernel("gemm", at + 40, ready, 2 * i + 1),
             ]  # fmt: skip
@@ -143,3 +144,26 @@ def test_a_rank_that_is_not_there(visit: Callable[[Server], Dashboard], many: Se
     canvas(dashboard, ranks="77")
     expect(dashboard.get("rank-failed")).to_contain_text("77", timeout=WAIT_MS)
     expect(dashboard.get("rank-head")).to_have_count(0)
+
+
+def test_source_opens_in_the_chosen_editor(
+    visit: Callable[[Server], Dashboard], many: Server
+) -> None:
+    dashboard = visit(many)
+    links = many.plugin("links?table=kernels&index=0").json
+    assert links["source"] == {"file": "/workspace/net/model.py", "line": 12}
+    canvas(dashboard, item="kernels:0")
+    link = dashboard.get("open-in-editor")
+    first = "vscode://file/workspace/net/model.py:12"
+    expect(link).to_have_attribute("href", first, timeout=WAIT_MS)
+    dashboard.get("editor-settings").click()
+    dashboard.get("editor-template").fill("javascript:{path}")
+    expect(dashboard.get("editor-save")).to_be_disabled()
+    dashboard.get("editor-name").select_option("PyCharm")
+    dashboard.get("editor-paths").fill("/workspace => /home/me")
+    expect(dashboard.get("editor-example")).to_contain_text("/home/me/net/model.py")
+    dashboard.get("editor-save").click()
+    chosen = "pycharm://open?file=/home/me/net/model.py&line=12"
+    expect(link).to_have_attribute("href", chosen)
+    dashboard.page.reload()
+    expect(link).to_have_attribute("href", chosen, timeout=WAIT_MS)

@@ -4,13 +4,13 @@ import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
 import { lookOf } from "../base/color";
 import { trackId } from "../base/tracks";
-import { copy } from "../base/dom";
 import { bound, count, duration, exactDuration } from "../base/format";
 import { quote } from "../base/filter";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
 import { linkProps } from "./link";
 import type { Lane } from "./timelinedata";
+import { SourceLink } from "./sourcelink";
 import { Show } from "./status";
 
 type Table = Item["table"];
@@ -81,7 +81,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
           {links.elapsed_ns !== null && <Fact label="Between events" title={exactDuration(links.elapsed_ns)}>{duration(links.elapsed_ns)} on the device</Fact>}
           {links.shapes && <Fact label="Shapes"><code>{links.shapes}</code></Fact>}
           {links.dtypes && <Fact label="Types"><code>{links.dtypes}</code></Fact>}
-          {links.source && <Fact label="Source"><Source file={links.source.file} line={links.source.line} /></Fact>}
+          {links.source && <Fact label="Source"><SourceLink file={links.source.file} line={links.source.line} /></Fact>}
         </dl>
         <dl class="facts">
           {links.operator && <Fact label="Launched by"><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
@@ -124,17 +124,5 @@ function Several({ items, show, testid }: { items: readonly Item[]; show: ShowIt
       {items.slice(0, all ? items.length : FEW).map((one) => <li key={`${one.table}${one.index}`}><Jump item={one} show={show} testid={testid} /> <span class="muted number">{duration(one.end_ns - one.start_ns)}</span></li>)}
       {items.length > FEW && <li><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "fewer" : `${count(items.length - FEW)} more`}</button></li>}
     </ul>
-  );
-}
-
-function Source({ file, line }: { file: string; line: number }) {
-  const [copied, setCopied] = useState(false);
-  const path = `${file}:${line}`;
-  return (
-    <>
-      <code class="wrap">{path}</code>{" "}
-      <button type="button" class="quiet" data-testid="copy-path" onClick={() => void copy(path).then(setCopied)}>{copied ? "copied" : "copy path"}</button>
-      {file.startsWith("/") && <a href={`vscode://file${path}`} title="Open in VS Code">open in editor</a>}
-    </>
   );
 }
