@@ -14,9 +14,9 @@ _SHIFT = 10_000_000
 _HOLE = "@"
 
 
-def original() -> dict[str, Any]:
-    """A real trace, or where there is none, a small one of our own."""
-    for path in sorted(REAL.glob("*.json.gz")):
+def original(folder: Path = REAL) -> dict[str, Any]:
+    """A folder's trace, or where there is none, a small one of our own."""
+    for path in sorted(folder.glob("*.pt.trace.json.gz")):
         content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
         return content
     runs = ROOT / "examples" / "runs"
@@ -45,9 +45,14 @@ def template(event: dict[str, Any]) -> tuple[str, list[int | float]]:
     return text.replace(json.dumps(_HOLE), "%s"), told
 
 
-def write(path: Path, *, events: int | None = None, size: int | None = None) -> int:
-    """Write a trace of at least so many events or bytes, as Kineto lays it out; its events."""
-    content = original()
+def write(
+    path: Path, *, events: int | None = None, size: int | None = None, of: Path = REAL
+) -> int:
+    """Write a trace of at least so many events or bytes, as Kineto lays it out; its events.
+
+    ``of`` is the folder with the trace that is repeated.
+    """
+    content = original(of)
     recorded = content.pop("traceEvents")
     starts = [e["ts"] for e in recorded if isinstance(e.get("ts"), int | float) and e["ts"] > 0]
     span = max(starts) - min(starts) + 1000
