@@ -85,3 +85,80 @@ def test_bad_use(two: tuple[str, str], limit: str, capsys: pytest.CaptureFixture
     assert cli.main(["diff", *two, "--of", "step"]) == 2
     assert cli.main(["diff", *two, "--by", "colour"]) == 2
     assert cli.main(["diff", two[0], "/nowhere"]) == 2
+
+
+def remembered(path: Path, *sizes: int) -> Path:
+    """A trace with a step of the same length per size, in which so much is allocated and freed."""
+    events: list[make.Event] = []
+    for i, size in enumerate(sizes):
+        at = 100.0 * i
+        events += [
+            make.step(i, at, at + 100), make.op("aten::mm", at + 1, at + 30),
+            make.memory(at + 5, size, 1000 + size), make.memory(at + 20, -size, 1000),
+        ]  # fmt: skip
+    return tracefiles.write(path, make.document(*events))
+
+
+@pytest.fixture
+def grown(tmp_path: Path) -> tuple[str, str]:
+    base = remembered(tmp_path / "base" / "w.1.pt.trace.json", 1000, 1000, 1000)
+    now = remembered(tmp_path / "now" / "w.1.pt.trace.json", 1200, 1200, 1200)
+    return str(base), str(now)
+
+
+def test_of_memory(grown: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    # The step itself takes as long as before.
+    assert cli.main(["diff", *grown, "--fail-over", "1%"]) == 0
+    assert cli.main(["diff", *grown, "--fail-over", "9%", "--of", "memory"]) == 1
+    out, err = capsys.readouterr()
+    assert err == (
+        "tb-privateuse1: peak of PrivateUse1 0: 1.953 KiB -> 2.148 KiB per step, "
+        "200 B (10.0 %), more\n"
+    )
+    assert (
+        "| **peak**, `PrivateUse1 0` | 1.953 KiB | 2.148 KiB | 200 B | 10.0 % | 0 B | more |" in out
+    )
+    assert "| `aten::mm`, `PrivateUse1 0` | 1000 B | 1.172 KiB | 200 B | 20.0 % |" in out
+    assert cli.main(["diff", *grown, "--fail-over", "11%", "--of", "memory"]) == 0
+    assert cli.main(["diff", *grown, "--fail-over", "11%", "--of", "allocated"]) == 1
+    assert cli.main(["diff", *reversed(grown), "--fail-over", "0%", "--of", "memory"]) == 0
+    assert cli.main(["diff", *grown, "--fail-over", "0%", "--of", "allocations"]) == 0
+
+
+def test_growth_is_judged_by_the_peak(tmp_path: Path) -> None:
+    def leaking(name: str, bytes_per_step: int) -> str:
+        events = [
+            one
+            for i in range(4)
+            for one in (make.step(i, 100 * i, 100 * i + 99),
+                        make.memory(100 * i + 9, bytes_per_step, 1000 + bytes_per_step * (i + 1)))
+        ]  # fmt: skip
+        return str(tracefiles.write(tmp_path / name / "w.1.pt.trace.json", make.document(*events)))
+
+    two = leaking("a", 100), leaking("b", 200)
+    # 100 more per step, of a mean peak of 1250: 8 %
+    assert cli.main(["diff", *two, "--fail-over", "7%", "--of", "growth"]) == 1
+    assert cli.main(["diff", *two, "--fail-over", "9%", "--of", "growth"]) == 0
+
+
+def test_memory_that_nobody_recorded_cannot_be_judged(
+    two: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["diff", *two, "--fail-over", "3%", "--of", "memory"]) == 2
+    assert "profile_memory=True" in capsys.readouterr().err
+
+
+def test_memory_in_json_and_junit(grown: tuple[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "report.xml"
+    limit = ["--fail-over", "3%", "--of", "memory", "-o", str(out)]
+    assert cli.main(["diff", *grown, *limit, "--junit"]) == 1
+    suite = ElementTree.parse(out).getroot()
+    cases = {(c.get("classname"), c.get("name")): c for c in suite}
+    assert suite.get("tests") == str(len(cases)) == str(9 + 6)
+    (failed,) = (key for key, case in cases.items() if case.find("failure") is not None)
+    assert failed == ("diff.memory.PrivateUse1 0", "peak")
+    assert cli.main(["diff", *grown, *limit, "--json"]) == 1
+    told = {row["name"]: row for row in json.loads(out.read_bytes())["memory"]}
+    assert (told["peak"]["base"], told["peak"]["now"]) == (2000, 2200)
+    assert (told["allocated"]["change"], told["allocated"]["unit"]) == (200, "bytes")
+    assert told["allocations"]["now"] == 1

@@ -39,7 +39,7 @@ lasting
 categories
 allocators counters ranks
 bandwidth clocks stragglers ranksteps compare idletable
-perstep
+perstep memorydiff
 pool processes
 remote.address
 remote.problem

@@ -221,6 +221,8 @@ export interface Diff {
   base: Provenance;
   rows: DiffRow[];
   figures: DiffFigure[];
+  memory: DiffMemory[];
+  allocators: DiffAllocator[];
   steps: DiffStep[];
   by: "operators" | "shapes" | "kernels" | "modules" | "annotations";
   time: "device" | "host";
@@ -229,6 +231,21 @@ export interface Diff {
   base_total_ns: number;
   now_total_ns: number;
   notes: Finding[];
+}
+
+/** What an operator allocates on a device per step, in both traces. */
+export interface DiffAllocator {
+  device: string;
+  name: string;
+  status: "both" | "new" | "gone";
+  base_allocations: number;
+  now_allocations: number;
+  base_bytes: number;
+  now_bytes: number;
+  change_bytes: number;
+  change_share: number | null;
+  noise_bytes: number | null;
+  verdict: "more" | "less" | "within_noise" | "same" | "unknown";
 }
 
 /** A part of the step, on average over the chosen steps of each trace. */
@@ -241,6 +258,19 @@ export interface DiffFigure {
   noise_ns: number | null;
   bound_ns: number | null;
   verdict: "longer" | "shorter" | "within_noise" | "within_bound" | "same" | "unknown";
+}
+
+/** A figure of a device's memory in both traces, on average over the chosen steps. */
+export interface DiffMemory {
+  device: string;
+  name: "peak" | "peak_reserved" | "at_end" | "growth" | "allocated" | "allocations" | "recording_peak";
+  unit: "bytes" | "allocations";
+  base: number | null;
+  now: number | null;
+  change: number | null;
+  change_share: number | null;
+  noise: number | null;
+  verdict: "more" | "less" | "within_noise" | "same" | "unknown";
 }
 
 /** An operator, kernel, module or annotation in both traces; figures are per step. */

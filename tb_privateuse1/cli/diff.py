@@ -12,10 +12,20 @@ from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.views.diff import Diff, DiffFigure
+    from tb_privateuse1.export.junit import Judged
+    from tb_privateuse1.memorydiff import DiffMemory
+    from tb_privateuse1.views.diff import Diff
 
 _PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",
           "other")  # fmt: skip
+_MEMORY = {
+    "memory": "peak",
+    "reserved": "peak_reserved",
+    "growth": "growth",
+    "allocated": "allocated",
+    "allocations": "allocations",
+}
+"""What ``--of`` calls the figures of memory."""
 
 
 def add(commands: Commands) -> None:
@@ -32,8 +42,9 @@ def add(commands: Commands) -> None:
         "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
     )
     diff.add_argument(
-        "--of", action="append", choices=_PARTS, metavar="PART",
-        help="what may not take longer: step (the default), kernel, … as shares of the step",
+        "--of", action="append", choices=(*_PARTS, *_MEMORY), metavar="WHAT",
+        help="what may not be more: step (the default), kernel, … as shares of the step; of memory "
+        "memory (its peak), reserved, growth, allocated, allocations, as shares of their own",
     )  # fmt: skip
     add_vendor(diff)
     form = diff.add_mutually_exclusive_group()
@@ -70,21 +81,43 @@ def _diff(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def over(result: Diff, limit: float, names: list[str]) -> list[DiffFigure]:
-    """The parts that take longer, beyond noise and bounds, by more than this share of the step."""
+def over(result: Diff, limit: float, names: list[str]) -> list[Judged]:
+    """What is more, beyond noise and bounds, by more than this share: parts of the step of the
+    step, memory of the base's own figure, and growth of the base's peak. Raises UsageError where
+    a figure that is to be judged is in neither trace.
+    """
     step = result.figures[0].base_ns or 0
-    return [
+    failed: list[Judged] = [
         figure
         for figure in result.figures
         if figure.name in names
         and figure.verdict == "longer"
         and (figure.change_ns or 0) > limit * step
     ]
+    wanted = {_MEMORY[name] for name in names if name in _MEMORY}
+    if missing := wanted - {figure.name for figure in result.memory}:
+        what = next(name for name, figure in _MEMORY.items() if figure in missing)
+        raise UsageError(
+            f"--of {what}: neither trace tells it: it needs profile_memory=True (and torch 1.10)"
+        )
+    return failed + [
+        figure
+        for figure in result.memory
+        if figure.name in wanted
+        and figure.verdict == "more"
+        and (figure.change or 0) > limit * _whole(result, figure)
+    ]
+
+
+def _whole(result: Diff, figure: DiffMemory) -> float:
+    name = "peak" if figure.name == "growth" else figure.name
+    same = (f for f in result.memory if (f.device, f.name) == (figure.device, name))
+    return max((f.base or 0 for f in same), default=0)
 
 
 def _share(text: str | None) -> float | None:
     if text is None:
         return None
     if not re.fullmatch(r"\d+(\.\d+)?%", text):
-        raise UsageError(f"--fail-over {text}: it must be a share of the step like 3%")
+        raise UsageError(f"--fail-over {text}: it must be a share like 3%")
     return float(text[:-1]) / 100

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tb_privateuse1.figures import plain, worded
+from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory, amount
 from tb_privateuse1.views.diff import Diff, DiffFigure, DiffRow
 
 _ROWS = 15
 _WORDS = {
     "longer": "longer",
     "shorter": "shorter",
+    "more": "more",
+    "less": "less",
     "within_noise": "within noise",
     "within_bound": "within bounds",
     "same": "no change",
@@ -18,7 +21,7 @@ _WORDS = {
 }
 
 
-def diff(result: Diff, failed: Sequence[DiffFigure] = ()) -> str:
+def diff(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
     """The parts of the step, and the rows with the greatest change; the failed ones in bold."""
     names = [f"**{f.name}**" if f in failed else f.name for f in result.figures]
     columns = ("Base", "Now", "Change", "", "± noise", "Verdict")
@@ -31,23 +34,56 @@ def diff(result: Diff, failed: Sequence[DiffFigure] = ()) -> str:
     if rows:
         lines += ["", f"The largest changes of {result.by}, by {result.time} time:", ""]
         lines += _table(("Name", *columns), ((_name(row), row) for row in rows))
+    if result.memory:
+        lines += ["", "Memory per step, of the recording its greatest peak:", ""]
+        lines += _lines(("Figure", *columns), (_memory(one, failed) for one in result.memory))
+    sizes = [r for r in result.allocators if r.change_bytes][:_ROWS]
+    if sizes:
+        lines += ["", "The largest changes of what operators allocate:", ""]
+        lines += _lines(("Operator", *columns), map(_allocator, sizes))
     lines += ["", *(f"- {plain(n.message)} {plain(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _name(row: DiffRow) -> str:
+    text = _code(f"{row.name} {row.detail or ''}".strip())
+    return text if row.status == "both" else f"{text} ({row.status})"
+
+
+def _code(text: str) -> str:
     """As code, whatever is in it."""
-    text = plain(f"{row.name} {row.detail or ''}".strip())
-    text = text.replace("|", "\\|").replace("`", "'")
-    return f"`{text}`" + ("" if row.status == "both" else f" ({row.status})")
+    shown = plain(text).replace("|", "\\|").replace("`", "'")
+    return f"`{shown}`"
+
+
+def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[str]:
+    name = one.name.replace("_", " ")
+    share = worded("change_share", one.change_share)
+    before, now, change, noise = (
+        amount(one.unit, value) for value in (one.base, one.now, one.change, one.noise)
+    )
+    label = f"{f'**{name}**' if one in failed else name}, {_code(one.device)}"
+    return [label, before, now, change, share, noise, _WORDS[one.verdict]]
+
+
+def _allocator(row: DiffAllocator) -> list[str]:
+    name = _code(row.name) + ("" if row.status == "both" else f" ({row.status})")
+    sizes = ("base_bytes", "now_bytes", "change_bytes", "change_share", "noise_bytes")
+    cells = [worded(field, getattr(row, field)) for field in sizes]
+    return [f"{name}, {_code(row.device)}", *cells, _WORDS[row.verdict]]
 
 
 def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]]) -> list[str]:
+    cells = (
+        [name, *(worded(field, getattr(one, field)) for field in _FIELDS), _WORDS[one.verdict]]
+        for name, one in rows
+    )
+    return _lines(heads, cells)
+
+
+def _lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 2)}---|"]
-    for name, one in rows:
-        cells = [worded(field, getattr(one, field)) for field in _FIELDS]
-        lines.append(f"| {' | '.join([name, *cells, _WORDS[one.verdict]])} |")
-    return lines
+    return lines + [f"| {' | '.join(cells)} |" for cells in rows]
 
 
 _FIELDS = ("base_ns", "now_ns", "change_ns", "change_share", "noise_ns")

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, compare, perstep
+from tb_privateuse1 import breakdown, compare, memorydiff, perstep
 from tb_privateuse1.compare import Sample, Verdict
+from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
 from tb_privateuse1.perstep import By, Items, Name
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
@@ -80,6 +81,10 @@ class Diff(Result):
     """The outermost ones sum to the totals, up to the rounding of each."""
     figures: tuple[DiffFigure, ...]
     """The step, and its parts, which sum to it."""
+    memory: tuple[DiffMemory, ...]
+    """Of each device, per step."""
+    allocators: tuple[DiffAllocator, ...]
+    """What operators allocate per step, the greatest change first."""
     steps: tuple[DiffStep, ...]
     by: By
     time: Time
@@ -115,6 +120,8 @@ def diff(
         base=provenance(base),
         rows=_rows(old, now, unit),
         figures=_figures(base, trace, base_steps, now_steps),
+        memory=memorydiff.figures(base, trace, base_steps, now_steps),
+        allocators=memorydiff.operators(base, trace, base_steps, now_steps),
         steps=tuple(_paired(base, trace, base_steps, now_steps)),
         by=by,
         time=unit,

@@ -26,6 +26,8 @@ def slow(factor: float) -> list[make.Event]:
             make.frame("nn.Module: Net_0", at + 5, at + 400),
             make.frame("nn.Module: Linear_0", at + 6, at + 200),
             make.op("aten::mm", at + 10, at + 30),
+            make.memory(at + 15, int(1024 * factor), int(4096 + 1024 * factor), device_type=1),
+            make.memory(at + 700, -int(1024 * factor), 4096, device_type=1),
             make.launch(at + 11, at + 12, n + 1),
             make.kernel("gemm", at + 40, at + 40 + (30 + i / 10) * factor, n + 1),
             make.op("aten::relu" if factor == 1 else "aten::gelu", at + 300, at + 310),
@@ -156,3 +158,20 @@ def test_a_trace_alone_compares_its_steps(
     page.pick("basestep", 0)
     expect(page.get("figure-change_ns")).to_have_attribute("data-value", "0")
     assert number(page.rows("diff")["aten::mm"]["change_ns"]) == 400
+
+
+def test_memory_side_by_side(two: Dashboard) -> None:
+    two.open(view="diff", run="now", base="base", group="memory")
+    told = {row["name"]: row for row in result(two)["memory"]}
+    assert (told["peak"]["base"], told["peak"]["now"]) == (5120, 6144)
+    expect(two.get("figure-change_peak_bytes")).to_contain_text("+1.00 KiB")
+    figures = two.get("table-diff-memory")
+    peak = figures.locator('[data-key="CUDA 0 peak"]')
+    expect(peak).to_contain_text("5.00 KiB")
+    expect(peak).to_contain_text("+1.00 KiB")
+    expect(peak).to_contain_text("more")
+    operator = two.get("table-diff-allocators").locator('[data-key="CUDA 0 aten::mm"]')
+    expect(operator).to_contain_text("2.00 KiB")
+    two.get("group-operators").click()
+    expect(two.get("table-diff-memory")).to_have_count(0)
+    expect(two.get("table-diff")).to_be_visible()

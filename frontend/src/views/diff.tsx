@@ -9,6 +9,7 @@ import { Changes, type Change } from "../widgets/changes";
 import { Figure } from "../widgets/figure";
 import { Picker } from "../widgets/picker";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "./choices";
+import { PeakFigure } from "./diffmemory";
 import { DiffTable, KINDS, linkOf, WORDS, type By, type Shown } from "./difftable";
 import { linkProps } from "./link";
 import type { ChoosingProps } from "./page";
@@ -29,8 +30,8 @@ export function Diff({ selected, runs }: ChoosingProps) {
 
 function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "runs"> & { other: Selected }) {
   const { group, by: time } = state.value;
-  const shown: Shown = group === "steps" ? "steps" : (KINDS.find((k) => k === group) ?? "operators");
-  const by: By = shown === "steps" ? "operators" : shown;
+  const shown: Shown = group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
+  const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
   const resource = useDiff(selected, other, { by, time: time === "device" || time === "host" ? time : "best" });
   const steps = useView("overview", other, {}, null);
   const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
@@ -63,7 +64,7 @@ function swapped({ place }: Selected, other: Selected) {
 
 function Page({ result, shown }: { result: Result; shown: Shown }) {
   const [whole, ...parts] = result.figures;
-  const by = shown === "steps" ? "operators" : result.by;
+  const by = shown === "steps" || shown === "memory" ? "operators" : result.by;
   return (
     <>
       {result.notes.length > 0 && (
@@ -100,6 +101,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
       <Figure name="change_ns" label="Change" value={signedDuration(whole.change_ns)} exact={whole.change_ns} unit="ns" help="The difference of the two." note={`${percent(whole.change_share)}, ${said(whole)}`} />
       <Figure name="total_change_ns" label={`Change of ${result.time} time`} value={signedDuration(total)} exact={total} unit="ns" help={`From ${exactDuration(result.base_total_ns)} to ${exactDuration(result.now_total_ns)} per step: all rows of the table`}
         note={`${duration(result.base_total_ns)} → ${duration(result.now_total_ns)}`} />
+      <PeakFigure result={result} />
     </div>
   );
 }

@@ -7,11 +7,12 @@ import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { MemoryDiff } from "./diffmemory";
 import { linkProps, type LinkProps } from "./link";
 
 export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
 export type By = (typeof KINDS)[number];
-export type Shown = By | "steps";
+export type Shown = By | "steps" | "memory";
 
 /** What may be said of a change. */
 export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = {
@@ -29,9 +30,10 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
       <Segmented label="Table" value={shown} onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })} choices={[
         { value: "operators", label: "Operators" }, { value: "shapes", label: "Shapes", title: "Operators by name and input shapes" },
         { value: "kernels", label: "Kernels" }, { value: "modules", label: "Modules" }, { value: "annotations", label: "Annotations", title: "Ranges of record_function" },
+        { value: "memory", label: "Memory", title: "Of each device, and by the operators that allocate" },
         { value: "steps", label: "Steps", title: "The first of one beside the first of the other, and so on" },
       ]} />
-      {shown !== "steps" && shown !== "kernels" && (
+      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
         <Segmented label="Time" value={result.time} onPick={(t) => go({ by: t, sort: null })} choices={[
           { value: "device", label: "Device" }, { value: "host", label: "Host" },
         ]} />
@@ -41,6 +43,7 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
   if (shown === "steps") return (
     <Table {...shared} name="diff-steps" noun="step" columns={STEPS} rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))} rowKey={(s) => String(s.number)} defaultSort="number">{choice}</Table>
   );
+  if (shown === "memory") return <MemoryDiff result={result} shared={shared}>{choice}</MemoryDiff>;
   const nested = result.rows.some((r) => r.parent !== null);
   return nested ? <Tree result={result} shared={shared}>{choice}</Tree> : (
     <Table {...shared} name="diff" noun={NOUNS[result.by]} columns={columnsOf(result, null)} rows={result.rows} rowKey={keyOf} defaultSort="">{choice}</Table>
