@@ -50,7 +50,7 @@ export function MemoryDiff({ result, shared, children }: { result: Diff; shared:
   );
   return (
     <>
-      <div class="steptable" style={{ "--rows": Math.min(8, result.memory.length) }}>
+      <div class="steptable" style={{ "--rows": Math.min(9, result.memory.length + (result.memory.length > 1 ? 2 : 1)) }}>
         <Table name="diff-memory" noun="figure" columns={FIGURES} rows={result.memory} rowKey={(r) => `${r.device} ${r.name}`} sort={sort} filter={filter} defaultSort="" onSort={setSort} onFilter={setFilter}>{children}</Table>
       </div>
       <Table {...shared} name="diff-allocators" noun="operator" columns={ALLOCATORS} rows={result.allocators} rowKey={(r) => `${r.device} ${r.name}`} defaultSort="" />
@@ -59,8 +59,8 @@ export function MemoryDiff({ result, shared, children }: { result: Diff; shared:
 }
 
 const FIGURES: readonly Column<DiffMemory>[] = [
-  { key: "device", title: "Device", kind: "text", width: 140, value: (r) => r.device },
   { key: "name", title: "Figure", kind: "text", width: 168, value: (r) => NAMES[r.name].title, cell: (r) => <span class="value" title={NAMES[r.name].help}>{NAMES[r.name].title}</span> },
+  { key: "device", title: "Device", kind: "text", width: 140, value: (r) => r.device },
   { key: "base", title: "Base", kind: "bytes", width: 96, help: "Of the base, per step.", value: (r) => r.base, cell: (r) => <span class="value">{told(r.unit, r.base)}</span> },
   { key: "now", title: "Now", kind: "bytes", width: 96, help: "The same of what is compared.", value: (r) => r.now, cell: (r) => <span class="value">{told(r.unit, r.now)}</span> },
   { key: "change", title: "Change", kind: "bytes", width: 104, help: "Now less base.", value: (r) => r.change, cell: (r) => <span class={r.verdict === "more" || r.verdict === "less" ? "value" : "value muted"}>{signed(r.unit, r.change)}</span> },
@@ -72,8 +72,8 @@ const FIGURES: readonly Column<DiffMemory>[] = [
 const STATUS: Readonly<Record<DiffAllocator["status"], string>> = { both: "", new: "new", gone: "gone" };
 
 const ALLOCATORS: readonly Column<DiffAllocator>[] = [
-  { key: "name", title: "Operator", kind: "text", width: 260, help: "The innermost operator around an allocation that does not only allocate.", value: (r) => r.name },
-  { key: "device", title: "Device", kind: "text", width: 120, value: (r) => r.device },
+  { key: "name", title: "Operator", kind: "text", width: 220, help: "The innermost operator around an allocation that does not only allocate.", value: (r) => r.name },
+  { key: "device", title: "Device", kind: "text", width: 100, value: (r) => r.device },
   { key: "status", title: "", kind: "text", width: 52, help: "Whether only one of the two has it.", value: (r) => STATUS[r.status], cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
   { key: "base_bytes", title: "Base", kind: "bytes", width: 92, additive: true, help: "What it allocates per step in the base.", value: (r) => r.base_bytes },
   { key: "now_bytes", title: "Now", kind: "bytes", width: 92, additive: true, help: "The same of what is compared.", value: (r) => r.now_bytes },
@@ -81,6 +81,6 @@ const ALLOCATORS: readonly Column<DiffAllocator>[] = [
   { key: "change_share", title: "Relative", kind: "share", width: 84, help: "The change as a share of the base.", value: (r) => r.change_share, cell: (r) => <span class="value">{percent(r.change_share)}</span> },
   { key: "verdict", title: "Certainty", kind: "text", width: 120, help: "Whether the change is more than the spread of steps (99 %).", value: (r) => MEMORY_WORDS[r.verdict] },
   { key: "noise_bytes", title: "± Noise", kind: "bytes", width: 92, help: "How far off the change may be by the spread over steps.", value: (r) => r.noise_bytes },
-  { key: "base_allocations", title: "Base allocations", kind: "count", width: 120, help: "Per step.", value: (r) => r.base_allocations, cell: (r) => <span class="value">{some(r.base_allocations)}</span> },
-  { key: "now_allocations", title: "Allocations", kind: "count", width: 96, help: "Per step.", value: (r) => r.now_allocations, cell: (r) => <span class="value">{some(r.now_allocations)}</span> },
+  { key: "base_allocations", title: "Base count", kind: "count", width: 84, help: "Allocations per step of the base.", value: (r) => r.base_allocations, cell: (r) => <span class="value">{some(r.base_allocations)}</span> },
+  { key: "now_allocations", title: "Count", kind: "count", width: 68, help: "Allocations per step.", value: (r) => r.now_allocations, cell: (r) => <span class="value">{some(r.now_allocations)}</span> },
 ];
