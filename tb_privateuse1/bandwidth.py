@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Shape, Together
-from tb_privateuse1.trace import NONE, Bools
+from tb_privateuse1.trace import I32, I64, NONE, Bools
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,20 @@ class CollectiveRow:
     algorithm_bytes_per_s: float | None
     """Of the transfer; without a match of the whole duration, and then too little."""
     bus_bytes_per_s: float | None
+    longest_rank: int
+    """Which rank the call with the greatest duration is of."""
+    longest_ns: int
+    longest_start_ns: int
+    """Since the start of that rank's trace."""
 
 
-def collectives(calls: Together, in_step: Bools, most: int) -> tuple[int, list[CollectiveRow]]:
-    """How many rows there are, one per kind, process group and bytes, and those with most time."""
+def collectives(
+    calls: Together, in_step: Bools, numbers: Sequence[int], most: int
+) -> tuple[int, list[CollectiveRow]]:
+    """How many rows there are, one per kind, process group and bytes, and those with most time.
+
+    ``numbers`` are the ranks of the parts.
+    """
     n = len(calls.shapes)
     shape = np.where(in_step, calls.shape, NONE)
     one = np.ones(len(shape), np.int64)
@@ -50,6 +61,7 @@ def collectives(calls: Together, in_step: Bools, most: int) -> tuple[int, list[C
     known_transfer, waiting = sums(matched, calls.transfer_ns, n), sums(matched, waited, n)
     pairs = np.unique(shape[shape >= 0].astype(np.int64) << 32 | calls.rank[shape >= 0])
     ranks = np.bincount(pairs >> 32, minlength=n)
+    longest = _longest(shape, calls.duration_ns, n)
     order = np.argsort(-total, kind="stable")
     order = order[count[order] > 0]
     return len(order), [
@@ -62,6 +74,9 @@ def collectives(calls: Together, in_step: Bools, most: int) -> tuple[int, list[C
             matched=int(known[i]),
             matched_ns=int(known_transfer[i]),
             waiting_ns=int(waiting[i]),
+            longest_rank=numbers[calls.rank[longest[i]]],
+            longest_ns=int(calls.duration_ns[longest[i]]),
+            longest_end_ns=int(calls.end_ns[longest[i]]),
         )
         for i in order[:most].tolist()
     ]
@@ -77,6 +92,9 @@ def _collective(
     matched: int,
     matched_ns: int,
     waiting_ns: int,
+    longest_rank: int,
+    longest_ns: int,
+    longest_end_ns: int,
 ) -> CollectiveRow:
     """Of the sums over the calls, and over the matched ones."""
     label = shape.label
@@ -98,7 +116,20 @@ def _collective(
         matched=matched,
         algorithm_bytes_per_s=algorithm,
         bus_bytes_per_s=None if algorithm is None or factor is None else algorithm * factor,
+        longest_rank=longest_rank,
+        longest_ns=longest_ns,
+        longest_start_ns=longest_end_ns - longest_ns,
     )
+
+
+def _longest(shape: I32, duration: I64, shapes: int) -> I64:
+    """The call with the greatest duration of each shape, of several the first."""
+    found = np.zeros(shapes, np.int64)
+    own = np.flatnonzero(shape >= 0)
+    by_duration = own[np.argsort(-duration[own], kind="stable")]
+    some, first = np.unique(shape[by_duration], return_index=True)
+    found[some] = by_duration[first]
+    return found
 
 
 def _bus_factor(kind: str, size: int | None) -> float | None:

@@ -113,7 +113,7 @@ export interface Awaited {
   longest_start_ns: number;
 }
 
-/** Activities that took at least ``low_ns`` and less than ``high_ns``. */
+/** Those that took at least ``low_ns`` and less than ``high_ns``. */
 export interface Bin {
   low_ns: number;
   high_ns: number;
@@ -185,6 +185,9 @@ export interface CollectiveRow {
   matched: number;
   algorithm_bytes_per_s: number | null;
   bus_bytes_per_s: number | null;
+  longest_rank: number;
+  longest_ns: number;
+  longest_start_ns: number;
 }
 
 /** A constant of the device that the inference went by, in ns, and how it is known. */
@@ -543,6 +546,10 @@ export interface Links {
   kernels_bound_ns: number | null;
   forward: Item | null;
   backward: Item[];
+  annotation: boolean;
+  module: string | null;
+  collective: string | null;
+  memory_events: number;
 }
 
 /** One name that has the text, with what bears it. */
@@ -1126,6 +1133,7 @@ export interface Views {
 /** The result of each view and lookup. */
 export interface Results extends Views {
   area: Area;
+  calls: Instances;
   clock: Clock;
   instances: Instances;
   links: Links;
@@ -1147,6 +1155,7 @@ export interface Options {
   quality: { step?: number | null };
   method: { step?: number | null };
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
+  calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };

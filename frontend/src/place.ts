@@ -83,3 +83,8 @@ export function stepNumber(name: string): number | null {
   const digits = /#(\d+)$/.exec(name)?.[1];
   return digits === undefined ? null : Number(digits);
 }
+
+/** The row of a step among all the trace's steps; null for all of them. */
+export function rowOfStep(steps: readonly { name: string }[], step: number | null): number | null {
+  return step === null ? null : steps.findIndex((s) => stepNumber(s.name) === step);
+}

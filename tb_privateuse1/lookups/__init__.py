@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.lookups.area import area
+from tb_privateuse1.lookups.calls import calls
 from tb_privateuse1.lookups.clock import clock
 from tb_privateuse1.lookups.instances import instances
 from tb_privateuse1.lookups.links import links
@@ -13,6 +14,7 @@ from tb_privateuse1.lookups.search import search
 
 LOOKUPS: dict[str, Callable[..., Any]] = {
     "area": area,
+    "calls": calls,
     "clock": clock,
     "instances": instances,
     "links": links,

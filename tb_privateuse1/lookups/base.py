@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1 import pyramid as pyramids
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import MISSING, Trace, TraceError
+from tb_privateuse1.trace import I64, MISSING, Trace, TraceError
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
 TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")
@@ -69,3 +69,75 @@ def check(trace: Trace, table: TableName, index: int) -> None:
     if not 0 <= index < rows:
         message = f"There is no row {index} in the trace's {table}."
         raise TraceError("unknown_row", message, f"It has {rows:,}, counted from 0.")
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Those that took at least ``low_ns`` and less than ``high_ns``."""
+
+    low_ns: int
+    high_ns: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class Instances:
+    """The result of the lookup."""
+
+    name: str
+    calls: int
+    items: tuple[Item, ...]
+    histogram: tuple[Bin, ...]
+    """From the shortest to the longest, each about a fifth wider than the one before."""
+
+
+Order = Literal["duration", "time"]
+
+_MOST = 1000
+_BINS_PER_OCTAVE = 4
+
+
+def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
+    """Raises TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
+    if limit < 0 or offset < 0 or not (step is None or 0 <= step < len(trace.steps)):
+        raise TraceError("bad_option", "limit, offset and step must be at least 0.")
+
+
+def listed(
+    trace: Trace,
+    pyramid: Pyramid,
+    table: TableName,
+    name: str,
+    rows: I64,
+    *,
+    order: Order,
+    limit: int,
+    offset: int,
+) -> Instances:
+    """Some of a table's rows, the longest first or by time, and how long all of them take."""
+    columns = getattr(trace, table)
+    duration = columns.end_ns[rows] - columns.start_ns[rows]
+    by = -duration if order == "duration" else columns.start_ns[rows]
+    page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
+    return Instances(
+        name=name,
+        calls=len(rows),
+        items=tuple(item(trace, pyramid, table, row) for row in page),
+        histogram=_histogram(duration),
+    )
+
+
+def _histogram(duration: I64) -> tuple[Bin, ...]:
+    """Logarithmic bins from the shortest to the longest; one if all took equally long."""
+    if not len(duration):
+        return ()
+    least, most = max(int(duration.min()), 1), int(duration.max())
+    octaves = np.log2(max(most, 1) / least)
+    count = max(1, round(float(octaves) * _BINS_PER_OCTAVE))
+    inner = np.exp2(np.log2(least) + np.arange(1, count) * (octaves / count))
+    edges = np.unique(np.concatenate(([int(duration.min())], np.ceil(inner), [most + 1])))
+    calls, _ = np.histogram(duration, edges)
+    whole = edges.astype(np.int64).tolist()
+    return tuple(
+        Bin(a, b, n) for a, b, n in zip(whole[:-1], whole[1:], calls.tolist(), strict=True)
+    )

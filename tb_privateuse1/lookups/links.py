@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import certainty, intervals
+from tb_privateuse1 import calltree, certainty, intervals, opgroups
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
@@ -67,6 +67,14 @@ class Links:
     """Of a backward operator."""
     backward: tuple[Item, ...]
     """Of a forward operator."""
+    annotation: bool
+    """Whether it is a range of ``record_function``, which no table of operators has."""
+    module: str | None
+    """The innermost nn.Module around it, or that it is."""
+    collective: str | None
+    """The kind of communication that it is."""
+    memory_events: int
+    """Of a host range of operators: the memory events in it and in what is inside."""
 
 
 def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index: int = 0) -> Links:
@@ -105,6 +113,10 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
         kernels_bound_ns=certainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
+        annotation=one is not None and bool(one.kind[index] != OPERATOR),
+        module=_module(trace, [index, *frames] if table == "frames" else frames),
+        collective=_collective(trace, table, index),
+        memory_events=int(_family(trace, op)[trace.memory.op].sum()) if table == "ops" else 0,
     )
 
 
@@ -148,6 +160,11 @@ def _chain(parent: I32, row: int) -> list[int]:
 
 def _kernels(trace: Trace, op: int) -> I64:
     """The rows of what an operator and all operators inside it launched."""
+    return np.flatnonzero(_family(trace, op)[trace.kernels.op])
+
+
+def _family(trace: Trace, op: int) -> Bools:
+    """Which operators are one, or inside it; the last entry is for ``NONE``."""
     ops = trace.ops
     last = int(np.searchsorted(ops.thread, ops.thread[op], side="right"))
     # By thread and start: what is inside follows its operator.
@@ -155,9 +172,24 @@ def _kernels(trace: Trace, op: int) -> I64:
     parent = np.maximum(ops.parent[op:behind] - op, NONE)
     itself = np.arange(behind - op) == 0
     family = itself | (intervals.nearest(parent, itself) >= 0)
-    launches = np.zeros(len(ops) + 1, np.bool_)  # the last is for NONE
-    launches[op:behind] = family
-    return np.flatnonzero(launches[trace.kernels.op])
+    found = np.zeros(len(ops) + 1, np.bool_)
+    found[op:behind] = family
+    return found
+
+
+def _module(trace: Trace, frames: list[int]) -> str | None:
+    names = (trace.text(trace.frames.name[row]) for row in frames if row >= 0)
+    return next(
+        (opgroups.module_title(name) for name in names if name.startswith(calltree.MODULE)), None
+    )
+
+
+def _collective(trace: Trace, table: TableName, index: int) -> str | None:
+    told = trace.collectives
+    if table not in ("kernels", "ops"):
+        return None
+    own = np.flatnonzero((told.kernel if table == "kernels" else told.op) == index)
+    return trace.text(told.kind[own[0]]) if len(own) else None
 
 
 def _counterparts(trace: Trace, op: int) -> tuple[int, list[int]]:

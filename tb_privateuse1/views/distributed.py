@@ -136,7 +136,7 @@ def distributed(
     chosen = wanted[steps.step]
     numbers = [r.rank for r in read]
     shown = ranksteps.worst(steps, chosen, limit)
-    talk_total, talk = collectives(calls, in_step, limit)
+    talk_total, talk = collectives(calls, in_step, numbers, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None

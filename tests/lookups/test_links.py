@@ -7,7 +7,7 @@ import pytest
 from tb_privateuse1.lookups import links
 from tb_privateuse1.trace import Trace, TraceError
 from tests.lookups.ask import ask
-from tests.make import frame, kernel, launch, op, step, trace
+from tests.make import annotation, frame, kernel, launch, memory, op, step, trace
 
 BACKWARD = {"Sequence number": 7, "Fwd thread id": 1}
 
@@ -61,3 +61,24 @@ def test_what_has_no_links() -> None:
 def test_a_row_that_is_not_there(index: int) -> None:
     with pytest.raises(TraceError, match="There is no row"):
         ask(links, some(), table="kernels", index=index)
+
+
+def test_the_ways_to_other_pages() -> None:
+    one = trace(
+        frame("train.py(1): f", 0, 90), frame("nn.Module: Net_0", 1, 50),
+        annotation("part", 2, 45), op("aten::mm", 5, 20, 1), memory(6, 4096, 4096),
+        op("aten::add", 7, 9), memory(8, 512, 4608), launch(10, 11, 1),
+        kernel("ncclDevKernel_AllReduce_Sum", 30, 40, 1), op("outside", 60, 70),
+    )  # fmt: skip
+    part = ask(links, one, table="ops", index=row(one, "ops", "part"))
+    assert (part.annotation, part.module, part.memory_events) == (True, "Net_0", 2)
+    mm = ask(links, one, table="ops", index=row(one, "ops", "aten::mm"))
+    assert (mm.annotation, mm.module, mm.collective, mm.memory_events) == (False, "Net_0", None, 2)
+    talk = ask(links, one, table="kernels", index=0)
+    assert (talk.collective, talk.module, talk.memory_events) == ("all_reduce", "Net_0", 0)
+    outside = ask(links, one, table="ops", index=row(one, "ops", "outside"))
+    assert (outside.module, outside.memory_events) == (None, 0)
+    module = ask(links, one, table="frames", index=row(one, "frames", "nn.Module: Net_0"))
+    assert (module.module, module.annotation) == ("Net_0", False)
+    around = ask(links, one, table="frames", index=row(one, "frames", "train.py(1): f"))
+    assert around.module is None

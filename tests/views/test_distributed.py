@@ -83,6 +83,7 @@ def test_collectives_and_their_bandwidth() -> None:
     assert row.mean_ns == 105_000
     assert (row.transfer_ns, row.synchronising_ns) == (55_000, 50_000)
     assert row.algorithm_bytes_per_s == pytest.approx(SIZE / 55e-6)
+    assert (row.longest_rank, row.longest_ns) == (0, 260_000)
     assert row.bus_bytes_per_s == pytest.approx(SIZE / 55e-6)  # 2 (n - 1) / n is 1 for two ranks
 
 

@@ -9,6 +9,7 @@ import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { MemoryDiff } from "./diffmemory";
 import { linkProps, type LinkProps } from "./link";
+import { StepLink } from "./steplink";
 
 export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
 export type By = (typeof KINDS)[number];
@@ -124,7 +125,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
     { key: "name", title: NOUNS[result.by].replace(/^./, (c) => c.toUpperCase()), kind: "text", width: 260, value: (r) => r.name,
-      cell: (r) => (handles ? <TreeName row={r} handles={handles} /> : <Name row={r} by={result.by} />) },
+      cell: (r) => (handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />) },
     result.by === "shapes" && { key: "detail", title: "Input shapes", kind: "text", width: 200, value: (r) => r.detail },
     result.by === "kernels" && { key: "detail", title: "Kind", kind: "text", width: 104, value: (r) => r.detail },
     { key: "status", title: "", kind: "text", width: 52, help: "Whether only one of the two has it.", value: (r) => STATUS[r.status], cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
@@ -145,8 +146,10 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
 
 /** Leads to the page of what is compared, if it is there. */
 export function linkOf(row: DiffRow, by: By): LinkProps | null {
-  const view = by === "kernels" ? "kernels" : by === "operators" || by === "shapes" ? "operators" : null;
-  if (view === null || row.status === "gone" || row.now_calls === 0) return null;
+  if (row.status === "gone" || row.now_calls === 0) return null;
+  if (by === "annotations") return linkProps({ view: "timeline", find: lastOf(row.name) });
+  if (by === "modules") return linkProps({ view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` });
+  const view = by === "kernels" ? "kernels" : "operators";
   return linkProps({ view, group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null, filter: `name = ${quote(row.name)}` });
 }
 
@@ -155,12 +158,16 @@ function Name({ row, by }: { row: DiffRow; by: By }) {
   return link ? <a class="value" {...link} title={row.name}>{row.name}</a> : <span class="value" title={row.name}>{row.name}</span>;
 }
 
+/** Of a path of modules the innermost. */
+const lastOf = (path: string): string => path.slice(path.lastIndexOf(" / ") + 1).replace(/^\/ /, "");
+
 /** Per step, so that it may be a fraction. */
 const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
 
-function TreeName({ row, handles }: { row: DiffRow; handles: Handles }) {
+function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
   const place = handles.places.get(row);
   const open = handles.isOpen(row);
+  const link = linkOf(row, by);
   const name = place?.around == null ? row.name : row.name.slice(place.around.length + 3);
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={row.name}>
@@ -168,7 +175,7 @@ function TreeName({ row, handles }: { row: DiffRow; handles: Handles }) {
         ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? `Close ${name}` : `Open ${name}`} data-testid="twist"
             onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>
         : <span class="twist" />}
-      {name}
+      {link ? <a {...link}>{name}</a> : name}
     </span>
   );
 }
@@ -176,7 +183,8 @@ function TreeName({ row, handles }: { row: DiffRow; handles: Handles }) {
 const STEPS: readonly Column<DiffStep & { number: number }>[] = [
   { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
   { key: "base", title: "Base step", kind: "text", width: 160, value: (s) => s.base },
-  { key: "now", title: "Step", kind: "text", width: 160, value: (s) => s.now },
+  { key: "now", title: "Step", kind: "text", width: 160, help: "The link shows it in the timeline.", value: (s) => s.now,
+    cell: (s) => (s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>) },
   { key: "base_ns", title: "Base", kind: "time", width: 90, additive: true, value: (s) => s.base_ns },
   { key: "now_ns", title: "Now", kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
   change("change_ns", "Change", 96, "Now less base."),

@@ -11,9 +11,10 @@ import { Heatmap } from "../widgets/heatmap";
 import { Segmented } from "../widgets/segmented";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
-import { linkProps } from "./link";
+import { linkProps, stretch } from "./link";
 import type { PageProps } from "./page";
 import { Show } from "./status";
+import { StepLink } from "./steplink";
 
 type Group = "ranks" | "collectives" | "steps";
 
@@ -220,6 +221,8 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
   { key: "group_size", title: "Members", kind: "count", width: 78, value: (c) => c.group_size },
   { key: "bytes", title: "Bytes", kind: "bytes", width: 92, help: "Of one call on one rank.", value: (c) => c.bytes, cell: (c) => <span class="value">{bytes(c.bytes)}</span> },
   { key: "calls", title: "Calls", kind: "count", width: 66, additive: true, value: (c) => c.calls },
+  { key: "longest_ns", title: "Longest", kind: "time", width: 80, help: "The call that took longest, of all ranks; the link shows it in its rank's timeline.", value: (c) => c.longest_ns,
+    cell: (c) => <a class="value" data-testid="collective-timeline" {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, c.longest_start_ns + c.longest_ns, { rank: c.longest_rank })} title={`On rank ${c.longest_rank}\nShow it in the timeline`}>{duration(c.longest_ns)}</a> },
   { key: "ranks", title: "Ranks", kind: "count", width: 64, value: (c) => c.ranks },
   time("total_ns", "Total", 80, "Over all ranks."),
   time("mean_ns", "Mean", 80, "Of one call on one rank, waiting included."),
@@ -235,7 +238,7 @@ const STEPS: readonly Column<RankStep>[] = [
   { key: "rank", title: "Rank", kind: "text", width: 100, value: (s) => s.rank },
   { key: "step", title: "Step", kind: "text", width: 110, value: (s) => s.step,
     cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn" title="Cut off by the end of the recording, or primed: in no mean."> left out</span>}</span> },
-  device("duration", "Duration", 84, "The step's window."),
+  { ...device<RankStep>("duration", "Duration", 84, "The step's window; the link shows it in the rank's timeline."), cell: (s) => <StepLink name={s.step} rank={s.rank} testid="rank-step-timeline">{duration(s.duration_ns)}</StepLink> },
   device("computation", "Computation", 98, ""), device("communication", "Communication", 116, ""), device("overlap", "Overlap", 80, ""),
   device("exposed", "Exposed", 80, ""), device("copy", "Copies", 76, ""), device("idle", "Idle", 80, ""),
   time("transferring_ns", "Transferring", 98, ""), time("synchronising_ns", "Waiting", 80, ""),

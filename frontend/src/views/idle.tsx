@@ -1,19 +1,19 @@
 // Why the device was idle: a bar of causes, the operators it waited for, and the same by step.
 import { useState } from "preact/hooks";
 import type { Cause, Overview, StepIdle } from "../api";
-import { around } from "../base/camera";
 import { CATEGORIES, color, type Category } from "../base/color";
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
 import { quote } from "../base/filter";
 import { boundOf, count, duration, exactDuration, percent } from "../base/format";
 import { stepNumber } from "../place";
-import { go, type State } from "../state";
+import { go } from "../state";
 import type { Column } from "../widgets/columns";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
-import { linkProps } from "./link";
+import { linkProps, stretch } from "./link";
+import { StepLink } from "./steplink";
 
 interface About {
   label: string;
@@ -96,7 +96,7 @@ function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Over
               <td class={inferred ? "number uncertain" : "number"} data-bound={c.bound_ns ?? "unknown"} title={`${exactDuration(c.idle_ns)} ${boundOf(c.bound_ns, inferred)}`}>{duration(c.idle_ns)}</td>
               <td class="number">{percent(c.share)}</td>
               <td class="number">{count(c.stretches)}</td>
-              <td class="number"><a {...there(now, c.longest_start_ns, c.longest_ns)} data-testid={`idle-to-${c.cause}`}>{duration(c.longest_ns)}</a></td>
+              <td class="number"><a {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, now.duration_ns)} data-testid={`idle-to-${c.cause}`}>{duration(c.longest_ns)}</a></td>
             </tr>
           );
         })}
@@ -116,7 +116,7 @@ function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
             <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>{duration(r.idle_ns)}</td>
             <td class="number">{percent(r.share)}</td>
             <td class="number">{count(r.gaps)}</td>
-            <td class="number"><a {...there(now, r.longest_start_ns, r.longest_ns)}>{duration(r.longest_ns)}</a></td>
+            <td class="number"><a {...stretch(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>{duration(r.longest_ns)}</a></td>
           </tr>
         ))}
       </tbody>
@@ -157,7 +157,8 @@ const OF_STEPS = ORDER.filter((c): c is CauseKey => c !== "other_step");
 
 const COLUMNS: readonly Column<StepIdle>[] = [
   { key: "name", title: "Step", kind: "text", width: 64, value: (r) => r.name, cell: (r) => <span class="value">{stepNumber(r.name) ?? r.name}</span> },
-  { key: "idle_ns", title: "Idle", help: "Nothing ran on the device; the causes sum to it.", kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns },
+  { key: "idle_ns", title: "Idle", help: "Nothing ran on the device; the causes sum to it. The link shows the step in the timeline.", kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns,
+    cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink> },
   ...OF_STEPS.map((cause): Column<StepIdle> => ({
     key: `${cause}_ns`, title: about(cause).label, help: about(cause).help, kind: "time", additive: true,
     width: Math.max(76, about(cause).label.length * 7.4 + 14), value: (r) => r[`${cause}_ns`],
@@ -170,13 +171,6 @@ function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, 0])) as Record<Category, number>;
   for (const cause of OF_STEPS) parts[about(cause).category] = row[`${cause}_ns`];
   return { key: row.name, label: String(stepNumber(row.name) ?? row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
-}
-
-/** A link to a stretch on the timeline, with some of what is around it. */
-function there(now: Overview, start: number, length: number): ReturnType<typeof linkProps> {
-  const window = around(start, start + length, { start: 0, stop: now.duration_ns });
-  const changes: Partial<State> = { view: "timeline", range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}` };
-  return linkProps(changes);
 }
 
 function save(causes: readonly Cause[]): void {

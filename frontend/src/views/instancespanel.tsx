@@ -1,7 +1,7 @@
-// The activities behind a row of the kernel table: how long they take, and where each of them is.
+// What is behind a row of the kernel or the operator table: how long each takes, and where it is.
 import { useMemo, useState } from "preact/hooks";
-import type { Instances, Item, KernelRow, Options } from "../api";
-import { categoryOf, color } from "../base/color";
+import type { Instances, Item, Options } from "../api";
+import { color, type Category } from "../base/color";
 import { plural } from "../base/format";
 import { useView } from "../load";
 import type { Selected } from "../place";
@@ -15,55 +15,65 @@ import { Show } from "./status";
 
 interface InstancesPanelProps {
   selected: Selected;
-  row: KernelRow;
-  group: NonNullable<Options["kernels"]["group"]>;
+  of: Asked;
+  name: string;
+  calls: number;
+  category: Category;
   /** The row of the selected step among the trace's steps; null for all. */
   step: number | null;
   inferred: boolean;
   close: () => void;
 }
 
+/** Which lookup tells, of which table's row. */
+export type Asked =
+  | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
+  | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
+
 type Order = NonNullable<Options["instances"]["order"]>;
 
 const MOST = 1000;
 
-export function InstancesPanel({ selected, row, group, step, inferred, close }: InstancesPanelProps) {
+export function InstancesPanel({ selected, of: { view, ...asked }, name, calls, category, step, inferred, close }: InstancesPanelProps) {
   const [order, setOrder] = useState<Order>("duration");
   useFocusBack();
-  const resource = useView("instances", selected, { index: row.longest_row, group, order, limit: MOST, ...(step !== null && { step }) }, null);
+  const resource = useView<"instances" | "calls">(view, selected, { ...asked, order, limit: MOST, ...(step !== null && { step }) }, null);
   return (
-    <section class="instances" data-testid="instances" data-value={row.calls} aria-label={`Activities of ${row.name}`}
+    <section class="instances" data-testid="instances" data-value={calls} aria-label={`${view === "calls" ? "Calls" : "Activities"} of ${name}`}
       onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } }}>
       <div class="toolbar">
-        <h2 title={row.name}>{row.name}</h2>
+        <h2 title={name}>{name}</h2>
         <Segmented label="Order" value={order} onPick={setOrder} choices={[{ value: "duration", label: "Longest" }, { value: "time", label: "First" }]} />
         <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>Close</button>
       </div>
-      <Show resource={resource}>{(found) => <Found found={found} row={row} inferred={inferred} />}</Show>
+      <Show resource={resource}>{(found) => <Found found={found} noun={view === "calls" ? CALL : ACTIVITY} fill={color(category)} name={name} inferred={inferred} />}</Show>
     </section>
   );
 }
 
-function Found({ found, row, inferred }: { found: Instances; row: KernelRow; inferred: boolean }) {
+const CALL = { one: "call", many: "calls" };
+const ACTIVITY = { one: "activity", many: "activities" };
+
+function Found({ found, noun, fill, name, inferred }: { found: Instances; noun: typeof CALL; fill: string; name: string; inferred: boolean }) {
   const [sort, setSort] = useState<string | null>(null);
   const [filter, setFilter] = useState<string | null>(null);
   const bins = useMemo(() => found.histogram.map((b) => ({ low: b.low_ns, high: b.high_ns, count: b.calls })), [found]);
   return (
     <div class="split">
-      <Table name="instances" noun="activity" nouns="activities" columns={COLUMNS} rows={found.items} rowKey={(i) => String(i.index)}
+      <Table name="instances" noun={noun.one} nouns={noun.many} columns={COLUMNS} rows={found.items} rowKey={(i) => String(i.index)}
         sort={sort} defaultSort="" filter={filter} onSort={setSort} onFilter={setFilter} inferred={inferred}>
         {found.items.length < found.calls && <span class="muted">of {plural(found.calls, "call")}</span>}
       </Table>
-      <Histogram name="durations" title={`Durations of ${row.name}`} bins={bins} fill={color(categoryOf(row.kind))} />
+      <Histogram name="durations" title={`Durations of ${name}`} bins={bins} fill={fill} />
     </div>
   );
 }
 
 const COLUMNS: readonly Column<Item>[] = [
   { key: "start_ns", title: "Start", kind: "time", width: 140, help: "Since the recording's start; the link shows it in the timeline.", value: (i) => i.start_ns,
-    cell: (i) => <a class="value" {...linkProps({ view: "timeline", item: `kernels:${i.index}` })} title="Show it in the timeline">{(i.start_ns / 1e6).toFixed(6)} ms</a> },
+    cell: (i) => <a class="value" {...linkProps({ view: "timeline", item: `${i.table}:${i.index}` })} title="Show it in the timeline">{(i.start_ns / 1e6).toFixed(6)} ms</a> },
   { key: "duration_ns", title: "Duration", kind: "time", width: 100, value: (i) => i.end_ns - i.start_ns },
   { key: "bound_ns", title: "Bound", kind: "time", width: 84, optional: true, help: "How far off it may be.", value: (i) => i.bound_ns },
-  { key: "index", title: "Row", kind: "count", width: 84, help: "In the trace's table of device activities; the link opens its record.", value: (i) => i.index,
-    cell: (i) => <a class="value" {...linkProps({ event: `kernels/${i.index}` })} title="Open its record">{i.index}</a> },
+  { key: "index", title: "Row", kind: "count", width: 84, help: "In the trace's table; the link opens its record.", value: (i) => i.index,
+    cell: (i) => <a class="value" {...linkProps({ event: `${i.table}/${i.index}` })} title="Open its record">{i.index}</a> },
 ];

@@ -5,7 +5,7 @@ import { categoryOf, color } from "../base/color";
 import { firstWord, quote } from "../base/filter";
 import { count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { useView } from "../load";
-import { stepNumber, type Selected } from "../place";
+import { rowOfStep, type Selected } from "../place";
 import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
@@ -34,12 +34,10 @@ export function Kernels({ selected, base }: PageProps) {
   const rows = resource.loaded.status === "ready" ? resource.loaded.value : null;
   useEffect(() => { if (rows) setMany(rows.total_rows > rows.rows.length); }, [rows]);
   if (base.provenance.timeline === "none") return <div class="fill"><NoDeviceTimes overview={base} /></div>;
-  const { step } = selected.place;
-  const stepRow = step === null ? null : base.steps.findIndex((s) => stepNumber(s.name) === step);
   return (
     <div class="fill">
       <Doubts findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={resource}>{(result) => <KernelTable result={result} group={group} selected={selected} step={stepRow} />}</Show>
+      <Show resource={resource}>{(result) => <KernelTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
     </div>
   );
 }
@@ -61,7 +59,7 @@ function KernelTable({ result, group, selected, step }: { result: Result; group:
         ]} />
         <Notes result={result} />
       </Table>
-      {opened && <InstancesPanel selected={selected} row={opened} group={group} step={step} inferred={inferred} close={() => go({ selected: null })} />}
+      {opened && <InstancesPanel selected={selected} of={{ view: "instances", index: opened.longest_row, group }} name={opened.name} calls={opened.calls} category={categoryOf(opened.kind)} step={step} inferred={inferred} close={() => go({ selected: null })} />}
     </>
   );
 }

@@ -1,4 +1,5 @@
 // Links from one page to another.
+import { around } from "../base/camera";
 import { go, linkTo, type State } from "../state";
 
 export interface LinkProps {
@@ -15,4 +16,10 @@ export function linkProps(changes: Partial<State>): LinkProps {
     go(changes);
   };
   return { href: linkTo(changes), onClick };
+}
+
+/** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */
+export function stretch(start: number, stop: number, end: number, changes: Partial<State> = {}): LinkProps {
+  const window = around(start, stop, { start: 0, stop: end });
+  return linkProps({ view: "timeline", range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}`, ...changes });
 }

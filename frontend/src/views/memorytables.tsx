@@ -9,8 +9,9 @@ import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
-import { linkProps } from "./link";
+import { linkProps, stretch } from "./link";
 import { CATEGORIES } from "./memorycategories";
+import { StepLink } from "./steplink";
 
 /** When a row was alive, within the chart. */
 export interface Life {
@@ -50,12 +51,14 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
     ),
   };
   switch (tab) {
-    case "alive": return <Table {...common} name="alive" noun="group" columns={ALIVE} rows={result.alive} rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`} defaultSort="-bytes" />;
+    case "alive": return <Table {...common} name="alive" noun="group" columns={ALIVE} rows={result.alive} rowKey={(r) => `${r.source} ${r.operator ?? ""} ${r.input_shapes ?? ""}`} defaultSort="-bytes"
+      onOpen={(r) => toAllocations(r.source === "earlier" ? 'fate = "earlier"' : r.source === "unexplained" ? null : `operator = ${quote(r.operator ?? "")}`)} />;
     case "categories": return (
       <Table {...common} name="memory-categories" noun="category" nouns="categories" columns={KINDS} rows={result.categories} rowKey={(r) => r.category} defaultSort="-at_peak_bytes"
-        onOpen={(r) => go({ group: "allocations", sort: null, filter: `category = ${quote(r.category)}` })} />
+        onOpen={(r) => toAllocations(`category = ${quote(r.category)}`)} />
     );
-    case "operators": return <Table {...common} name="memory-operators" noun="operator" columns={OPERATORS} rows={result.operators} rowKey={(r) => r.operator ?? ""} defaultSort="-self_allocated_bytes" />;
+    case "operators": return <Table {...common} name="memory-operators" noun="operator" columns={OPERATORS} rows={result.operators} rowKey={(r) => r.operator ?? ""} defaultSort="-self_allocated_bytes"
+      onOpen={(r) => toAllocations(`operator = ${quote(r.operator ?? "")}`)} />;
     case "steps": return (
       <Table {...common} name="memory-steps" noun="step" columns={steps} rows={result.steps} rowKey={(s) => s.name} defaultSort="start_ns"
         selected={result.steps.find((s) => stepNumber(s.name) === state.value.step)?.name ?? null}
@@ -65,12 +68,16 @@ export function MemoryTables({ result, onAll, life, onLife }: TablesProps) {
   }
 }
 
+/** The allocations that a row of another table is made of. */
+const toAllocations = (filter: string | null): void => go({ group: "allocations", sort: null, filter });
+
 type Common = Pick<Parameters<typeof Table>[0], "sort" | "filter" | "onSort" | "onFilter" | "children">;
 
 function Allocations({ result, onAll, life, onLife, common }: TablesProps & { common: Common }) {
   const rows = useMemo(() => result.rows.map((row, i) => ({ ...row, key: `${row.allocated_ns ?? ""}-${row.freed_ns ?? ""}-${row.bytes}-${i}` })), [result]);
   const stacks = rows.some((r) => r.stack !== null);
-  const columns = useMemo(() => (stacks ? ALLOCATIONS : ALLOCATIONS.filter((c) => c.key !== "stack")), [stacks]);
+  const end = result.window?.end_ns ?? 0;
+  const columns = useMemo(() => allocationColumns(end).filter((c) => stacks || c.key !== "stack"), [stacks, end]);
   const pick = (row: (typeof rows)[number]): void => onLife(life?.key === row.key ? null : { key: row.key, ...lifeOf(row, result) });
   return (
     <Table {...common} name="allocations" noun="allocation" columns={columns} rows={rows} rowKey={(r) => r.key} defaultSort="-bytes"
@@ -147,12 +154,16 @@ const OPERATORS: readonly Column<MemoryOperator>[] = [
 
 type Row = Allocation & { key: string };
 
-const ALLOCATIONS: readonly Column<Row>[] = [
+/** What is shown before and after an allocation: an operator or two. */
+const MOMENT_NS = 50_000;
+
+const allocationColumns = (end: number): Column<Row>[] => [
   { key: "operator", title: "Allocated by", kind: "text", width: 220, help: "The innermost operator that does not only allocate.",
     value: (r) => r.operator, cell: (r) => <Operator name={r.operator} note={r.allocator} none={r.allocated_ns === null ? FATES[r.fate].replace(/[.:,].*/, "").toLowerCase() : "outside of all operators"} title={FATES[r.fate]} /> },
   { key: "input_shapes", title: "Input shapes", kind: "text", width: 200, value: (r) => r.input_shapes },
   { key: "bytes", title: "Size", kind: "bytes", width: 88, additive: true, value: (r) => r.bytes },
-  { key: "allocated_ns", title: "Allocated at", kind: "time", width: 96, help: "Since the recording's start.", value: (r) => r.allocated_ns },
+  { key: "allocated_ns", title: "Allocated at", kind: "time", width: 96, help: "Since the recording's start; the link shows what ran then in the timeline.", value: (r) => r.allocated_ns,
+    cell: (r) => (r.allocated_ns === null ? <span class="value muted">–</span> : <a class="value" {...stretch(r.allocated_ns - MOMENT_NS, r.allocated_ns + MOMENT_NS, end)} data-testid="allocation-timeline" title="Show what ran then in the timeline">{duration(r.allocated_ns)}</a>) },
   { key: "freed_ns", title: "Released at", kind: "time", width: 104, help: "Since the recording's start.", value: (r) => r.freed_ns,
     cell: (r) => (r.freed_ns === null ? <span class="value muted" title={FATES[r.fate]}>{r.fate === "held" ? "held" : r.fate === "unknown" ? "–" : "unreported"}</span> : <span class="value">{duration(r.freed_ns)}</span>) },
   { key: "lifetime_ns", title: "Lifetime", kind: "time", width: 88, value: (r) => r.lifetime_ns },
@@ -167,7 +178,8 @@ const ALLOCATIONS: readonly Column<Row>[] = [
 const STEPS: readonly Column<MemoryStep>[] = [
   { key: "name", title: "Step", kind: "text", width: 120, value: (s) => s.name,
     cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn"> cut off</span>}</span> },
-  { key: "start_ns", title: "Start", kind: "time", width: 88, value: (s) => s.start_ns },
+  { key: "start_ns", title: "Start", kind: "time", width: 88, help: "The link shows the step in the timeline.", value: (s) => s.start_ns,
+    cell: (s) => <StepLink name={s.name}>{duration(s.start_ns)}</StepLink> },
   { key: "peak_bytes", title: "Peak", kind: "bytes", width: 96, value: (s) => s.peak_bytes },
   { key: "at_end_bytes", title: "At its end", kind: "bytes", width: 96, value: (s) => s.at_end_bytes },
   { key: "change_bytes", title: "Change", kind: "bytes", width: 104, help: "At its end, against the end of the step before.", value: (s) => s.change_bytes, cell: (s) => <span class="value">{signedBytes(s.change_bytes)}</span> },

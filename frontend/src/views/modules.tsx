@@ -140,7 +140,8 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
     { key: "host_self_ns", title: "Host self", kind: "time", width: 88, additive: true, help: "Without the modules inside.", value: (r) => r.host_self_ns },
     trains && { key: "backward_host_ns", title: "Host backward", kind: "time", width: 112,
       help: "Host time of the backward pass of its operators.", value: (r) => r.backward_host_ns },
-    { key: "calls", title: "Calls", kind: "count", width: 68, value: (r) => r.calls },
+    { key: "calls", title: "Calls", kind: "count", width: 68, help: "The link finds them in the timeline.", value: (r) => r.calls,
+      cell: (r) => <a class="value" data-testid="module-timeline" {...linkProps({ view: "timeline", find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name })} title="Find them in the timeline">{count(r.calls)}</a> },
     device && { key: "kernels", title: "Kernels", kind: "count", width: 76, help: "Device activities in both passes, those of the modules inside too.", value: (r) => r.kernels },
   ];
   return columns.filter((c) => c !== false);

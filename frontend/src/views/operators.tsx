@@ -5,11 +5,13 @@ import { firstWord, quote } from "../base/filter";
 import { count, duration, exactDuration, percent, plural } from "../base/format";
 import { ownFrame } from "../base/frames";
 import { useView } from "../load";
+import { rowOfStep, type Selected } from "../place";
 import { go, state } from "../state";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
+import { InstancesPanel } from "./instancespanel";
 import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
@@ -40,7 +42,7 @@ export function Operators({ selected, base }: PageProps) {
     <div class="fill">
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <Doubts findings={base.provenance.warnings} figures={["operators"]} />
-      <Show resource={resource}>{(result) => <OperatorTable result={result} group={group} />}</Show>
+      <Show resource={resource}>{(result) => <OperatorTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
     </div>
   );
 }
@@ -48,11 +50,12 @@ export function Operators({ selected, base }: PageProps) {
 const TEXTS = ["name", "category", "input_shapes", "module", "stack", "forward"];
 const SORTED = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns", "kernels", "launches", "launch_ns", "backward_device_ns"];
 
-function OperatorTable({ result, group }: { result: Result; group: Group }) {
+function OperatorTable({ result, group, selected: place, step }: { result: Result; group: Group; selected: Selected; step: number | null }) {
   const device = result.device_self_ns !== null;
   const columns = useMemo(() => columnsOf(result, group), [result, group]);
   const { filter, sort, selected } = state.value;
   const opened = group === "stack" ? result.rows.find((r) => r.stack !== null && String(r.longest_row) === selected) : undefined;
+  const drilled = result.rows.find((r) => r.longest_row !== null && selected === `calls:${r.longest_row}`);
   const open = (r: OperatorRow): void => {
     if (group === "category") go({ group: null, filter: `category = ${quote(r.category)}`, sort: null });
     else if (group === "stack" && r.stack !== null) go({ selected: r === opened ? null : String(r.longest_row) });
@@ -62,7 +65,7 @@ function OperatorTable({ result, group }: { result: Result; group: Group }) {
     <>
       <Table name="operators" noun={group === "category" ? "category" : "operator"} nouns={group === "category" ? "categories" : "operators"}
         columns={columns} rows={result.rows} rowKey={(r) => keyOf(r, group)}
-        sort={sort} defaultSort={device ? "-device_self_ns" : "-host_self_ns"} filter={filter} selected={opened ? keyOf(opened, group) : null}
+        sort={sort} defaultSort={device ? "-device_self_ns" : "-host_self_ns"} filter={filter} selected={opened ?? drilled ? keyOf((opened ?? drilled) as OperatorRow, group) : null}
         inferred={result.provenance.timeline === "inferred"}
         onOpen={open} onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
         <Segmented label="Group by" value={group} onPick={(g) => go({ group: g === "name" ? null : g, selected: null })}
@@ -70,6 +73,9 @@ function OperatorTable({ result, group }: { result: Result; group: Group }) {
         <Notes result={result} />
       </Table>
       {opened?.stack && <StackPanel title={`${opened.name ?? ""}, ${plural(opened.calls, "call")}`} stack={opened.stack} row={opened.longest_row} close={() => go({ selected: null })} />}
+      {drilled && drilled.longest_row !== null && (
+        <InstancesPanel selected={place} of={{ view: "calls", index: drilled.longest_row, group }} name={drilled.name ?? ""} calls={drilled.calls} category="cpu" step={step} inferred={false} close={() => go({ selected: null })} />
+      )}
     </>
   );
 }
@@ -132,7 +138,8 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
     { key: "host_self_ns", title: "Host self", kind: "time", width: 88, additive: true,
       help: "Without what the operator called.", value: (r) => r.host_self_ns },
     { key: "host_total_ns", title: "Host total", kind: "time", width: 88, help: "With what it called.", value: (r) => r.host_total_ns },
-    { key: "calls", title: "Calls", kind: "count", width: 76, additive: true, value: (r) => r.calls },
+    { key: "calls", title: "Calls", kind: "count", width: 76, additive: true, help: "The link shows them, one by one.", value: (r) => r.calls,
+      cell: (r) => (r.longest_row === null ? <span class="value">{count(r.calls)}</span> : <a class="value" data-testid="drill" {...linkProps({ selected: `calls:${r.longest_row}` })} title="Show them, one by one">{count(r.calls)}</a>) },
     device && { key: "kernels", title: "Kernels", kind: "count", width: 80, additive: true,
       help: "Device activities that the operator itself launched.", value: (r) => r.kernels },
     launched && { key: "launch_ns", title: "Launching", kind: "time", width: 88, additive: true, help: "The host's time in the calls of the device's runtime that the operator itself made.", value: (r) => r.launch_ns },
@@ -150,7 +157,7 @@ const HELP: Readonly<Record<Group, string>> = {
 };
 
 function Name({ row, group }: { row: OperatorRow; group: Group }) {
-  if (row.name === null) return <span class="value muted" title="Device activities without a launch, or with one outside of all operators.">{NOBODY}</span>;
+  if (row.name === null) return <a class="value" {...linkProps({ view: "kernels", filter: 'operator = ""' })} title="Device activities without a launch, or with one outside of all operators. Show them.">{NOBODY}</a>;
   if (!row.kernels || group === "category") return <span class="value">{row.name}</span>;
   return <a class="value" {...linkProps({ view: "kernels", filter: `operator = ${quote(row.name)}` })} title={`${row.name}\nShow its kernels`}>{row.name}</a>;
 }

@@ -15,6 +15,7 @@ import { KeyFigures } from "./figures";
 import { IdleSteps, IdleTime } from "./idle";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
+import { StepLink } from "./steplink";
 import { Source } from "./source";
 import { Show } from "./status";
 import { Facts, TopKernels, TopOperators, TotalsCard } from "./summary";
@@ -84,7 +85,8 @@ const part = (step: Step, category: Category): number => step[`${category}_ns`];
 const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
   { key: "name", title: "Step", kind: "text", width: 64, value: (s) => s.name,
     cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title="Cut off by the end of the recording; not in the averages."> cut off</span>}{s.primed && <span class="muted" title="The capture kept the device busy first, so that durations show; not in the averages."> primed</span>}</span> },
-  { key: "start_ns", title: "Start", help: "Since the recording's start.", kind: "time", width: 72, value: (s) => s.start_ns },
+  { key: "start_ns", title: "Start", help: "Since the recording's start; the link shows the step in the timeline.", kind: "time", width: 72, value: (s) => s.start_ns,
+    cell: (s) => <StepLink name={s.name} testid="step-timeline">{duration(s.start_ns)}</StepLink> },
   { key: "duration_ns", title: "Duration", kind: "time", width: 74, additive: true, value: (s) => s.duration_ns, bound: (s) => s.duration_bound_ns },
   ...categories.map((category): Column<Step> => ({
     key: `${category}_ns`, title: LABELS[category], kind: "time", width: Math.max(72, LABELS[category].length * 7.4 + 14), additive: true,

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
 import { lookOf } from "../base/color";
 import { trackId } from "../base/tracks";
-import { bound, count, duration, exactDuration } from "../base/format";
+import { bound, count, duration, exactDuration, plural } from "../base/format";
 import { quote } from "../base/filter";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
@@ -90,7 +90,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
           {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
           {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
           {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
-          <Fact label="More">{inTables(item, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
+          <Fact label="More">{inTables(links, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
         </dl>
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts"><Fact label="Python"><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
@@ -100,11 +100,20 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
   );
 }
 
-function inTables(item: Item, of: { rank?: number }): ComponentChildren {
+/** The row of the table that a range is in, and the other pages that tell of it. */
+function inTables({ item, annotation, module, collective, memory_events: events }: Links, of: { rank?: number }): ComponentChildren {
   const filter = `name = ${quote(item.name)}`;
-  if (item.table === "kernels") return <a {...linkProps({ ...of, view: "kernels", filter })}>all calls of this kernel</a>;
-  if (item.table === "ops") return <a {...linkProps({ ...of, view: "operators", filter })}>all calls of this operator</a>;
-  return <a {...linkProps({ find: item.name })}>all of this name</a>;
+  const own = item.table === "kernels" ? <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">all calls of this kernel</a>
+    : item.table === "ops" && !annotation ? <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">all calls of this operator</a>
+      : <a {...linkProps({ find: item.name })} data-testid="to-all">all of this name</a>;
+  return (
+    <>
+      {own}
+      {module && <> · <a {...linkProps({ ...of, view: "modules", filter: `name = ${quote(module)}` })} data-testid="to-module">module {module}</a></>}
+      {collective && <> · <a {...linkProps({ ...of, view: "distributed", group: "collectives", filter: `kind = ${quote(collective)}` })} data-testid="to-collective">all collectives of this kind</a></>}
+      {events > 0 && <> · <a {...linkProps({ ...of, view: "memory", group: "allocations", range: `${item.start_ns}..${item.end_ns}` })} data-testid="to-memory">{plural(events, "memory event")}</a></>}
+    </>
+  );
 }
 
 function Fact({ label, title, children }: { label: string; title?: string; children: ComponentChildren }) {
