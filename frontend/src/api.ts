@@ -540,6 +540,7 @@ export interface Links {
   parents: Item[];
   frames: Item[];
   source: SourceLine | null;
+  source_forward: boolean;
   kernels: Item[];
   kernels_count: number;
   kernels_ns: number;

@@ -56,7 +56,10 @@ class Links:
     frames: tuple[Item, ...]
     """The Python frames around it, the innermost first."""
     source: SourceLine | None
-    """The innermost of these frames that is not torch's; torch's if all are."""
+    """The innermost of these frames that is not torch's; torch's if all are. Of the backward pass,
+    whose threads run no Python, that of the forward operator."""
+    source_forward: bool
+    """Whether it is that of the forward operator."""
     kernels: tuple[Item, ...]
     """Of an operator: the device activities that it and the operators inside launched."""
     kernels_count: int
@@ -70,7 +73,7 @@ class Links:
     annotation: bool
     """Whether it is a range of ``record_function``, which no table of operators has."""
     module: str | None
-    """The innermost nn.Module around it, or that it is."""
+    """The innermost nn.Module around it or its forward operator, or that it is."""
     collective: str | None
     """The kind of communication that it is."""
     memory_events: int
@@ -86,6 +89,7 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
     of_kernels = trace.kernels.end_ns[kernels] - trace.kernels.start_ns[kernels]
     around = _chain(trace.ops.parent, op)
     frames = _chain(trace.frames.parent, frame)
+    above = frames or _forward_frames(trace, op)
     if table == "frames":
         frames = frames[1:]
     forward, backward = _counterparts(trace, op) if table == "ops" else (NONE, [])
@@ -106,7 +110,8 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
         operator=_item(trace, pyramid, "ops", op if table != "ops" else NONE),
         parents=tuple(item(trace, pyramid, "ops", row) for row in around[1:]),
         frames=tuple(item(trace, pyramid, "frames", row) for row in frames[:_MOST]),
-        source=_source(trace, frames if table != "frames" else [frame, *frames]),
+        source=_source(trace, above),
+        source_forward=not frames and bool(above) and table != "frames",
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
         kernels_count=len(kernels),
         kernels_ns=int(of_kernels.sum()),
@@ -114,7 +119,7 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
         annotation=one is not None and bool(one.kind[index] != OPERATOR),
-        module=_module(trace, [index, *frames] if table == "frames" else frames),
+        module=_module(trace, above),
         collective=_collective(trace, table, index),
         memory_events=int(_family(trace, op)[trace.memory.op].sum()) if table == "ops" else 0,
     )
@@ -156,6 +161,12 @@ def _chain(parent: I32, row: int) -> list[int]:
         found.append(row)
         row = int(parent[row])
     return found
+
+
+def _forward_frames(trace: Trace, op: int) -> list[int]:
+    """The Python frames around the forward operator of one of the backward pass."""
+    forward = int(calltree.forward_of(trace.ops)[op]) if op >= 0 and len(trace.frames) else NONE
+    return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 
 def _kernels(trace: Trace, op: int) -> I64:

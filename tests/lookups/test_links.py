@@ -82,3 +82,21 @@ def test_the_ways_to_other_pages() -> None:
     assert (module.module, module.annotation) == ("Net_0", False)
     around = ask(links, one, table="frames", index=row(one, "frames", "train.py(1): f"))
     assert around.module is None
+
+
+def test_the_line_of_a_backward_operator_is_that_of_its_forward_one() -> None:
+    forward = {"Sequence number": 7, "Fwd thread id": 0}
+    one = trace(
+        frame("model.py(31): forward", 0, 50), frame("nn.Module: Net_0", 1, 45),
+        op("aten::mm", 5, 20, 1, **forward),
+        op("MmBackward0", 60, 80, 2, tid=2, **BACKWARD), op("aten::mm", 62, 78, 3, tid=2),
+        op("aten::alone", 85, 89, 4, tid=2),
+        launch(63, 64, 1, tid=2), kernel("gemm", 90, 99, 1),
+    )  # fmt: skip
+    gemm = ask(links, one, table="kernels", index=0)
+    assert (gemm.source.file, gemm.source.line, gemm.source_forward) == ("model.py", 31, True)
+    assert (gemm.frames, gemm.module) == ((), "Net_0")
+    first = ask(links, one, table="ops", index=0)
+    assert (first.source.line, first.source_forward) == (31, False)
+    alone = ask(links, one, table="ops", index=row(one, "ops", "aten::alone"))
+    assert (alone.source, alone.source_forward, alone.module) == (None, False, None)

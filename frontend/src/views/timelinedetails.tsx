@@ -81,7 +81,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
           {links.elapsed_ns !== null && <Fact label="Between events" title={exactDuration(links.elapsed_ns)}>{duration(links.elapsed_ns)} on the device</Fact>}
           {links.shapes && <Fact label="Shapes"><code>{links.shapes}</code></Fact>}
           {links.dtypes && <Fact label="Types"><code>{links.dtypes}</code></Fact>}
-          {links.source && <Fact label="Source"><SourceLink file={links.source.file} line={links.source.line} /></Fact>}
+          {links.source && <Fact label="Source"><SourceLink file={links.source.file} line={links.source.line} />{links.source_forward && <div class="muted">of the forward operator: the backward pass runs no Python</div>}</Fact>}
         </dl>
         <dl class="facts">
           {links.operator && <Fact label="Launched by"><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
