@@ -59,9 +59,10 @@ const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
 export const state = signal<State>(EMPTY);
 
-/** Changes the selection and the URL; `replace` leaves no entry in the history. */
+/** Changes the selection and the URL; `replace` leaves no entry in the history. That is for what
+ * settles late (a filter, a camera), which closes no record that was opened meanwhile. */
 export function go(changes: Partial<State>, how: "push" | "replace" = "push"): void {
-  const next = withChanges(state.value, changes);
+  const next = withChanges(state.value, how === "push" ? changes : { event: state.value.event, ...changes });
   state.value = next;
   const before = currentHash();
   const hash = serialize(before, next);

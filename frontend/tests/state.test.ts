@@ -52,6 +52,13 @@ describe("history", () => {
     module.go({ rank: 1 });
     expect(parent.history.entries).toHaveLength(2);
   });
+  test("a record stays open while the page behind it settles", () => {
+    module.go({ event: "ops/3" });
+    module.go({ range: "0..9" }, "replace");
+    expect(module.state.value.event).toBe("ops/3");
+    module.go({ rank: 1 });
+    expect(module.state.value.event).toBeNull();
+  });
   test("Back is followed", () => {
     module.go({ view: "kernels", filter: "mm" });
     parent.history.entries.pop();
