@@ -10,12 +10,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import infer, intervals
 from tb_privateuse1.read import chrome
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import KERNEL, Trace
 from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 
@@ -122,3 +124,91 @@ def test_the_kernels_by_operator(both: tuple[Trace, Any]) -> None:
         calls, total = told.get((row.name, row.op_name), (0, 0))
         told[row.name, row.op_name] = calls + row.calls, total + ns(row.total_duration)
     assert ours == told
+
+
+def test_how_kernels_were_launched(both: tuple[Trace, Any]) -> None:
+    trace, theirs = both
+    ours = {
+        (row.name, row.operator, row.grid, row.block, row.registers, row.shared_bytes): (
+            row.calls, row.total_ns, row.min_ns, row.max_ns, rounded(row.blocks_per_sm),
+            rounded(row.occupancy, 100),
+        )
+        for row in kernels(trace, group="launch").rows
+        if row.kind == "kernel"
+    }  # fmt: skip
+    assert len(ours) > 200
+    assert ours == {
+        (row.name, row.op_name, compact(row.grid), compact(row.block), row.regs_per_thread,
+         row.shared_memory): (
+            row.calls, ns(row.total_duration), ns(row.min_duration), ns(row.max_duration),
+            *((None, None) if row.total_duration == 0 else  # of no time there is no mean
+              (rounded(row.avg_blocks_per_sm), rounded(row.avg_occupancy))),
+        )
+        for row in theirs.kernel_list_groupby_name_op
+    }  # fmt: skip
+
+
+def rounded(value: float | None, times: int = 1) -> float | None:
+    return None if value is None else round(value * times, 6)
+
+
+def test_the_occupancy_of_kernels(both: tuple[Trace, Any]) -> None:
+    trace, theirs = both
+    ours = {
+        row.name: (rounded(row.blocks_per_sm), rounded(row.occupancy, 100), row.mean_ns)
+        for row in kernels(trace, group="name").rows
+        if row.kind == "kernel"
+    }
+    assert ours == {
+        name: (rounded(row["blocks_per_sm"]), rounded(row["occupancy"]), ns(row["mean"]))
+        for name, row in theirs.kernel_stat.iterrows()
+    }
+
+
+@pytest.mark.parametrize("device", ["CPU", "GPU0"])
+def test_the_memory_of_operators(both: tuple[Trace, Any], device: str) -> None:
+    trace, theirs = both
+    (key,) = (
+        one.device
+        for one in memory(trace).devices
+        if one.label.startswith("CPU") == (device == "CPU")
+    )
+    ours = {
+        row.operator: [
+            row.self_increase_bytes, row.self_allocated_bytes, row.self_allocations,
+            row.increase_bytes, row.allocated_bytes, row.allocations, row.calls,
+        ]
+        for row in memory(trace, device=key).operators
+        if row.operator and not row.operator.startswith(NO_OPERATORS)
+    }  # fmt: skip
+    assert len(ours) > 3
+    told = theirs.memory_snapshot.get_memory_statistics(theirs.tid2tree)[device]
+    assert ours == {name: list(map(int, row)) for name, row in told.items()}
+
+
+def test_the_curve_of_memory(both: tuple[Trace, Any]) -> None:
+    """Traces of that time have no totals: both sum up the changes of each device."""
+    trace, theirs = both
+    for one in memory(trace).devices:
+        kind = 0 if one.label.startswith("CPU") else 1
+        own = [r for r in theirs.memory_snapshot.memory_records if r.device_type == kind]
+        assert one.events == len(own)
+        assert one.allocated_bytes == sum(r.bytes for r in own if r.bytes > 0)
+        assert one.freed_bytes == -sum(r.bytes for r in own if r.bytes < 0)
+        assert one.peak_bytes is None
+    assert not theirs.memory_snapshot.get_peak_memory()
+
+
+def test_how_much_of_the_steps_the_device_computes(both: tuple[Trace, Any]) -> None:
+    """Its GPU utilization counts kernels, ours copies and fills too: both from the same union."""
+    trace, theirs = both
+    k, steps = trace.kernels, trace.steps
+    own = k.kind == KERNEL
+    union = intervals.union(k.start_ns[own], k.end_ns[own])
+    start, end = steps.host_start_ns.min(), steps.end_ns.max()
+    (busy,) = intervals.covered(union, np.array([start]), np.array([end]))
+    told = theirs.gpu_metrics_parser.gpu_utilization[0]
+    assert told == pytest.approx(busy / (end - start), abs=1e-9)
+    ours = overview(trace).utilisation
+    assert ours is not None
+    assert told < ours < told + 0.05
