@@ -165,29 +165,11 @@ def test_the_occupancy_of_kernels(both: tuple[Trace, Any]) -> None:
     }
 
 
-@pytest.mark.parametrize("device", ["CPU", "GPU0"])
-def test_the_memory_of_operators(both: tuple[Trace, Any], device: str) -> None:
-    trace, theirs = both
-    (key,) = (
-        one.device
-        for one in memory(trace).devices
-        if one.label.startswith("CPU") == (device == "CPU")
-    )
-    ours = {
-        row.operator: [
-            row.self_increase_bytes, row.self_allocated_bytes, row.self_allocations,
-            row.increase_bytes, row.allocated_bytes, row.allocations, row.calls,
-        ]
-        for row in memory(trace, device=key).operators
-        if row.operator and not row.operator.startswith(NO_OPERATORS)
-    }  # fmt: skip
-    assert len(ours) > 3
-    told = theirs.memory_snapshot.get_memory_statistics(theirs.tid2tree)[device]
-    assert ours == {name: list(map(int, row)) for name, row in told.items()}
-
-
 def test_the_curve_of_memory(both: tuple[Trace, Any]) -> None:
-    """Traces of that time have no totals: both sum up the changes of each device."""
+    """Traces of that time have no totals: both sum up the changes of each device.
+
+    The table of operators is compared in tests/views/test_memory.py.
+    """
     trace, theirs = both
     for one in memory(trace).devices:
         kind = 0 if one.label.startswith("CPU") else 1

@@ -1,0 +1,88 @@
+"""A table of 100,000 rows: only what is seen is in the page, wherever one scrolls and sorts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import large
+from tests.browser.axe import settled
+from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.server import Server, serve
+
+MOST_ROWS = 80
+"""In the page: a screen, and a margin above and below."""
+
+_SEEN = """table => {
+    const scroller = table.querySelector(".scroller");
+    const body = scroller.querySelector("tbody");
+    const edges = scroller.getBoundingClientRect();
+    const rows = [...body.querySelectorAll("tr[data-key]")];
+    const visible = rows.filter((r) => {
+        const box = r.getBoundingClientRect();
+        return box.bottom > edges.top + 24 && box.top < edges.bottom - 24;
+    });
+    return { rows: rows.length, all: body.rows.length,
+        indices: visible.map((r) => Number(r.getAttribute("aria-rowindex"))),
+        bytes: visible.map((r) => Number(r.querySelector('[data-column="bytes"]').dataset.value)) };
+}"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = large.write(tmp_path_factory.mktemp("logdir"))
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+@pytest.fixture
+def dashboard(visit: Callable[[Server], Dashboard], server: Server) -> Dashboard:
+    """The page with all of the table's rows."""
+    dashboard = visit(server).open(run="large", view="memory", group="allocations")
+    dashboard.get("all-allocations").click(timeout=3 * WAIT_MS)
+    table = dashboard.get("table-allocations")
+    expect(table).to_have_attribute("data-rows", str(large.ROWS), timeout=3 * WAIT_MS)
+    return settled(dashboard)
+
+
+def test_rows_in_the_page_stay_few_and_right(dashboard: Dashboard, tmp_path: Path) -> None:
+    table = dashboard.get("table-allocations")
+    scroller = table.locator(".scroller")
+    for share in (0, 0.001, 0.25, 0.5, 0.75, 0.999, 1):
+        scroller.evaluate("(s, share) => { s.scrollTop = share * s.scrollHeight; }", share)
+        dashboard.page.wait_for_timeout(100)
+        seen = table.evaluate(_SEEN)
+        assert 5 < seen["rows"] <= MOST_ROWS
+        assert seen["all"] <= seen["rows"] + 2  # what stands for the rest, above and below
+        first = seen["indices"][0]
+        assert seen["indices"] == list(range(first, first + len(seen["indices"])))
+        # The largest first; the second row of the grid has the largest, after the head.
+        assert seen["bytes"] == [512 * (large.ROWS + 2 - i) for i in seen["indices"]]
+    assert seen["indices"][-1] == large.ROWS + 1
+    table.locator('th[data-column="bytes"] button').click()
+    scroller.evaluate("s => { s.scrollTop = 0; }")
+    expect(table.locator("tbody tr[data-key]").first).to_have_attribute("aria-rowindex", "2")
+    assert table.evaluate(_SEEN)["bytes"][:3] == [512, 1024, 1536]
+    table.locator('th[data-column="allocated_ns"] button').click()
+    first = table.locator('tbody tr[data-key] td[data-column="allocated_ns"]').first
+    expect(first).to_have_attribute("data-value", str((10 * (large.ROWS - 1) + 1) * 1000))
+
+
+def test_the_keyboard_and_the_filter_reach_all(dashboard: Dashboard, tmp_path: Path) -> None:
+    table = dashboard.get("table-allocations")
+    table.get_by_role("grid").focus()
+    dashboard.page.keyboard.press("End")
+    expect(table.locator("tr.active")).to_have_attribute("aria-rowindex", str(large.ROWS + 1))
+    dashboard.page.keyboard.press("Home")
+    expect(table.locator("tr.active")).to_have_attribute("aria-rowindex", "2")
+    dashboard.get("filter").fill('operator = "aten::op7"')
+    expect(table).to_have_attribute("data-shown", str(large.ROWS // 50))
+    with dashboard.page.expect_download() as download:
+        dashboard.get("csv").click()
+    download.value.save_as(tmp_path / "saved.csv")
+    with (tmp_path / "saved.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == large.ROWS // 50
