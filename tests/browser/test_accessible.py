@@ -67,6 +67,7 @@ STATES: dict[str, tuple[str, Open]] = {
     "collectives": ("run=ddp view=distributed group=collectives", listing("collectives")),
     "steps of ranks": ("run=ddp view=distributed group=steps", listing("rank-steps")),
     "changed modules": ("run=ddp view=diff base=ddp baserank=1 group=modules", listing("diff")),
+    "changed memory": ("run=ddp view=diff base=mlp group=memory", listing("diff-memory")),
     "changed steps": ("run=ddp view=diff base=mlp group=steps", listing("diff-steps")),
     "allocations": ("run=mlp view=memory group=allocations", listing("allocations")),
     "unreadable": ("run=unreadable", showing("error")),

@@ -53,7 +53,7 @@ export function MemoryDiff({ result, shared, children }: { result: Diff; shared:
       <div class="steptable" style={{ "--rows": Math.min(9, result.memory.length + (result.memory.length > 1 ? 2 : 1)) }}>
         <Table name="diff-memory" noun="figure" columns={FIGURES} rows={result.memory} rowKey={(r) => `${r.device} ${r.name}`} sort={sort} filter={filter} defaultSort="" onSort={setSort} onFilter={setFilter}>{children}</Table>
       </div>
-      <Table {...shared} name="diff-allocators" noun="operator" columns={ALLOCATORS} rows={result.allocators} rowKey={(r) => `${r.device} ${r.name}`} defaultSort="" />
+      <div class="fill"><Table {...shared} name="diff-allocators" noun="operator" columns={ALLOCATORS} rows={result.allocators} rowKey={(r) => `${r.device} ${r.name}`} defaultSort="" /></div>
     </>
   );
 }
