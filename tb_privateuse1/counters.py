@@ -27,7 +27,9 @@ def of(trace: Trace) -> tuple[Curve, ...]:
     """All that the trace has; what it does not tell has no curve."""
     of_kernel = trace.lanes.device[trace.kernels.lane]
     devices = np.unique(of_kernel).tolist()
-    rows = [trace.kernels.take(of_kernel == device) for device in devices]
+    # Of one device, as most traces are, nothing is copied.
+    some = [of_kernel == device for device in devices] if len(devices) > 1 else []
+    rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
     found = [_utilisation(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
     for device, kernels in zip(devices, rows, strict=True):
         found += _waiting(trace, f"device {device}", kernels)
@@ -56,16 +58,18 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     """From the start of the launch to the start on the device; where no launch is recorded, from
     the end of the operator, within which it was.
     """
-    kernels = kernels.take((kernels.launch >= 0) | (kernels.op >= 0))
-    if not len(kernels):
+    known = (kernels.launch >= 0) | (kernels.op >= 0)
+    if not known.any():
         return []
+    kernels = kernels if known.all() else kernels.take(known)
+    since = early = np.append(trace.launches.start_ns, 0)[kernels.launch]
     told = kernels.launch >= 0
-    launched = np.append(trace.launches.start_ns, 0)[kernels.launch]
-    since = np.where(told, launched, np.append(trace.ops.end_ns, 0)[kernels.op])
-    early = np.where(told, launched, np.append(trace.ops.start_ns, 0)[kernels.op])
+    if not told.all():
+        since = np.where(told, since, np.append(trace.ops.end_ns, 0)[kernels.op])
+        early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
     limits = None
-    if (known := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
-        limits = curves.between(since, known[0]), curves.between(early, known[1])
+    if (starts := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
+        limits = curves.between(since, starts[0]), curves.between(early, starts[1])
     form = curves.between(since, kernels.start_ns)
     name = f"Kernels waiting for {device}"
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]

@@ -217,12 +217,15 @@ def level(at_ns: I64, value: I64) -> Level:
 
 def between(since_ns: I64, until_ns: I64) -> Level:
     """How many of these stretches go on; in any order, those without length never do."""
-    at = np.concatenate(([0], since_ns, np.maximum(until_ns, since_ns)))
+    n = len(since_ns)
+    # Each sorted by itself: a stable sort of two sorted runs only merges them.
+    at = np.concatenate((np.sort(since_ns), np.sort(np.maximum(until_ns, since_ns))))
     order = np.argsort(at, kind="stable")
-    count = np.cumsum(np.concatenate(([0], np.repeat((1, -1), len(since_ns))))[order])
-    at = at[order]
-    last = np.flatnonzero(np.diff(at, append=at[-1] + 1))
-    return level(at[last], count[last])
+    at, count = at[order], np.cumsum(np.where(order < n, 1, -1))
+    last = np.append(at[1:] != at[:-1], np.ones(min(n, 1), np.bool_))
+    at, count = at[last], count[last]
+    zero = np.zeros(0 if n and at[0] <= 0 else 1, np.int64)
+    return level(np.concatenate((zero, at)), np.concatenate((zero, count)))
 
 
 def share(covered: Set) -> Share:
