@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 
-from tb_privateuse1 import counters, looks, pyramid, pyramidfile
+from tb_privateuse1 import counters, criticalpath, dependencies, looks, pyramid, pyramidfile
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.trace import I64, Trace
 
@@ -43,6 +43,19 @@ class Prepared:
         with self._lock:
             found: I64 | None = self.__dict__.get("names")
             return looks.counts(self.trace) if found is None else found
+
+    @functools.cached_property
+    def dependencies(self) -> dependencies.Graph:
+        """What waits for what."""
+        with self._lock:
+            return self.__dict__.get("dependencies") or dependencies.build(self.trace)
+
+    @functools.cached_property
+    def critical(self) -> criticalpath.Path:
+        """The critical path of its steps."""
+        with self._lock:
+            found = self.__dict__.get("critical")
+            return criticalpath.build(self.trace, self.dependencies) if found is None else found
 
 
 _KEPT: weakref.WeakKeyDictionary[Trace, Prepared] = weakref.WeakKeyDictionary()

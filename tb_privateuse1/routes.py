@@ -38,6 +38,7 @@ _STATUS = {
     "unknown_row": 404,
     "unknown_option": 400,
     "bad_option": 400,
+    "bad_change": 400,
     "other_site": 403,
     "sql_off": 403,
     "sql_busy": 429,

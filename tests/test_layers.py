@@ -40,6 +40,13 @@ categories
 allocators counters ranks
 bandwidth clocks stragglers ranksteps compare idletable
 perstep memorydiff
+bottleneck
+replay handing
+pauses
+dependencies
+changes criticalpath
+prediction
+gains
 pool processes
 remote.address
 remote.problem
@@ -79,7 +86,7 @@ ingest
 jobs kept failures
 store
 event
-bottleneck stacks
+stacks
 case
 rules/
 rule_file

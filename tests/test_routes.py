@@ -91,7 +91,7 @@ def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
         ("overview?run=ddp&rank=7", 404, "unknown_rank", "0, 1"),
         ("overview?run=ddp&span=9", 404, "unknown_span", "1"),
         ("overview?run=ddp&step=99", 404, "unknown_step", "ProfilerStep#0"),
-        ("nothing", 404, "unknown_view", "overview, advice, timeline, operators"),
+        ("nothing", 404, "unknown_view", "overview, advice, whatif, timeline, operators"),
         ("", 404, "unknown_view", "overview"),
         ("overview/more", 404, "unknown_view", "overview"),
         ("static/none.js", 404, "unknown_file", "no such file"),

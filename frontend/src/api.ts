@@ -162,6 +162,17 @@ export interface CauseRow {
   saving_share: number | null;
 }
 
+/** A change that was asked for, and what it touches in the chosen steps, per step. */
+export interface ChangeAsked {
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation";
+  name: string;
+  factor: number;
+  text: string;
+  host_ns: number;
+  device_ns: number;
+  activities: number;
+}
+
 /** The result of the lookup. */
 export interface Clock {
   reference: number;
@@ -209,6 +220,12 @@ export interface Counter {
   inferred: boolean;
   first: number;
   points: number;
+}
+
+/** The result of the lookup. */
+export interface Critical {
+  pieces: Piece[];
+  found: number;
 }
 
 /** The entries of all counters: each value holds from its time on. */
@@ -428,6 +445,18 @@ export interface Found {
   names: Match[];
   kernels_ns: number;
   kernels_bound_ns: number | null;
+}
+
+/** A row, per step. ``bound_ns`` is that of either gain; null where it is not known. */
+export interface Gain {
+  kind: "operator" | "kernel" | "module" | "category" | "communication" | "copies" | "data_loader" | "launches" | "synchronisation";
+  name: string;
+  on_path_ns: number;
+  half_gain_ns: number;
+  half_gain_share: number;
+  free_gain_ns: number;
+  free_gain_share: number;
+  bound_ns: number | null;
 }
 
 /** Ranks by steps, for a picture. */
@@ -800,6 +829,42 @@ export interface Overview {
   evidence: Evidence[];
 }
 
+/** A part of the critical path, per step; they sum to the step. */
+export interface PathCause {
+  cause: string;
+  path_ns: number;
+  share: number;
+}
+
+/** An operator, kernel or call on the critical path, per step. */
+export interface PathRow {
+  cause: string;
+  name: string;
+  pieces: number;
+  path_ns: number;
+  share: number;
+}
+
+/** Where the path is for a while: a range of the timeline, and why. */
+export interface Piece {
+  cause: string;
+  name: string;
+  start_ns: number;
+  end_ns: number;
+  track: number;
+  row: number;
+}
+
+/** One step: as it was measured, predicted, and replayed from nothing but what is known. */
+export interface PredictedStep {
+  name: string;
+  measured_ns: number;
+  predicted_ns: number;
+  gain_ns: number;
+  bound_ns: number | null;
+  replayed_ns: number;
+}
+
 /** What went wrong, in words for the user, and what to do about it. */
 export interface Problem {
   code: string;
@@ -1107,6 +1172,25 @@ export interface Track {
   hidden: number;
 }
 
+/** The result of the view; times are means over the chosen steps. */
+export interface WhatIf {
+  provenance: Provenance;
+  rows: Gain[];
+  changes: ChangeAsked[];
+  measured_ns: number | null;
+  predicted_ns: number | null;
+  gain_ns: number | null;
+  gain_share: number | null;
+  bound_ns: number | null;
+  replayed_ns: number | null;
+  replay_error_share: number | null;
+  steps: PredictedStep[];
+  causes: PathCause[];
+  path: PathRow[];
+  path_rows: number;
+  notes: Finding[];
+}
+
 /** A process that was profiled: one rank of a run. */
 export interface Worker {
   worker: string;
@@ -1119,6 +1203,7 @@ export interface Worker {
 export interface Views {
   overview: Overview;
   advice: AdviceTable;
+  whatif: WhatIf;
   timeline: Timeline;
   operators: Operators;
   kernels: KernelTable;
@@ -1136,6 +1221,7 @@ export interface Results extends Views {
   area: Area;
   calls: Instances;
   clock: Clock;
+  critical: Critical;
   instances: Instances;
   links: Links;
   search: Found;
@@ -1145,6 +1231,7 @@ export interface Results extends Views {
 export interface Options {
   overview: { step?: number | null };
   advice: { step?: number | null };
+  whatif: { changes?: string | null; step?: number | null; ranking?: boolean; limit?: number };
   timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; limit?: number; offset?: number };
@@ -1158,6 +1245,7 @@ export interface Options {
   area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
+  critical: { start_ns?: number; stop_ns?: number | null; limit?: number };
   instances: { index?: number; group?: "operator" | "name" | "launch"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   links: { table?: "ops" | "launches" | "frames" | "kernels" | "steps"; index?: number };
   search: { text?: string; after?: number; limit?: number; exact?: boolean };

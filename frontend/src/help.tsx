@@ -33,6 +33,7 @@ const TIMELINE: readonly [string, string][] = [
   ["← → ↑ ↓", "The next range, the one above or below"],
   ["drag", "Select a stretch of time: its length and what is in it"],
   ["f", "Fit the selection; 0 shows the whole recording"],
+  ["c", "Show the critical path"],
   ["m", "Set or remove a mark where the pointer is"],
   ["x", "Select what is shown, or what is between the last two marks"],
   ["/ n N", "Search the whole trace, next and previous match"],

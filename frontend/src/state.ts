@@ -36,6 +36,10 @@ export interface State {
   basestep: number | null;
   /** Of the advice: the rules whose findings were put aside, separated by commas. */
   aside: string | null;
+  /** Of the what-if page: the changes to predict, one a line. */
+  changes: string | null;
+  /** Of the timeline: the critical path is shown. */
+  critical: string | null;
   /** The event whose record is open: `table/row`. */
   event: string | null;
   /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
@@ -52,7 +56,7 @@ export interface State {
 
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
-  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
+  view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, changes: null, critical: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
   item: null, find: null, lanes: null, marks: null, ranks: null, sql: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
@@ -115,7 +119,7 @@ export function serialize(hash: string, next: State): string {
   return `#${[...others, ...own].join("&")}`;
 }
 
-const TIMELINE = ["item", "find", "lanes", "marks"] as const;
+const TIMELINE = ["item", "find", "lanes", "marks", "critical"] as const;
 
 /** What is chosen below something goes with it: another page has its own sort and filter. */
 function withChanges(now: State, changes: Partial<State>): State {
@@ -123,7 +127,7 @@ function withChanges(now: State, changes: Partial<State>): State {
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
   if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "columns", "device", "range", "scale", "by", "levels", "zoom", "selected", "ranks", ...TIMELINE);
-  if ("run" in changes && changes.run !== now.run) reset("aside", "rank", "span", "step", "device", "range", "zoom", "ranks", ...TIMELINE);
+  if ("run" in changes && changes.run !== now.run) reset("aside", "changes", "rank", "span", "step", "device", "range", "zoom", "ranks", ...TIMELINE);
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);
   if ("step" in changes && changes.step !== now.step) reset("range", "zoom");

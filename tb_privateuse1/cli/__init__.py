@@ -11,11 +11,23 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tb_privateuse1.cli import advise, cache, demo, diff, event, export, ingest, merge, sql, view
+from tb_privateuse1.cli import (
+    advise,
+    cache,
+    demo,
+    diff,
+    event,
+    export,
+    ingest,
+    merge,
+    sql,
+    view,
+    whatif,
+)  # fmt: skip
 from tb_privateuse1.cli.base import Parser, UsageError, vendor_files
 from tb_privateuse1.version import __version__
 
-_COMMANDS = (view, advise, diff, event, export, ingest, sql, cache, merge, demo)
+_COMMANDS = (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from tb_privateuse1.lookups.area import area
 from tb_privateuse1.lookups.calls import calls
 from tb_privateuse1.lookups.clock import clock
+from tb_privateuse1.lookups.critical import critical
 from tb_privateuse1.lookups.instances import instances
 from tb_privateuse1.lookups.links import links
 from tb_privateuse1.lookups.search import search
@@ -16,6 +17,7 @@ LOOKUPS: dict[str, Callable[..., Any]] = {
     "area": area,
     "calls": calls,
     "clock": clock,
+    "critical": critical,
     "instances": instances,
     "links": links,
     "search": search,

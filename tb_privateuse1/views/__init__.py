@@ -18,10 +18,12 @@ from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
 from tb_privateuse1.views.timeline import timeline
+from tb_privateuse1.views.whatif import whatif
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "advice": advice,
+    "whatif": whatif,
     "timeline": timeline,
     "operators": operators,
     "kernels": kernels,

@@ -17,6 +17,7 @@ import type { ChoosingProps, PageProps } from "./page";
 import { Quality } from "./quality";
 import { Sql } from "./sql";
 import { Timeline } from "./timeline";
+import { WhatIf } from "./whatif";
 
 export interface Page {
   /** As in the URL. */
@@ -36,6 +37,7 @@ type Entry = Omit<Page, "name">;
 const OF_VIEWS: Record<keyof Views, Entry> = {
   overview: { title: "Overview", letter: "o", component: Overview, icon: "M2.5 13.5v-5h3v5zM6.5 13.5v-11h3v11zM10.5 13.5v-7h3v7z" },
   advice: { title: "Advice", letter: "v", component: Advice, icon: "M5.5 11a4.5 4.5 0 1 1 5 0v2h-5zM6 15h4" },
+  whatif: { title: "What if", letter: "w", component: WhatIf, icon: "M2 12.5h4l2-9 2 9h4M8 3.5V1.5M5.5 6L8 3.5 10.5 6" },
   timeline: { title: "Timeline", letter: "t", component: Timeline, alone: Timeline, icon: "M1.5 2.5h6v2h-6zM5.5 7h8v2h-8zM3.5 11.5h4v2h-4zM10.5 11.5h4v2h-4z" },
   operators: { title: "Operators", letter: "p", component: Operators, icon: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4" },
   kernels: { title: "Kernels", letter: "k", component: Kernels, icon: "M4.5 4.5h7v7h-7zM6.5 1.5v3M9.5 1.5v3M6.5 11.5v3M9.5 11.5v3M1.5 6.5h3M1.5 9.5h3M11.5 6.5h3M11.5 9.5h3" },

@@ -16,6 +16,7 @@ import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
 import { useCamera, useKeys } from "./timelinecamera";
+import { CriticalToggle, useCritical, useSpots } from "./timelinecritical";
 import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
 import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
@@ -68,6 +69,8 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const search = useSearch(selected, find);
   const marks = useMemo(() => (marksText ?? "").split(",").filter((m) => /^\d{1,15}$/.test(m)).map(Number), [marksText]);
   const found = useMemo(() => matcher(find), [find]);
+  const critical = useCritical(selected, lanes[0]);
+  const path = useSpots(critical, lanes[0]);
   const theme = document.documentElement.dataset["theme"] ?? "light";
 
   const pick = (text: string | null): void => {
@@ -115,6 +118,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     d: () => move(panned(camera, 0.2, all)),
     f: () => { if (area) move(around(area.start, area.stop, all)); else if (spot) move(around(spot.start, spot.end, all)); },
     m: mark,
+    c: () => go({ critical: state.value.critical === null ? "1" : null }, "replace"),
     0: () => move(whole(all)),
     x: () => setArea(between(marks) ?? camera),
     Escape: () => pick(null),
@@ -139,13 +143,14 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     if (spot && range === null && own.current !== itemOf && state.value.item === itemOf) show(spot, true);
   }, [linked]);
 
-  const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, byName }), [linked, lane, place, area, marks, found, byName]);
+  const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, byName, path }), [linked, lane, place, area, marks, found, byName, path]);
   return (
     <div class="timeline fill" ref={box} aria-busy={busy} data-testid="timeline">
       <div class="toolbar">
         <Search find={find} search={search} show={showOf(0)} />
         <RankPicker selected={selected} ranks={ranks} />
         <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
+        <CriticalToggle found={critical} />
         <button type="button" onClick={() => move(whole(all))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
         <Export selected={selected} camera={camera} area={area} all={all} />
         <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>

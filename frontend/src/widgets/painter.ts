@@ -2,6 +2,7 @@
 // scene: its cost is that of the screen.
 import type { Camera } from "../base/camera";
 import { ROW_PX, type Line } from "../base/tracks";
+import { follow, place } from "./pathline";
 import { linesByTrack, rowTop, type Arrow, type Counter, type Curves, type Scene, type Spot } from "./scene";
 
 const BAR_PX = ROW_PX - 2;
@@ -26,6 +27,8 @@ export interface Picked {
   /** Names that a search looks for; what has another one is pale. */
   found: ((name: string) => boolean) | null;
   byName: boolean;
+  /** The critical path: pieces in order of time. */
+  path: readonly Spot[];
 }
 
 /** The colours of the theme in force. */
@@ -53,6 +56,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
     const one = line.kind === "counter" ? scene.counters[line.id] : undefined;
     if (one && visible(line, view)) counter(context, one, scene.curves, line, view, palette);
   }
+  follow(context, picked.path, view, palette);
   for (const arrow of picked.arrows) draw(context, arrow, view, palette);
   if (picked.item) outline(context, picked.item, view, palette.ink, 2);
   context.restore();
@@ -223,14 +227,6 @@ function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves
 /** The top of a counter's scale: everything, or the greatest of what was asked for. */
 export function greatest({ unit, first, points }: Counter, { value }: Curves): number {
   return unit === "share" ? 1 : value.subarray(first, first + points).reduce((a, b) => Math.max(a, b), 0) || 1;
-}
-
-function place(spot: Spot, view: View): { left: number; right: number; y: number } | null {
-  const y = rowTop(view.lines.find((line) => line.kind === "track" && line.id === spot.track), spot.row);
-  if (y === null) return null;
-  const scale = view.width / (view.camera.stop - view.camera.start);
-  const left = (spot.start - view.camera.start) * scale;
-  return { left, right: left + Math.max(1, (spot.end - spot.start) * scale), y };
 }
 
 function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palette: Palette): void {

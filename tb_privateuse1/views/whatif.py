@@ -1,0 +1,229 @@
+"""How long a step would take with changes, what gains how much, and the path that decides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1 import changes as changing
+from tb_privateuse1 import criticalpath, gains, prediction
+from tb_privateuse1.criticalpath import Path
+from tb_privateuse1.dependencies import Graph
+from tb_privateuse1.gains import Gain
+from tb_privateuse1.tables import Result
+from tb_privateuse1.trace import I64, Finding, Trace
+from tb_privateuse1.views.base import Provenance, provenance, step_row
+
+_MOST = 500
+
+_TRUSTED = 0.05
+"""From this share of a step on, what nothing explains is said in a note."""
+
+
+@dataclass(frozen=True)
+class ChangeAsked:
+    """A change that was asked for, and what it touches in the chosen steps, per step."""
+
+    kind: changing.Kind
+    name: str
+    factor: float
+    text: str
+    host_ns: int
+    """The time of its ranges on host threads, with all that is inside."""
+    device_ns: int
+    activities: float
+
+
+@dataclass(frozen=True)
+class PredictedStep:
+    """One step: as it was measured, predicted, and replayed from nothing but what is known."""
+
+    name: str
+    measured_ns: int
+    predicted_ns: int
+    gain_ns: int
+    bound_ns: int | None
+    replayed_ns: int
+    """Without changes and without delays that nothing explains."""
+
+
+@dataclass(frozen=True)
+class PathCause:
+    """A part of the critical path, per step; they sum to the step."""
+
+    cause: str
+    path_ns: int
+    share: float
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """An operator, kernel or call on the critical path, per step."""
+
+    cause: str
+    name: str
+    pieces: float
+    path_ns: int
+    share: float
+
+
+@dataclass(frozen=True)
+class WhatIf(Result):
+    """The result of the view; times are means over the chosen steps."""
+
+    provenance: Provenance
+    rows: tuple[Gain, ...]
+    """What gains most first."""
+    changes: tuple[ChangeAsked, ...]
+    measured_ns: int | None
+    predicted_ns: int | None
+    gain_ns: int | None
+    gain_share: float | None
+    bound_ns: int | None
+    """How far off the prediction and the gain may be; null if that is not known."""
+    replayed_ns: int | None
+    replay_error_share: float | None
+    """By how much of a step the replay of what is known misses it: what trust rests on."""
+    steps: tuple[PredictedStep, ...]
+    causes: tuple[PathCause, ...]
+    path: tuple[PathRow, ...]
+    """At most 500 of ``path_rows``."""
+    path_rows: int
+    notes: tuple[Finding, ...]
+
+
+def whatif(
+    trace: Trace,
+    dependencies: Graph,
+    critical: Path,
+    *,
+    changes: str | None = None,
+    step: int | None = None,
+    ranking: bool = True,
+    limit: int = 30,
+) -> WhatIf:
+    """What steps would take with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
+
+    ``ranking`` false leaves out the table of what gains how much, which takes most of the time.
+    Raises TraceError ``bad_change`` or ``unknown_step``.
+    """
+    rows = prediction.judged(trace, step_row(trace, step))
+    made = changing.parse(trace, changes)
+    base = prediction.baseline(trace, dependencies)
+    told = prediction.predict(trace, dependencies, base, made)
+    window = trace.steps.end_ns - trace.steps.start_ns
+    measured, gain = _mean(window[rows]), _mean(told.gain[rows])
+    replayed = _mean((window - base.held + base.bare)[rows])
+    own = critical.take(np.isin(critical.step, rows))
+    table = _path(trace, own, len(rows))
+    ranked: tuple[Gain, ...] = ()
+    if ranking:
+        ranked = gains.table(trace, dependencies, critical, base, rows, max(limit, 0))
+    error = None if not measured or replayed is None else (replayed - measured) / measured
+    return WhatIf(
+        provenance=provenance(trace),
+        rows=ranked,
+        changes=tuple(_asked(trace, change, rows) for change in made),
+        measured_ns=measured,
+        predicted_ns=None if measured is None or gain is None else measured - gain,
+        gain_ns=gain,
+        gain_share=gain / measured if measured and gain is not None else None,
+        bound_ns=prediction.mean_bound(told.bound[rows]) if len(rows) else None,
+        replayed_ns=replayed,
+        replay_error_share=error,
+        steps=tuple(
+            PredictedStep(
+                name=trace.text(trace.steps.name[i]),
+                measured_ns=int(window[i]),
+                predicted_ns=int(window[i] - told.gain[i]),
+                gain_ns=int(told.gain[i]),
+                bound_ns=prediction.mean_bound(told.bound[[i]]),
+                replayed_ns=int(window[i] - base.held[i] + base.bare[i]),
+            )
+            for i in rows.tolist()
+        ),
+        causes=_causes(own, len(rows)),
+        path=table[:_MOST],
+        path_rows=len(table),
+        notes=tuple(_notes(trace, error)),
+    )
+
+
+def _mean(values: I64) -> int | None:
+    return round(float(values.mean())) if len(values) else None
+
+
+def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
+    touched = changing.scope(trace, change)
+    steps = trace.steps
+    host = 0
+    for _, (starts, ends) in touched.ranges.by_thread():
+        inside = np.maximum(starts[:, None], steps.host_start_ns[rows])
+        until = np.minimum(ends[:, None], steps.host_end_ns[rows])
+        host += int(np.maximum(until - inside, 0).sum())
+    own = touched.kernels & np.isin(trace.kernels.step, rows)
+    device = int((trace.kernels.end_ns - trace.kernels.start_ns)[own].sum())
+    count = max(len(rows), 1)
+    return ChangeAsked(
+        kind=change.kind,
+        name=change.name,
+        factor=change.factor,
+        text=change.text,
+        host_ns=round(host / count),
+        device_ns=round(device / count),
+        activities=float(own.sum()) / count,
+    )
+
+
+def _causes(path: Path, steps: int) -> tuple[PathCause, ...]:
+    spent = path.end_ns - path.start_ns
+    total = max(int(spent.sum()), 1)
+    sums = [int(spent[path.cause == i].sum()) for i in range(len(criticalpath.CAUSES))]
+    return tuple(
+        PathCause(cause, round(ns / max(steps, 1)), ns / total)
+        for cause, ns in zip(criticalpath.CAUSES, sums, strict=True)
+        if ns
+    )
+
+
+def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
+    """By cause and name, most first."""
+    if not len(path):
+        return ()
+    spent = path.end_ns - path.start_ns
+    name = criticalpath.names(trace, path)
+    key = path.cause.astype(np.int64) * (len(trace.strings) + 1) + name + 1
+    keys, first, of = np.unique(key, return_index=True, return_inverse=True)
+    sums = np.zeros(len(keys), np.int64)
+    np.add.at(sums, of, spent)
+    counts = np.bincount(of)
+    total = max(int(spent.sum()), 1)
+    return tuple(
+        PathRow(
+            cause=criticalpath.CAUSES[path.cause[first[i]]],
+            name=trace.text(name[first[i]]),
+            pieces=float(counts[i]) / steps,
+            path_ns=round(int(sums[i]) / steps),
+            share=int(sums[i]) / total,
+        )
+        for i in np.argsort(-sums, kind="stable").tolist()
+    )
+
+
+def _notes(trace: Trace, error: float | None) -> list[Finding]:
+    """What makes the answer less sure."""
+    found = []
+    if not len(trace.kernels):
+        message = "There are no device times: only the host is replayed."
+        hint = "Operators that run on the host are all there is, or the device's work is unknown."
+        found.append(Finding("no_device_times", message, hint))
+    elif trace.meta.timeline == "inferred":
+        message = "Device times are inferred: the prediction has their bounds."
+        hint = "Gains smaller than the bound may be none."
+        found.append(Finding("inferred", message, hint, severity="info"))
+    if error is not None and abs(error) > _TRUSTED:
+        message = f"Nothing recorded explains {abs(error):.0%} of the step."
+        hint = "The replay holds that time as it is; what it waits for may be what you change."
+        found.append(Finding("unexplained", message, hint))
+    return found
