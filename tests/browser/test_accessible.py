@@ -10,8 +10,8 @@ from tests.browser.axe import settled, violations
 from tests.browser.dashboard import Dashboard
 
 PAGES = (
-    "overview", "advice", "timeline", "operators", "kernels", "memory", "modules", "flame",
-    "distributed", "diff", "quality", "method", "sql", "about",
+    "overview", "advice", "whatif", "timeline", "operators", "kernels", "memory", "modules",
+    "flame", "distributed", "diff", "quality", "method", "sql", "about",
 )  # fmt: skip
 
 
