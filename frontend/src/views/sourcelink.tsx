@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { copy } from "../base/dom";
 import { EDITORS, editorLink, faultOf, parseEditor, parsePaths, pathHere, pathsText, USUAL, type Editor } from "../base/editor";
-import { Popover } from "../widgets/popover";
+import { Modal } from "../widgets/modal";
 
 /** The reader's, not the link's: kept in the browser, if it allows that. */
 const KEY = "privateuse1.editor";
@@ -28,6 +28,7 @@ function keep(next: Editor): void {
 
 export function SourceLink({ file, line }: { file: string; line: number }) {
   const [copied, setCopied] = useState(false);
+  const [asking, setAsking] = useState(false);
   const path = `${file}:${line}`;
   const link = editorLink(file, line, editor.value);
   return (
@@ -35,9 +36,8 @@ export function SourceLink({ file, line }: { file: string; line: number }) {
       <code class="wrap">{path}</code>{" "}
       <button type="button" class="quiet" data-testid="copy-path" onClick={() => void copy(path).then(setCopied)}>{copied ? "copied" : "copy path"}</button>
       {link && <a href={link} data-testid="open-in-editor" title={link}>open in editor</a>}{" "}
-      <Popover class="quiet" label={link ? "editor…" : "open in editor…"} title="Which editor opens it, and where its files are" testid="editor-settings">
-        {(close) => <Settings file={file} line={line} close={close} />}
-      </Popover>
+      <button type="button" class="quiet" title="Which editor opens it, and where its files are" data-testid="editor-settings" onClick={() => setAsking(true)}>{link ? "editor…" : "open in editor…"}</button>
+      {asking && <Modal label="Editor" class="editorsettings" testid="editor-dialog" close={() => setAsking(false)}><Settings file={file} line={line} close={() => setAsking(false)} /></Modal>}
     </>
   );
 }
@@ -50,7 +50,8 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
   const link = editorLink(file, line, next);
   const named = Object.entries(EDITORS).find(([, one]) => one === template)?.[0] ?? "";
   return (
-    <form class="editorsettings" onSubmit={(e) => { e.preventDefault(); if (!fault) { keep(next); close(); } }}>
+    <form onKeyDown={(e) => e.stopPropagation()} onSubmit={(e) => { e.preventDefault(); if (!fault) { keep(next); close(); } }}>
+      <h2>Editor</h2>
       <label>Editor <select value={named} data-testid="editor-name" onChange={(e) => { const chosen = EDITORS[e.currentTarget.value]; if (chosen) setTemplate(chosen); }}>
         {Object.keys(EDITORS).map((name) => <option key={name} value={name}>{name}</option>)}
         <option value="">another</option>
@@ -62,7 +63,7 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
       </label>
       <p class="muted">The first that a path begins with counts; nothing on the left stands for paths that are relative. On another machine: <code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code></p>
       <p class="wrap" data-testid="editor-example">{link ?? `${pathHere(file, next)} is no whole path: say where it is.`}</p>
-      <p><button type="submit" disabled={fault !== null} data-testid="editor-save">Save in this browser</button> <button type="button" class="quiet" onClick={() => { setTemplate(USUAL.template); setPaths(""); }}>As it was</button></p>
+      <p><button type="submit" disabled={fault !== null} data-testid="editor-save">Save in this browser</button> <button type="button" class="quiet" onClick={() => { setTemplate(USUAL.template); setPaths(""); }}>As at first</button> <button type="button" class="quiet" onClick={close}>Cancel</button></p>
     </form>
   );
 }
