@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tb_privateuse1 import breakdown, stepbounds
+from tb_privateuse1.once import once
 from tb_privateuse1.trace import I64, MISSING, Trace
 
 
@@ -62,10 +63,26 @@ class Spread:
     """How far off any of these may be."""
 
 
+@dataclass(frozen=True)
+class Average:
+    """A part of the breakdown over the complete steps; each figure is rounded for itself."""
+
+    part: str
+    """One of ``breakdown.PARTS``."""
+    mean_ns: int
+    share: float
+    """Of the steps' mean duration, 0 to 1."""
+    min_ns: int
+    max_ns: int
+    deviation_ns: int
+    bound_ns: int | None
+    """How far off any of these may be; null if that is not known."""
+
+
 def table(trace: Trace) -> tuple[Step, ...]:
     """The steps of a trace, in order of time."""
     steps, parts = trace.steps, breakdown.of_steps(trace)
-    bounds = stepbounds.of_steps(trace, parts)
+    bounds = _bounds(trace)
     columns: dict[str, list[Any]] = {
         "name": [trace.text(name) for name in steps.name.tolist()],
         "start_ns": steps.start_ns.tolist(),
@@ -81,6 +98,11 @@ def table(trace: Trace) -> tuple[Step, ...]:
     # By place, which for thousands of steps is much quicker than by name.
     order = [columns[field.name] for field in dataclasses.fields(Step)]
     return tuple(map(Step, *order))
+
+
+@once
+def _bounds(trace: Trace) -> Mapping[str, I64]:
+    return stepbounds.of_steps(trace, breakdown.of_steps(trace))
 
 
 def _known(bounds_ns: I64) -> list[int | None]:
@@ -103,4 +125,25 @@ def spread_of(steps: Iterable[Step]) -> Spread | None:
         max_ns=max(durations),
         deviation_ns=round(deviation),
         bound_ns=max(told) if len(told) == len(bounds) else None,
+    )
+
+
+def averages_of(trace: Trace) -> tuple[Average, ...]:
+    """The breakdown's parts over the complete steps that were not primed; empty without any."""
+    steps, bounds = trace.steps, _bounds(trace)
+    of = ~steps.incomplete & ~steps.primed
+    if not of.any():
+        return ()
+    whole = float(np.mean((steps.end_ns - steps.start_ns)[of]))
+    return tuple(
+        Average(
+            part=part,
+            mean_ns=round(float(np.mean(ns[of]))),
+            share=float(np.mean(ns[of])) / whole if whole else 0.0,
+            min_ns=int(ns[of].min()),
+            max_ns=int(ns[of].max()),
+            deviation_ns=round(float(np.std(ns[of]))),
+            bound_ns=None if (bounds[part][of] == MISSING).any() else int(bounds[part][of].max()),
+        )
+        for part, ns in breakdown.of_steps(trace).items()
     )

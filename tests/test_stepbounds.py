@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import breakdown, ranks, stepbounds
-from tb_privateuse1.steptable import spread_of, table
+from tb_privateuse1.steptable import averages_of, spread_of, table
 from tb_privateuse1.trace import MISSING
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
@@ -36,6 +36,11 @@ def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, ho
     assert mean.bound_ns is not None
     for name in ("mean_ns", "median_ns", "min_ns", "max_ns", "deviation_ns"):
         assert abs(getattr(mean, name) - getattr(real, name)) <= mean.bound_ns + 1, name
+    for part, exact in zip(averages_of(shown), averages_of(true), strict=True):
+        assert part.bound_ns is not None
+        for name in ("mean_ns", "min_ns", "max_ns", "deviation_ns"):
+            error = abs(getattr(part, name) - getattr(exact, name))
+            assert error <= part.bound_ns + 1, (part.part, name)
 
 
 @pytest.mark.parametrize(("lanes", "hosted"), FORMS)

@@ -103,6 +103,17 @@ export interface Asked {
   lacks: string[];
 }
 
+/** A part of the breakdown over the complete steps; each figure is rounded for itself. */
+export interface Average {
+  part: string;
+  mean_ns: number;
+  share: number;
+  min_ns: number;
+  max_ns: number;
+  deviation_ns: number;
+  bound_ns: number | null;
+}
+
 /** Idle time directly before the activities of an operator. */
 export interface Awaited {
   name: string;
@@ -818,6 +829,7 @@ export interface Overview {
   average_step_ns: number | null;
   average_step_bound_ns: number | null;
   spread: Spread | null;
+  averages: Average[];
   utilisation: number | null;
   utilisation_bound: number | null;
   totals: Totals;

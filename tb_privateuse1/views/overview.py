@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, describe, idletable, intervals, stepbounds
-from tb_privateuse1.steptable import Spread, Step, spread_of, table
+from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.views.base import (
@@ -87,6 +87,8 @@ class Overview(Result):
     """Mean duration of the complete steps; null if none is complete."""
     average_step_bound_ns: int | None
     spread: Spread | None
+    averages: tuple[Average, ...]
+    """What the complete steps go to on average; empty if none is complete."""
     utilisation: float | None
     """Busy device time within the steps' windows as a share of these windows."""
     utilisation_bound: float | None
@@ -123,6 +125,7 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         average_step_ns=spread.mean_ns if spread else None,
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
+        averages=averages_of(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
         totals=_totals(trace, kernels),

@@ -167,3 +167,18 @@ def test_the_most_valuable_findings_lead_to_the_advice(dashboard: Dashboard) -> 
     assert [tuple(pair) for pair in pairs] == best
     dashboard.get("to-advice").click()
     dashboard.shows("page-advice")
+
+
+def test_the_average_step_is_that_of_the_result_and_has_the_selected_one_beside_it(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.open(run="mlp")
+    now = result(dashboard, "run=mlp")
+    rows = bars(dashboard, "averages")
+    assert rows.pop("duration") == now["average_step_ns"]
+    assert rows == {a["part"]: a["mean_ns"] for a in now["averages"] if a["max_ns"] > 0}
+    number_of = now["steps"][0]["name"].rpartition("#")[2]
+    dashboard.open(run="mlp", step=int(number_of))
+    head = dashboard.get("averages").locator("th")
+    expect(head.filter(has_text=f"Step {number_of}")).to_have_count(1)
+    expect(head.filter(has_text="Difference")).to_have_count(1)

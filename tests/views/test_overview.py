@@ -67,6 +67,7 @@ def test_incomplete_steps_stay_out_of_the_average() -> None:
     assert result.average_step_ns == 110_000
     assert result.spread is not None
     assert (result.spread.min_ns, result.spread.max_ns) == (100_000, 120_000)
+    assert sum(a.mean_ns for a in result.averages) == 110_000
 
 
 def test_utilisation_is_busy_time_within_the_steps() -> None:
@@ -114,6 +115,26 @@ def test_inferred_times_say_so() -> None:
 
 def test_empty() -> None:
     assert overview(Trace()).duration_ns == 0
+
+
+def test_averages_are_of_the_complete_steps_and_sum_to_them() -> None:
+    lengths = {1: 100, 2: 140}
+    events = [step(n, 200 * n, 200 * n + length) for n, length in lengths.items()]
+    ops = [op("aten::mm", 200 * n + 10, 200 * n + 10 + 20 * n) for n in lengths]
+    result = overview(trace(*events, *ops))
+    parts = {a.part: a for a in result.averages}
+    assert list(parts) == [
+        "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other",
+    ]  # fmt: skip
+    cpu = parts["cpu"]
+    assert (cpu.mean_ns, cpu.min_ns, cpu.max_ns, cpu.deviation_ns) == (
+        30_000, 20_000, 40_000, 10_000,
+    )  # fmt: skip
+    assert cpu.bound_ns == 0
+    assert cpu.share == pytest.approx(30 / 120)
+    assert sum(a.mean_ns for a in result.averages) == result.average_step_ns == 120_000
+    assert sum(a.share for a in result.averages) == pytest.approx(1)
+    assert overview(Trace()).averages == ()
 
 
 def test_facts_name_device_and_run() -> None:

@@ -10,6 +10,7 @@ import type { Column } from "../widgets/columns";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
+import { Averages } from "./averages";
 import { Best } from "./best";
 import { KeyFigures } from "./figures";
 import { IdleSteps, IdleTime } from "./idle";
@@ -61,6 +62,7 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
               </div>
             </>
           )}
+          <Averages all={all} categories={categories} chosen={all.steps.find((s) => s.name === selectedStep) ?? null} />
           <TopKernels overview={now} />
         </section>
         <section class="side">
