@@ -87,7 +87,7 @@ def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] | None 
     rows = _shared_out(case, found)
     told = {one.rule for one in rows}
     return Advised(
-        found=tuple(sorted(rows, key=_rank)),
+        found=tuple(sorted(rows, key=lambda one: order(one.severity, one.saving_ns))),
         asked=tuple(
             Asked(a.rule, a.title, a.cause, "nothing", a.lacks)
             if a.answer == "found" and a.rule not in told
@@ -151,7 +151,7 @@ def _advice(
     return AdviceRow(
         rule=rule.name,
         title=one.title,
-        severity=_severity(share, one.urgent),
+        severity=severity(share, one.urgent),
         cause=rule.cause,
         explanation=one.explanation,
         fix=rule.fix,
@@ -169,7 +169,8 @@ def _advice(
     )
 
 
-def _severity(share: float | None, urgent: bool) -> AdviceSeverity:
+def severity(share: float | None, urgent: bool) -> AdviceSeverity:
+    """By the saving's share; of what has none, by whether it endangers the run."""
     if share is None:
         return "medium" if urgent else "note"
     if share >= HIGH:
@@ -180,5 +181,6 @@ def _severity(share: float | None, urgent: bool) -> AdviceSeverity:
 _ORDER: tuple[AdviceSeverity, ...] = ("high", "medium", "low", "note")
 
 
-def _rank(one: AdviceRow) -> tuple[int, int]:
-    return _ORDER.index(one.severity), -(one.saving_ns or 0)
+def order(severe: AdviceSeverity, saving_ns: int | None) -> tuple[int, int]:
+    """What sorts findings: the most severe first, then by saving."""
+    return _ORDER.index(severe), -(saving_ns or 0)

@@ -223,6 +223,18 @@ def _waiting(trace: Trace) -> Ranges:
     )
 
 
+def standing(trace: Trace) -> intervals.Set:
+    """When a thread that launches kernels waits for the device or for other ranks."""
+    launching = np.unique(trace.launches.thread[trace.kernels.launch[trace.kernels.launch >= 0]])
+    kinds = _host(trace)
+    waits_ = [kinds[cause] for cause in ("synchronisation", "communication_wait")]
+    keep = [np.isin(ranges.thread, launching) for ranges in waits_]
+    return intervals.union(
+        np.concatenate([r.start_ns[k] for r, k in zip(waits_, keep, strict=True)]),
+        np.concatenate([r.end_ns[k] for r, k in zip(waits_, keep, strict=True)]),
+    )
+
+
 def _code(trace: Trace) -> Ranges:
     """A program's own code: Python frames, and annotations but those of the profiler's steps."""
     ops, frames = trace.ops, trace.frames

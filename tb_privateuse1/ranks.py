@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals, stepbounds
+from tb_privateuse1 import breakdown, intervals, rankhost, stepbounds
 from tb_privateuse1.grouping import grouped
+from tb_privateuse1.rankhost import HostParts
 from tb_privateuse1.trace import (
     I32,
     I64,
@@ -92,6 +93,7 @@ class Part:
     steps: StepParts
     shapes: tuple[Shape, ...]
     calls: Calls
+    host: HostParts
 
 
 def reduce(trace: Trace) -> Part:
@@ -108,20 +110,14 @@ def reduce(trace: Trace) -> Part:
         steps=_steps(trace),
         shapes=shapes,
         calls=calls,
+        host=rankhost.of(trace, _work(trace)[1], breakdown.communication(trace)),
     )
 
 
 def _steps(trace: Trace) -> StepParts:
-    kernels, ops, steps = trace.kernels, trace.ops, trace.steps
+    steps = trace.steps
     talk = breakdown.communication(trace)
-    if len(kernels):
-        work = breakdown.busy(breakdown.compute(kernels))
-        copies = breakdown.busy(kernels)
-    else:
-        hosted = np.zeros(len(ops), np.bool_)
-        hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
-        own = (ops.kind == OPERATOR) & ~hosted
-        work = copies = intervals.union(ops.start_ns[own], ops.end_ns[own])
+    work, copies = _work(trace)
     either = intervals.merge(work, talk)
 
     def inside(one: intervals.Set) -> I64:
@@ -139,6 +135,18 @@ def _steps(trace: Trace) -> StepParts:
         incomplete=steps.incomplete | steps.primed,
         bounds=stepbounds.of_rank(trace),
     )
+
+
+def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
+    """When it computes, and when it computes or copies; without a device, by its operators."""
+    kernels, ops = trace.kernels, trace.ops
+    if len(kernels):
+        return breakdown.busy(breakdown.compute(kernels)), breakdown.busy(kernels)
+    hosted = np.zeros(len(ops), np.bool_)
+    hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
+    own = (ops.kind == OPERATOR) & ~hosted
+    work = intervals.union(ops.start_ns[own], ops.end_ns[own])
+    return work, work
 
 
 def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:

@@ -48,6 +48,35 @@ def test_forms(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(out.read_text())["version"] == "2.1.0"
 
 
+def test_all_ranks_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, took in ((0, 300), (1, 100)):
+        events = [
+            event
+            for i in range(5)
+            for event in (
+                make.step(i, 1000 * i, 1000 * i + 900), make.op("aten::mm", 1000 * i, 1000 * i + 9),
+                make.launch(1000 * i + 1, 1000 * i + 2, i),
+                make.kernel(
+                    "ncclAllReduce", 1000 * i + 500 - took, 1000 * i + 500, i, stream=9,
+                    **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
+                       "Out msg nelems": 1000, "Group size": 2, "Process Group Name": "0"},
+                ),
+            )
+        ]  # fmt: skip
+        told = {"backend": "nccl", "rank": number, "world_size": 2}
+        path = tmp_path / "r" / f"host_{number}.1.pt.trace.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(make.document(*events, distributedInfo=told)))
+    log = str(tmp_path)
+    assert cli.main(["advise", log, "--ranks", "--fail-on", "high"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("Findings in 2 ranks together.")
+    assert "Rank 1 keeps the others waiting: 22 % of their time" in said
+    assert cli.main(["advise", log, "--ranks", "--json", "--step", "2"]) == 0
+    rules = {row["rule"] for row in json.loads(capsys.readouterr().out)["advice"]}
+    assert "missing_overlap" in rules
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -55,6 +84,7 @@ def test_forms(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["advise", "LOG", "--step", "99"], "no step 99"),
         (["advise", "LOG", "--fail-on", "never"], "invalid choice"),
         (["advise", "LOG", "--json", "--sarif"], "not allowed with"),
+        (["advise", "LOG", "--ranks", "--sarif"], "--ranks has a text"),
     ],
 )
 def test_bad_use(

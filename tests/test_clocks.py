@@ -18,16 +18,17 @@ def part(ends: I64, base_ns: int = 0, group: str = "0", other: I64 | None = None
     """A rank with a step of collectives that end then, and others of a second group."""
     more = np.empty(0, np.int64) if other is None else other
     n, m = len(ends), len(more)
-    steps = ranks.reduce(trace(step(0, 0, 1000))).steps
+    alone = ranks.reduce(trace(step(0, 0, 1000)))
     shapes = tuple(
         ranks.Shape(dataclasses.replace(LABEL, group=name), None, None) for name in (group, "tp")
     )
     return ranks.Part(
-        "measured", base_ns, ("f",), None, None, False, steps, shapes,
+        "measured", base_ns, ("f",), None, None, False, alone.steps, shapes,
         ranks.Calls(
             np.zeros(n + m, np.int32), np.repeat([0, 1], [n, m]).astype(np.int32),
             np.full(n + m, 1000), np.concatenate((ends, more)),
         ),
+        alone.host,
     )  # fmt: skip
 
 

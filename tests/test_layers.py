@@ -37,8 +37,9 @@ steptable limits regions idle
 phases memorydevices opgroups opfigures kernelgroups
 lasting
 categories
-allocators counters ranks
-bandwidth clocks stragglers ranksteps compare idletable
+allocators counters rankhost
+ranks
+bandwidth clocks stragglers ranksteps ranknotes compare idletable
 perstep memorydiff
 bottleneck
 replay handing
@@ -91,6 +92,8 @@ case
 rules/
 rule_file
 advisor
+rankrules/
+rankadvice
 views/
 lookups/
 export.window export.nesting export.protobuf export.target

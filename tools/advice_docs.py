@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tb_privateuse1.rankrules import RANK_RULES
+from tb_privateuse1.rankrules.base import RankRule
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 
@@ -18,11 +20,36 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "advice.md"
 _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 
 
+_RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
+
+
 def updated(document: str) -> str:
-    """The document with the rules as they are now between its two marks."""
-    before, _, rest = document.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return before + _BEGIN + "".join(_sections()) + _END + after
+    """The document with the rules as they are now between their marks."""
+    document = _between(document, _BEGIN, "".join(_sections()), _END)
+    return _between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
+
+
+def _between(document: str, begin: str, text: str, end: str) -> str:
+    before, _, rest = document.partition(begin)
+    _, _, after = rest.partition(end)
+    return before + begin + text + end + after
+
+
+def _rank_sections() -> Iterator[str]:
+    yield f"\n{len(RANK_RULES)} rules.\n"
+    yield from map(_rank_section, RANK_RULES)
+    yield "\n"
+
+
+def _rank_section(rule: RankRule) -> str:
+    return (
+        f"\n#### `{rule.name}`: {rule.title}\n\n"
+        f"- **Looks for**: {rule.looks_for}\n"
+        f"- **Why it costs**: {rule.why}\n"
+        f"- **To mend**: {rule.fix}\n"
+        f"- **Speaks from**: {rule.threshold}\n"
+        f"- **Known from**: {rule.reference}\n"
+    )
 
 
 def _sections() -> Iterator[str]:

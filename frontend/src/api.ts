@@ -344,6 +344,7 @@ export interface Distributed {
   stragglers: Straggler[];
   world_size: number | null;
   notes: Finding[];
+  advice: RankAdvice[];
 }
 
 /** A row of a table and its record. Null: not known, or of no meaning for such an event. */
@@ -926,6 +927,21 @@ export interface Quality {
   facts: Fact[];
 }
 
+/** Something to mend in a run of several ranks. Savings of a run never overlap. */
+export interface RankAdvice {
+  rule: string;
+  title: string;
+  severity: "high" | "medium" | "low" | "note";
+  explanation: string;
+  fix: string;
+  saving_ns: number | null;
+  saving_share: number | null;
+  how: string;
+  confidence: "high" | "medium" | "low";
+  evidence: RankEvidence[];
+  reference: string;
+}
+
 /** How one rank's times become those of the reference. */
 export interface RankClock {
   rank: number;
@@ -933,6 +949,12 @@ export interface RankClock {
   residual_ns: number | null;
   ties: number;
   problem: string | null;
+}
+
+/** A rank that shows it, and how. */
+export interface RankEvidence {
+  rank: number;
+  note: string;
 }
 
 /** One rank: means over its steps. Times are null where nothing was read. */

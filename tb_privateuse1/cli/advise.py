@@ -20,6 +20,7 @@ def add(commands: Commands) -> None:
     advise.set_defaults(command=_advise)
     add_selection(advise)
     advise.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
+    advise.add_argument("--ranks", action="store_true", help="of all ranks of the run together")
     add_vendor(advise)
     form = advise.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
@@ -39,18 +40,25 @@ def _advise(options: argparse.Namespace) -> int:
     from tb_privateuse1.export import advice as export
     from tb_privateuse1.reading import Reader
     from tb_privateuse1.views.advice import advice
+    from tb_privateuse1.views.distributed import distributed
 
     if options.path is None:
         raise UsageError("advise needs PATH: a logdir, a run or one trace file")
-    asked = query.options(advice, {} if options.step is None else {"step": options.step})
+    if options.ranks and (options.markdown or options.sarif):
+        raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
+    view = distributed if options.ranks else advice
+    asked = query.options(view, {} if options.step is None else {"step": options.step})
     with opened(options) as (store, catalog):
         here = place(options)
-        result = Reader(store).run(advice, catalog, here, here, asked)
+        result = Reader(store).run(view, catalog, here, here, asked)
+    rows = result.advice if options.ranks else result.rows
     if options.json:
         body = query.encode(result)
+    elif options.ranks:
+        body = export.ranks(result).encode()
     else:
         form = {options.markdown: export.markdown, options.sarif: export.sarif}
         body = form.get(True, export.text)(result).encode()
     write(body, options.output)
     limit = _SEVERITIES.index(options.fail_on) if options.fail_on else -1
-    return int(any(_SEVERITIES.index(row.severity) <= limit for row in result.rows))
+    return int(any(_SEVERITIES.index(row.severity) <= limit for row in rows))

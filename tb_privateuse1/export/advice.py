@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tb_privateuse1 import rule_file
 from tb_privateuse1.advisor import AdviceRow
 from tb_privateuse1.figures import plain, worded
+from tb_privateuse1.rankadvice import RankAdvice
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.advice import AdviceTable
+from tb_privateuse1.views.distributed import Distributed
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 _WIDTH = 96
 """Of a finding's text, in columns."""
+
+_FEW = 5
+"""So many ranks are named."""
 
 _LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
@@ -30,6 +35,11 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 def text(result: AdviceTable) -> str:
     """The findings with what a reader needs to act on them."""
     return "\n".join(plain(line) for line in _text(result)) + "\n"
+
+
+def ranks(result: Distributed) -> str:
+    """The findings of all ranks together, with the ranks that show them."""
+    return "\n".join(plain(line) for line in _of_ranks(result)) + "\n"
 
 
 def markdown(result: AdviceTable) -> str:
@@ -75,16 +85,20 @@ def _summary(result: AdviceTable) -> str:
 def _text(result: AdviceTable) -> Iterator[str]:
     yield _summary(result)
     for row in result.rows:
-        saved = "" if row.saving_share is None else f"-{100 * row.saving_share:.1f} %"
-        yield ""
-        yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
-        for head, body in _facts(row):
-            for line in textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False):
-                yield f"{'':17}{line}"
+        yield from _finding(row, _facts(row))
     silent = sum(one.answer == "not_asked" for one in result.asked)
     if silent:
         yield ""
         yield f"{silent} of {len(result.asked)} rules could not be asked: --json says what lacks."
+
+
+def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    saved = "" if row.saving_share is None else f"-{100 * row.saving_share:.1f} %"
+    yield ""
+    yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
+    for head, body in facts:
+        for line in textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False):
+            yield f"{'':17}{line}"
 
 
 def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
@@ -98,6 +112,22 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
     yield "Computed: ", row.how
     lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
     yield "Confidence: ", row.confidence + lacks
+
+
+def _of_ranks(result: Distributed) -> Iterator[str]:
+    count = len(result.rows)
+    whole = f"in {count:,} rank{'s' * (count != 1)} together."
+    yield f"Findings {whole}" if result.advice else f"Nothing to mend was found {whole}"
+    for row in result.advice:
+        notes = "; ".join(f"rank {one.rank}: {one.note}" for one in row.evidence[:_FEW])
+        facts = (
+            ("", row.explanation),
+            ("To mend: ", row.fix),
+            (f"Ranks: {len(row.evidence)}, such as ", notes),
+            ("Computed: ", row.how),
+            ("Confidence: ", row.confidence),
+        )
+        yield from _finding(row, facts)
 
 
 def _result(row: AdviceRow) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import clocks, ranksteps
+from tb_privateuse1 import clocks, rankadvice, ranknotes, ranksteps
 from tb_privateuse1.bandwidth import CollectiveRow, collectives
-from tb_privateuse1.ranks import Part, Together, together, without
+from tb_privateuse1.rankadvice import RankAdvice
+from tb_privateuse1.rankrules.base import RankCase
+from tb_privateuse1.ranks import Part, together, without
 from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
@@ -107,6 +108,8 @@ class Distributed(Result):
     stragglers: tuple[Straggler, ...]
     world_size: int | None
     notes: tuple[Finding, ...]
+    advice: tuple[RankAdvice, ...]
+    """What to mend, the most severe first."""
 
 
 def distributed(
@@ -140,6 +143,26 @@ def distributed(
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
+    absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
+    unread = [r.rank for r in ranks if r.part is None]
+    late = stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
+    told = ranknotes.notes(
+        numbers, parts, calls,
+        absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
+    )  # fmt: skip
+    case = RankCase(
+        numbers=tuple(numbers),
+        parts=parts,
+        calls=calls,
+        steps=steps,
+        counted=ranksteps.counted(steps, chosen, len(read)),
+        in_step=in_step,
+        blamed=blamed,
+        stragglers=late,
+        collectives=talk,
+        absent=tuple(absent),
+        unread=tuple(unread),
+    )
     return Distributed(
         provenance=_provenance(parts),
         rows=rows,
@@ -148,9 +171,10 @@ def distributed(
         grid=ranksteps.grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
-        stragglers=stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None}),
+        stragglers=late,
         world_size=world,
-        notes=tuple(_notes(ranks, parts, calls, world, int(aligned.apart.sum()))),
+        notes=tuple(told),
+        advice=rankadvice.advise(case),
     )
 
 
@@ -241,57 +265,3 @@ def _figures(row: RankRow) -> dict[str, int] | None:
     """The row's times by cause; None without steps."""
     found = {cause: getattr(row, f"{cause}_ns") for cause in CAUSES}
     return None if None in found.values() else found
-
-
-def _notes(
-    ranks: Sequence[Rank], parts: Sequence[Part], calls: Together, world: int | None, apart: int
-) -> Iterator[Finding]:
-    """What is not there, or not comparable; its ranks are named."""
-    absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
-    if absent:
-        message = f"{_listed(absent)} of {world} {_have(absent)} no trace here."
-        yield Finding("ranks_missing", message, "Figures are of the others.", len(absent))
-    unread = [r.rank for r in ranks if r.part is None]
-    if unread:
-        message = f"{_listed(unread)} cannot be shown."
-        yield Finding("ranks_unread", message, "The table says why.", len(unread))
-    numbers = Counter(len(part.steps.names) for part in parts)
-    if len(numbers) > 1:
-        usual = numbers.most_common(1)[0][0]
-        shown = [r.rank for r in ranks if r.part is not None]
-        odd = [
-            rank for rank, part in zip(shown, parts, strict=True) if len(part.steps.names) != usual
-        ]
-        message = f"{_listed(odd)} {_have(odd)} not {usual} steps as the others do."
-        yield Finding("steps_differ", message, "Means are over each rank's own.", len(odd))
-    if calls.uneven:
-        message = "Ranks made different numbers of some collectives in a step."
-        hint = "Those cannot be told from one another, and say nothing about waiting."
-        yield Finding("collectives_uneven", message, hint, calls.uneven)
-    if apart:
-        message = f"{apart} collectives that are the same by their number ended apart."
-        hint = "They are not compared: a trace may lack some, or they are of different groups."
-        yield Finding("collectives_apart", message, hint, apart)
-    if len(parts) == 1:
-        hint = "Put the traces of all ranks into one directory: each is named by its rank."
-        message = "Only one rank is here: who waits for whom is not known."
-        yield Finding("one_rank", message, hint, severity="info")
-    if parts and not len(calls.step):
-        yield Finding("no_communication", "No communication was recorded.", severity="info")
-
-
-def _have(ranks: Sequence[int]) -> str:
-    return "has" if len(ranks) == 1 else "have"
-
-
-def _listed(ranks: Sequence[int]) -> str:
-    """``Rank 3``, ``Ranks 0, 2 to 7``."""
-    ends: list[list[int]] = []
-    for rank in ranks:
-        if ends and ends[-1][1] == rank - 1:
-            ends[-1][1] = rank
-        else:
-            ends.append([rank, rank])
-    parts = [str(a) if a == b else f"{a} to {b}" for a, b in ends[:10]]
-    more = f" and {len(ends) - 10} more" if len(ends) > 10 else ""
-    return f"Rank{'s' if len(ranks) > 1 else ''} {', '.join(parts)}{more}"

@@ -43,6 +43,32 @@ def many(log: Path) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Three ranks, of which the last one comes late to each collective."""
+    folder = tmp_path_factory.mktemp("late")
+    for rank in range(3):
+        events: list[make.Event] = []
+        for i in range(6):
+            at, works = 1000.0 * i, 100 + 200 * (rank == 2)
+            events += [
+                make.step(i, at, at + 900), make.op("aten::mm", at, at + 9),
+                make.launch(at + 1, at + 2, 10 * i), make.launch(at + 3, at + 4, 10 * i + 1),
+                make.kernel("gemm", at + 10, at + 10 + works, 10 * i),
+                make.kernel(
+                    "ncclAllReduce", at + 10 + works, at + 350, 10 * i + 1, stream=9,
+                    **{"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
+                       "Out msg nelems": 1000, "Group size": 3, "Process Group Name": "0"},
+                ),
+            ]  # fmt: skip
+        told = {"backend": "nccl", "rank": rank, "world_size": 3}
+        path = folder / "late" / f"host_{rank}.1.pt.trace.json"
+        tracefiles.write(path, make.document(*events, distributedInfo=told))
+    with serve("--logdir", folder) as server:
+        server.plugin("distributed")
+        yield server
+
+
 def result(dashboard: Dashboard, query: str = "distributed?run=ddp") -> Any:
     return dashboard.server.plugin(query).json
 
@@ -92,6 +118,24 @@ def test_ranks_by_steps_with_pointer_and_keys(
     page.shows("rank-picker", value=5)
     page.shows("rank-grid", first="5")
     assert value > told["median_ns"]
+
+
+def test_advice_leads_to_the_rank(visit: Callable[[Server], Dashboard], late: Server) -> None:
+    dashboard = visit(late).open(run="late", view="distributed")
+    told = late.plugin("distributed?run=late").json["advice"]
+    dashboard.shows("rank-advice", rows=len(told))
+    found = dashboard.get("rank-finding").evaluate_all("all => all.map(f => f.dataset.key)")
+    assert found == [row["rule"] for row in told]
+    item = dashboard.inside.locator("[data-testid=rank-finding][data-key=straggler]")
+    head = item.locator("button.headline")
+    head.focus()
+    head.press("Enter")
+    expect(head).to_have_attribute("aria-expanded", "true")
+    evidence = item.get_by_test_id("rank-evidence")
+    expect(evidence).to_have_attribute("data-rank", "2")
+    evidence.locator("a").first.click()
+    dashboard.shows("page-advice")
+    dashboard.shows("rank-picker", value=2)
 
 
 def test_from_a_rank_to_its_overview_and_back(dashboard: Dashboard) -> None:

@@ -13,6 +13,7 @@ import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { linkProps, stretch } from "./link";
 import type { PageProps } from "./page";
+import { RankAdvice } from "./rankadvice";
 import { Show } from "./status";
 import { StepLink } from "./steplink";
 
@@ -65,6 +66,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
     <>
       <Notes result={result} />
       <Stragglers result={result} />
+      <RankAdvice rows={result.advice} inferred={inferred} />
       {here.length > 0 && (
         <section class="rankchart">
           <h2>{step === null ? "The average step of each rank" : `Step ${step} of each rank`}{here.some((r) => r.on_host) && <small class="muted"> computation is that of the host: {here.every((r) => r.on_host) ? "there is no device" : "some ranks have no device"}</small>}</h2>
