@@ -45,16 +45,18 @@ class Clocks:
     ties: I64
     """Collectives that it has in common with others."""
     apart: Bools
-    """By match: its calls ended at different times, and so are not the same collective."""
+    """By match: its calls ended at different times, or reduce different sizes, and so are not the
+    same collective."""
 
 
 def of(parts: Sequence[Part], calls: Together) -> Clocks:
     """The reference is the first rank of those with most others tied together."""
     n, matches = len(parts), int(calls.match.max(initial=-1)) + 1
-    rows = np.flatnonzero(calls.match >= 0)
+    differ = _differ(calls, matches)
+    rows = np.flatnonzero((calls.match >= 0) & ~np.append(differ, True)[calls.match])
     rank, match = calls.rank[rows].astype(np.int64), calls.match[rows].astype(np.int64)
     ties = np.bincount(rank, minlength=n)
-    apart = np.zeros(matches, np.bool_)
+    apart = differ
     group = _tied(rank, match, n)
     sizes = np.bincount(group[ties > 0], minlength=max(n, 1))
     largest = int(sizes.argmax())
@@ -71,7 +73,7 @@ def of(parts: Sequence[Part], calls: Together) -> Clocks:
     limit = _FAR * float(np.quantile(spread[np.unique(match)], 0.25))
     transfer = np.zeros(matches)
     transfer[match] = calls.transfer_ns[rows]
-    apart = spread > np.maximum(_SHARE * transfer, limit)
+    apart = differ | (spread > np.maximum(_SHARE * transfer, limit))
     near = ~apart[match]
     shift = _refined(rank[near], match[near], end[near], shift)
     ends = end + shift[rank]
@@ -86,6 +88,18 @@ def of(parts: Sequence[Part], calls: Together) -> Clocks:
         ties,
         apart,
     )
+
+
+def _differ(calls: Together, matches: int) -> Bools:
+    """By match, whether ranks reduce tensors of different sizes: all have the same in one call."""
+    told = [s.bytes if s.label.kind == "all_reduce" else None for s in calls.shapes]
+    sizes = np.array([*(MISSING if b is None else b for b in told), MISSING], np.int64)[calls.shape]
+    rows = np.flatnonzero((calls.match >= 0) & (sizes != MISSING))
+    least, most = np.full(matches, np.iinfo(np.int64).max), np.full(matches, -1)
+    np.minimum.at(least, calls.match[rows], sizes[rows])
+    np.maximum.at(most, calls.match[rows], sizes[rows])
+    found: Bools = most > least
+    return found
 
 
 def _tied(rank: I64, match: I64, ranks: int) -> I64:

@@ -87,6 +87,31 @@ def test_what_is_not_the_same_is_told_apart_and_left_out() -> None:
     assert left.last.sum() == 6
 
 
+def test_all_reduces_of_different_sizes_are_not_the_same() -> None:
+    """One rank's trace lacks a call: behind it, each is taken for the next one."""
+    ends = np.arange(1, 13) * 100_000_000
+    sizes = np.array([4, 8, 8, 4, 8, 4, 4, 8, 4, 8, 8, 4])
+    whole = sized(part(ends), sizes)
+    lacks = sized(
+        part(np.append(np.delete(ends, 3), 1_300_000_000)), np.append(np.delete(sizes, 3), 8)
+    )
+    calls = ranks.together([whole, lacks])
+    found = clocks.of([whole, lacks], calls)
+    differ = sizes != np.append(np.delete(sizes, 3), 8)
+    assert differ.sum() == 7
+    assert found.apart[differ].all()
+    assert not found.apart[:3].any()
+    same = clocks.of([whole, whole], ranks.together([whole, whole]))
+    assert not same.apart.any()
+
+
+def sized(of: ranks.Part, sizes: I64) -> ranks.Part:
+    """The same with calls of these bytes; there are 4 and 8."""
+    shapes = tuple(ranks.Shape(LABEL, None, size) for size in (4, 8))
+    calls = dataclasses.replace(of.calls, shape=(sizes == 8).astype(np.int32))
+    return dataclasses.replace(of, shapes=shapes, calls=calls)
+
+
 def test_ends_within_the_transfer_are_the_same() -> None:
     """Durations of 1000 ns: ends 400 ns apart are one collective, however well others agree."""
     ends = np.arange(1, 50) * 1_000_000

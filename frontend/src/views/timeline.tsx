@@ -1,6 +1,6 @@
 // The timeline: every track of the trace, as fine as the screen can show.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Item, Links, Timeline as Result } from "../api";
+import type { Critical, Item, Links, Timeline as Result } from "../api";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
 import { downloadPicture } from "../base/dom";
 import { bound, count, counted, duration, exactDuration } from "../base/format";
@@ -16,7 +16,7 @@ import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
 import { useCamera, useKeys } from "./timelinecamera";
-import { CriticalToggle, useCritical, useSpots } from "./timelinecritical";
+import { CriticalToggle, useSpots } from "./timelinecritical";
 import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
 import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
@@ -69,7 +69,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const search = useSearch(selected, find);
   const marks = useMemo(() => (marksText ?? "").split(",").filter((m) => /^\d{1,15}$/.test(m)).map(Number), [marksText]);
   const found = useMemo(() => matcher(find), [find]);
-  const critical = useCritical(selected, lanes[0]);
+  const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
   const theme = document.documentElement.dataset["theme"] ?? "light";
 
@@ -150,7 +150,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         <Search find={find} search={search} show={showOf(0)} />
         <RankPicker selected={selected} ranks={ranks} />
         <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
-        <CriticalToggle found={critical} />
+        <CriticalToggle selected={selected} lane={lanes[0]} found={critical} onFound={setCritical} />
         <button type="button" onClick={() => move(whole(all))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
         <Export selected={selected} camera={camera} area={area} all={all} />
         <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>

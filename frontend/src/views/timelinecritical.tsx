@@ -1,5 +1,5 @@
-// The critical path over the timeline: asked for once the camera rests, for what is shown.
-import { useMemo } from "preact/hooks";
+// The critical path over the timeline: asked for only if it is shown, and once the camera rests.
+import { useEffect, useMemo } from "preact/hooks";
 import type { Critical } from "../api";
 import { count, percent } from "../base/format";
 import { parseRange } from "../base/range";
@@ -11,33 +11,41 @@ import type { Lane } from "./timelinedata";
 
 const MOST = 2000;
 
-/** The selected rank's pieces in the part of the recording that the URL names; none if the path is
- * not shown. */
-export function useCritical(selected: Selected, lane: Lane | undefined): Critical | null {
-  const { critical, range } = state.value;
-  const window = parseRange(range);
-  const shift = lane?.shift ?? 0;
-  const asked = critical === null ? { limit: 0 } : { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST };
-  const { run, rank, span } = selected.place;
-  const loaded = useLatest(useView("critical", selected, asked, null).loaded, `${run}/${rank}/${span}/${critical}`);
-  return critical !== null && loaded.status === "ready" ? loaded.value : null;
-}
-
-/** On the tracks of the first lane, whose numbers are those of its trace. */
+/** Where the path lies on the tracks of the first lane, whose numbers are those of its trace. */
 export function useSpots(critical: Critical | null, lane: Lane | undefined): readonly Spot[] {
   const shift = lane?.shift ?? 0;
-  return useMemo(() => (critical?.pieces ?? []).filter((p) => p.track >= 0)
-    .map((p) => ({ track: p.track, row: p.row, start: p.start_ns + shift, end: p.end_ns + shift })), [critical, shift]);
+  const on = state.value.critical !== null;
+  return useMemo(() => (on && critical ? critical.pieces : []).filter((p) => p.track >= 0)
+    .map((p) => ({ track: p.track, row: p.row, start: p.start_ns + shift, end: p.end_ns + shift })), [on, critical, shift]);
 }
 
-export function CriticalToggle({ found }: { found: Critical | null }) {
+interface ToggleProps {
+  selected: Selected;
+  lane: Lane | undefined;
+  found: Critical | null;
+  onFound: (found: Critical) => void;
+}
+
+export function CriticalToggle({ selected, lane, found, onFound }: ToggleProps) {
   const on = state.value.critical !== null;
   const shown = found?.pieces.length ?? 0;
   return (
     <>
       <button type="button" aria-pressed={on} data-testid="critical-path" data-value={on ? shown : ""} title="The chain of host and device events that decides when each step ends (c)"
         onClick={() => go({ critical: on ? null : "1" }, "replace")}>Critical path</button>
+      {on && <Ask selected={selected} shift={lane?.shift ?? 0} onFound={onFound} />}
       {on && found && found.found > shown && <span class="muted" data-testid="critical-more">its {count(shown)} longest pieces of {count(found.found)} ({percent(shown / found.found)})</span>}
     </>
   );
+}
+
+/** Asks for the selected rank's pieces in the part of the recording that the URL names. */
+function Ask({ selected, shift, onFound }: { selected: Selected; shift: number; onFound: (found: Critical) => void }) {
+  const window = parseRange(state.value.range);
+  const { run, rank, span } = selected.place;
+  const asked = useView("critical", selected, { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST }, null);
+  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);
+  const value = loaded.status === "ready" ? loaded.value : null;
+  useEffect(() => { if (value) onFound(value); }, [value]);
+  return value ? null : <span class="muted">…</span>;
 }
