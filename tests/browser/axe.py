@@ -26,7 +26,7 @@ _RUN = """async (rules) => {
 
 def settled(dashboard: Dashboard) -> Dashboard:
     """Wait until nothing of the page is on its way."""
-    expect(dashboard.inside.locator(_UNREADY)).to_have_count(0, timeout=WAIT_MS)
+    expect(dashboard.inside.locator(_UNREADY)).to_have_count(0, timeout=3 * WAIT_MS)
     return dashboard
 
 

@@ -3,6 +3,7 @@ import type { AdviceTable as Result, AdviceRow, Asked } from "../api";
 import { count, duration, exactDuration, percent, plural } from "../base/format";
 import { useView } from "../load";
 import { go, state } from "../state";
+import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { Segmented } from "../widgets/segmented";
 import { ShareBar } from "../widgets/sharebar";
@@ -159,12 +160,15 @@ function Questions({ asked }: { asked: readonly Asked[] }) {
   return (
     <details>
       <summary data-testid="all-rules">What was looked for</summary>
+      <div class="withcsv">
+      <CsvButton name="asked" rows={asked} />
       <table class="plain" data-testid="asked" data-rows={asked.length}>
         <thead><tr><th scope="col">Rule</th><th scope="col">Cause</th><th scope="col">Answer</th><th scope="col">The profile lacks</th></tr></thead>
         <tbody>{asked.map((a) => (
           <tr key={a.rule} data-key={a.rule} data-value={a.answer}><td>{a.title}</td><td>{CAUSES[a.cause].short}</td><td>{ANSWERS[a.answer]}</td><td class="muted">{a.lacks.join("; ")}</td></tr>
         ))}</tbody>
       </table>
+      </div>
     </details>
   );
 }

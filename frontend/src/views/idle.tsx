@@ -2,13 +2,12 @@
 import { useState } from "preact/hooks";
 import type { Cause, Overview, StepIdle } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
-import { csv } from "../base/csv";
-import { download } from "../base/dom";
 import { quote } from "../base/filter";
 import { boundOf, count, duration, exactDuration, percent } from "../base/format";
 import { stepNumber } from "../place";
 import { go } from "../state";
 import type { Column } from "../widgets/columns";
+import { CsvButton } from "../widgets/csvbutton";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
@@ -49,7 +48,7 @@ export function IdleTime({ now, step }: { now: Overview; step: number | null }) 
   return (
     <section data-testid="idle">
       <h2 class="withcsv">Idle time <small class="muted">{step === null ? "of the recording" : `of step ${step}`}: {[duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" ")}, by what the device waited for{inferred && "; inferred, as the device times are"}</small>
-        {causes.length > 0 && <button type="button" class="quiet" onClick={() => save(causes)} data-testid="csv-idle" title="Download the causes, exact values in ns">CSV</button>}
+        <CsvButton name="idle" rows={causes} />
       </h2>
       <Doubts findings={now.provenance.warnings} figures={["totals"]} />
       {whole === 0 ? <p class="muted">The device was never idle between its first and its last activity.</p> : (
@@ -107,6 +106,7 @@ function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Over
 
 function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
   return (
+    <div>
     <table class="plain" data-testid="idle-before">
       <thead><tr><th scope="col" title="The operator whose activity ended the wait.">Before the operator</th><th scope="col" class="number">Idle</th><th scope="col" class="number">Share</th><th scope="col" class="number">Gaps</th><th scope="col" class="number" title="Opens the timeline there.">Longest</th></tr></thead>
       <tbody>
@@ -121,6 +121,8 @@ function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
         ))}
       </tbody>
     </table>
+    <CsvButton name="idle-before" rows={now.idle_before} />
+    </div>
   );
 }
 
@@ -171,9 +173,4 @@ function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, 0])) as Record<Category, number>;
   for (const cause of OF_STEPS) parts[about(cause).category] = row[`${cause}_ns`];
   return { key: row.name, label: String(stepNumber(row.name) ?? row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
-}
-
-function save(causes: readonly Cause[]): void {
-  const names: (keyof Cause)[] = ["cause", "idle_ns", "bound_ns", "share", "stretches", "longest_ns", "longest_start_ns"];
-  download("idle.csv", csv(names, causes.map((c) => names.map((name) => c[name]))), "text/csv;charset=utf-8");
 }

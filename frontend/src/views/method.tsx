@@ -1,11 +1,10 @@
 // Why the device timeline is measured, inferred or missing, how well it is known, what would help.
 import type { Advice, Constant, Limit, Method as Result } from "../api";
-import { csv } from "../base/csv";
-import { download } from "../base/dom";
 import { boundOf, count, duration, exactDuration, MISSING, percent, plural } from "../base/format";
 import { useView } from "../load";
 import { state } from "../state";
 import { Code } from "../widgets/code";
+import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { Mark } from "./doubts";
 import { linkProps } from "./link";
@@ -191,7 +190,7 @@ function Solution({ result: r }: { result: Result }) {
   ];
   return (
     <section>
-      <h2>The solution</h2>
+      <Head title="The solution" name="solution" rows={rows.map(([name, value]) => ({ name, value }))} />
       <table class="plain" data-testid="solution">
         <tbody>{rows.map(([name, value, help]) => <tr key={name} data-key={name} data-value={value ?? ""}><td>{name}</td><td class="number">{count(value)}</td><td class="muted">{help}</td></tr>)}</tbody>
       </table>
@@ -208,16 +207,7 @@ interface HeadProps {
   rows: readonly object[];
 }
 
-/** A section's title, and its table as CSV: the names and values of the result. */
+/** A section's title, and its table as CSV. */
 function Head({ title, note, name, rows }: HeadProps) {
-  const save = (): void => {
-    const names = Object.keys(rows[0] ?? {});
-    const body = rows.map((row) => names.map((key) => (row as Record<string, string | number | null>)[key] ?? null));
-    download(`method-${name}.csv`, csv(names, body), "text/csv;charset=utf-8");
-  };
-  return (
-    <h2 class="withcsv">{title} {note && <small class="muted">{note}</small>}
-      {rows.length > 0 && <button type="button" class="quiet" onClick={save} data-testid={`csv-${name}`} title="Download this table, exact values in ns">CSV</button>}
-    </h2>
-  );
+  return <h2 class="withcsv">{title} {note && <small class="muted">{note}</small>}<CsvButton name={name} file={`method-${name}`} rows={rows} /></h2>;
 }

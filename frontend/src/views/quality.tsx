@@ -4,6 +4,7 @@ import type { Extent, Finding, Quality as Result } from "../api";
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { useView } from "../load";
 import { state } from "../state";
+import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { Mark, type Figures } from "./doubts";
 import { Instance } from "./instance";
@@ -63,10 +64,13 @@ function Nothing({ result }: { result: Result }) {
 
 function Rows({ rows }: { rows: readonly Finding[] }) {
   return (
+    <div class="withcsv">
+    <CsvButton name="findings" rows={rows} />
     <table class="plain ranked" data-testid="table-findings" data-rows={rows.length}>
       <thead><tr><th scope="col">Severity</th><th scope="col">What</th><th scope="col" class="number">Count</th><th scope="col">Affects</th><th scope="col">Examples</th></tr></thead>
       <tbody>{rows.map((row, i) => <Row key={i} row={row} />)}</tbody>
     </table>
+    </div>
   );
 }
 
@@ -127,17 +131,26 @@ function Extents({ result }: { result: Result }) {
       )}
     </tr>
   );
-  return <table class="extents" data-testid="extents"><tbody>{row("Host", result.host, "var(--cpu)")}{row("Device", result.device, "var(--kernel)", inferred)}</tbody></table>;
+  const told = [{ of: "host", ...result.host }, { of: "device", ...result.device }];
+  return (
+    <div class="withcsv">
+      <CsvButton name="extents" rows={told} />
+      <table class="extents" data-testid="extents"><tbody>{row("Host", result.host, "var(--cpu)")}{row("Device", result.device, "var(--kernel)", inferred)}</tbody></table>
+    </div>
+  );
 }
 
 function Categories({ result }: { result: Result }) {
   if (result.categories.length === 0) return <p class="muted">None.</p>;
   return (
+    <div class="withcsv">
+    <CsvButton name="categories" rows={result.categories} />
     <table class="plain" data-testid="categories">
       <thead><tr><th scope="col">Category</th><th scope="col" class="number">Events</th><th scope="col" class="number">Share</th></tr></thead>
       <tbody>{result.categories.map((c) => (
         <tr key={c.name} data-key={c.name} data-value={c.events}><td>{c.name || "(none)"}</td><td class="number">{count(c.events)}</td><td class="number">{percent(c.events / result.events)}</td></tr>
       ))}</tbody>
     </table>
+    </div>
   );
 }

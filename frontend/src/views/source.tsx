@@ -3,6 +3,7 @@ import type { Evidence, Overview } from "../api";
 import { lookOf } from "../base/color";
 import { bound, boundOf, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { Code } from "../widgets/code";
+import { CsvButton } from "../widgets/csvbutton";
 import { linkProps } from "./link";
 
 const MEANINGS: Readonly<Record<string, string>> = {
@@ -65,6 +66,7 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
     <td class="number" title={ns === null ? "not known" : exactDuration(ns)}>{e.evidence === "measured" ? "exact" : ns === null ? "unknown" : `± ${duration(ns)}`}</td>
   );
   return (
+    <>
     <table class="plain">
       <thead>
         <tr>
@@ -92,6 +94,8 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
         ))}
       </tbody>
     </table>
+    {!whole && <CsvButton name="evidence" rows={evidence} />}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 // Horizontal bars with names and values, for the few largest of something.
 import type { Category } from "../base/color";
 import { boundOf, duration, exactDuration, percent } from "../base/format";
+import { CsvButton } from "./csvbutton";
 import { ShareBar } from "./sharebar";
 
 export interface BarRow {
@@ -24,6 +25,8 @@ export interface BarRow {
 
 export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string }) {
   return (
+    <div class="withcsv">
+    <CsvButton name={testid} rows={rows.map((r) => ({ name: r.key, ns: r.ns, bound_ns: r.bound ?? null }))} />
     <table class="bars" data-testid={testid}>
       <tbody>
         {rows.map((row) => {
@@ -44,6 +47,7 @@ export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string
         })}
       </tbody>
     </table>
+    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 // Changes as bars from a middle line: shorter to the left, longer to the right. What may be no change
 // at all is drawn hollow, and how far off a change may be is its whisker.
 import { exactDuration, signedDuration } from "../base/format";
+import { CsvButton } from "./csvbutton";
 
 export interface Change {
   key: string;
@@ -23,9 +24,12 @@ export interface Change {
 const LEAST = 0.4;
 
 export function Changes({ rows, testid }: { rows: readonly Change[]; testid: string }) {
+  if (rows.length === 0) return null;
   const most = Math.max(1, ...rows.map((r) => Math.abs(r.ns ?? 0)));
   const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;
   return (
+    <div class="withcsv">
+    <CsvButton name={testid} rows={rows.map((r) => ({ name: r.key, change_ns: r.ns, error_ns: r.error, certainty: r.word }))} />
     <table class="bars changes" data-testid={testid}>
       <tbody>
         {rows.map((row) => {
@@ -48,5 +52,6 @@ export function Changes({ rows, testid }: { rows: readonly Change[]; testid: str
         })}
       </tbody>
     </table>
+    </div>
   );
 }

@@ -1,0 +1,76 @@
+"""Every table of every page can be saved as CSV, and every chart as PNG."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.browser.axe import settled
+from tests.browser.dashboard import Dashboard
+from tests.browser.test_accessible import PAGES
+
+_WITHOUT = """() => {
+    const inside = ".tooltip, [aria-hidden=true], button, a, .mark";
+    const around = { csv: ".table, .withcsv, section",
+        png: ".stackedbars, .areachart, .histogram, .heatmap, .timeline, .flame" };
+    const shown = (e) => e.checkVisibility() && !e.closest(inside);
+    const beside = (e, what) =>
+        e.closest(around[what])?.querySelector(`[data-testid^="${what}"]`);
+    const all = (names) => [...document.querySelectorAll(names)].filter(shown);
+    const missing = (names, what) => all(names).filter((e) => !beside(e, what)).map(
+        (e) => `${what}: ${e.outerHTML.slice(0, 120)}`);
+    return [...missing("main table", "csv"), ...missing("main svg[width], main canvas", "png")];
+}"""
+"""Charts have a width of their own; icons have none."""
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp"])
+def test_nothing_is_without(dashboard: Dashboard, run: str, tmp_path: Path) -> None:
+    settled(dashboard.open(run=run, base="ddp"))
+    for name in PAGES:
+        dashboard.get(f"rail-{name}").click()
+        settled(dashboard).shows(f"page-{name}")
+        if dashboard.get("all-rules").count():
+            dashboard.get("all-rules").click()
+        assert dashboard.frame.evaluate(_WITHOUT) == [], name
+        for button in dashboard.inside.locator('main [data-testid^="csv"]:visible').all():
+            with dashboard.page.expect_download() as download:
+                button.click()
+            download.value.save_as(tmp_path / "table.csv")
+            with (tmp_path / "table.csv").open(newline="") as file:
+                names, *rows = csv.reader(file)
+            assert len(set(names)) == len(names) > 1
+            assert {len(row) for row in rows} <= {len(names)}
+            assert "[object Object]" not in (tmp_path / "table.csv").read_text()
+
+
+def test_the_search_finds_a_table_and_a_chart_without(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="host", view="about"))
+    dashboard.frame.evaluate(
+        """() => document.querySelector("main").insertAdjacentHTML("beforeend",
+            "<table><tbody><tr><td>x</td></tr></tbody></table><svg width=9 height=9></svg>")"""
+    )
+    found = dashboard.frame.evaluate(_WITHOUT)
+    assert [line.partition(":")[0] for line in found] == ["csv", "png"]
+
+
+@pytest.mark.parametrize(
+    ("where", "chart"),
+    [
+        ({"view": "overview"}, "png-steps"),
+        ({"view": "overview"}, "png-idle"),
+        ({"view": "timeline"}, "png-timeline"),
+        ({"view": "flame"}, "png"),
+        ({"view": "distributed"}, "png-ranks"),
+        ({"view": "distributed"}, "png-rank-grid"),
+    ],
+)
+def test_a_chart_is_a_picture(dashboard: Dashboard, where: dict[str, str], chart: str) -> None:
+    settled(dashboard.open(run="ddp", **where))
+    with dashboard.page.expect_download() as saved:
+        dashboard.get(chart).click()
+    data = Path(saved.value.path()).read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) > 2_000
