@@ -41,7 +41,7 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
   return (
     <section class="changeset">
       <form class="toolbar" onSubmit={add}>
-        <label>What if <input data-testid="change-text" value={text} size={44} placeholder="aten::mm=0.5 (twice as fast), kernel:NAME=0 (free)" aria-describedby="change-help"
+        <label>What if <input data-testid="change-text" value={text} size={44} placeholder="aten::mm=0.5 (half its time), kernel:NAME=0" aria-describedby="change-help"
           onInput={(e) => setText(e.currentTarget.value)} /></label>
         <button type="submit" data-testid="change-add">Add</button>
         {NAMELESS.map((one) => <button key={one.change} type="button" class="quiet" title={one.title} data-testid={`change-${one.change.split("=")[0]}`} onClick={() => go({ changes: withChange(state.value.changes, one.change) })}>{one.label}</button>)}
