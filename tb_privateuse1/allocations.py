@@ -251,3 +251,11 @@ def growth(steps: tuple[MemoryStep, ...]) -> MemoryGrowth | None:
         return None
     slope = np.polyfit(np.arange(len(ends)), np.array(ends, np.float64), 1)[0]
     return MemoryGrowth(len(ends), round(float(slope)))
+
+
+def capacity_bytes(trace: Trace, device: tuple[int, int]) -> int | None:
+    """The memory of an accelerator, if the trace has its properties."""
+    properties = [d for d in trace.meta.devices if d.get("id") == device[1]]
+    told = properties[0].get("totalGlobalMem") if properties else None
+    known = isinstance(told, int) and not isinstance(told, bool) and told > 0
+    return told if known and device[0] != CPU else None

@@ -79,12 +79,6 @@ def facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
         peak_bytes=None if peak is None else int(level.allocated[peak]),
         peak_at_ns=None if peak is None else int(level.at_ns[peak]),
         peak_reserved_bytes=None if reserved == MISSING else reserved,
-        capacity_bytes=_capacity(trace, device),
+        capacity_bytes=allocations.capacity_bytes(trace, device),
         explained=fitting / steps if steps else None,
     )
-
-
-def _capacity(trace: Trace, device: tuple[int, int]) -> int | None:
-    properties = [d for d in trace.meta.devices if d.get("id") == device[1]]
-    told = properties[0].get("totalGlobalMem") if properties else None
-    return told if isinstance(told, int) and device[0] != allocations.CPU and told > 0 else None

@@ -17,10 +17,9 @@ _LEAST = 0.9
 def check(case: Case) -> Iterator[Found]:
     """Per device: the greatest total that the allocator had reserved, or had handed out."""
     trace = case.trace
-    sizes = {d.get("id"): d.get("totalGlobalMem") for d in trace.meta.devices}
     for device in allocations.devices(trace.memory):
-        capacity = sizes.get(device[1])
-        if device[0] == allocations.CPU or not isinstance(capacity, int) or capacity <= 0:
+        capacity = allocations.capacity_bytes(trace, device)
+        if capacity is None:
             continue
         rows = _rows(case, device)
         memory = trace.memory.take(rows)

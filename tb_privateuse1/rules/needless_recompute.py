@@ -53,10 +53,9 @@ def check(case: Case) -> Iterator[Found]:
 def _peak_share(case: Case) -> float | None:
     """The greatest total allocated or reserved on an accelerator, of its capacity."""
     memory, shares = case.trace.memory, []
-    sizes = {d.get("id"): d.get("totalGlobalMem") for d in case.trace.meta.devices}
     for device in allocations.devices(memory):
-        capacity = sizes.get(device[1])
-        if device[0] == allocations.CPU or not isinstance(capacity, int) or capacity <= 0:
+        capacity = allocations.capacity_bytes(case.trace, device)
+        if capacity is None:
             continue
         events = allocations.of_device(memory, device)
         peak = max(int(events.reserved_bytes.max()), int(events.allocated_bytes.max()))
