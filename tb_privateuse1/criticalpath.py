@@ -7,9 +7,11 @@ without an overlap, so that the path is as long as the step, to the nanosecond.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_privateuse1 import calltree, intervals, replay
 from tb_privateuse1.dependencies import LAUNCH, STREAM, TURN, WAIT, Graph
@@ -65,25 +67,26 @@ class Path(Table):
 
 def build(trace: Trace, graph: Graph) -> Path:
     """The critical path of every step."""
+    steps, n = trace.steps, len(graph.time_ns)
     binding, by = _binding(graph)
+    last = _lasts(graph, steps.end_ns)
+    rows = np.flatnonzero((last != NONE) & (steps.end_ns > steps.start_ns))
     order = np.argsort(graph.time_ns, kind="stable")
     sorted_ = graph.time_ns[order]
-    pieces = [Path.empty()]
-    for step in range(len(trace.steps)):
-        start, stop = int(trace.steps.start_ns[step]), int(trace.steps.end_ns[step])
-        last = _last(graph, step, stop)
-        if last == NONE or stop <= start:
-            continue
-        low, high = np.searchsorted(sorted_, [start, stop], side="right")
-        nodes = np.union1d(order[low:high], last)
-        inside = np.searchsorted(nodes, binding[nodes])
-        inside = np.minimum(inside, len(nodes) - 1)
-        local = np.where(nodes[inside] == binding[nodes], inside, NONE)
-        local[binding[nodes] < 0] = NONE
-        path = nodes[replay.ancestors(local, np.array([np.searchsorted(nodes, last)]))]
-        found = _pieces(graph, path, binding[path], by[path], last, step)
-        pieces.append(_clipped(found, start, stop))
-    return _told(trace, _concat(pieces))
+    low = np.searchsorted(sorted_, steps.start_ns, side="right")
+    high = np.searchsorted(sorted_, steps.end_ns, side="right")
+    place = np.full(n + 1, NONE)  # the last one is for what waits for nothing
+    paths = [np.empty(0, np.int64)]
+    for row in rows.tolist():
+        nodes = np.append(order[low[row] : high[row]], last[row])
+        place[nodes] = np.arange(len(nodes))
+        local = place[binding[nodes]]
+        place[nodes] = NONE
+        paths.append(nodes[replay.ancestors(local, np.array([len(nodes) - 1]))])
+    path = np.concatenate(paths)
+    step = np.repeat(rows, [len(one) for one in paths[1:]])
+    found = _pieces(graph, path, step, binding[path], by[path], last[rows], rows)
+    return _told(trace, _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step]))
 
 
 def _binding(graph: Graph) -> tuple[I64, I64]:
@@ -102,18 +105,22 @@ def _binding(graph: Graph) -> tuple[I64, I64]:
     return binding, by
 
 
-def _last(graph: Graph, step: int, stop: int) -> int:
-    """The node that ends the step's window."""
-    own = graph.end_node[graph.end_step == step]
-    ends = graph.time_ns[own] + graph.held.length[own]
-    own = own[ends <= stop]
-    return int(own[np.argmax(ends[ends <= stop])]) if len(own) else NONE
+def _lasts(graph: Graph, stop: I64) -> I64:
+    """The node that ends each step's window, or ``NONE``."""
+    ends = graph.time_ns[graph.end_node] + graph.held.length[graph.end_node]
+    inside = np.flatnonzero(ends <= stop[graph.end_step])
+    # The last written is the latest, and of equal ones the first.
+    order = inside[np.lexsort((-inside, ends[inside]))]
+    last = np.full(len(stop), NONE)
+    last[graph.end_step[order]] = graph.end_node[order]
+    return last
 
 
-def _pieces(graph: Graph, path: I64, bound: I64, by: I64, last: int, step: int) -> Path:
-    """What the time from each node of the path to the next one is, before it is looked up.
+def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, steps: I64) -> Path:
+    """What the time from each node of a path to the next one is, before it is looked up.
 
-    The host's own time has its thread and no row.
+    ``step``, ``bound`` and ``by`` are each node's; ``last`` is the end of each of ``steps``. The
+    host's own time has its thread and no row.
     """
     time, held, n = graph.time_ns, graph.held, len(graph.points)
     has = bound >= 0
@@ -133,37 +140,41 @@ def _pieces(graph: Graph, path: I64, bound: I64, by: I64, last: int, step: int) 
     host = cause == _CODE
     thread = np.append(graph.points.thread.astype(np.int64), NONE)[np.where(host, path, -1)]
     waited = _path(step, begun, ready, cause, np.where(host, NONE, of), thread)
-    late = _path(step, ready, time[path], np.full(len(path), _UNEXPLAINED), of, NONE)
-    ran = np.append(bound[has & (bound >= n)], last if last >= n else np.empty(0, np.int64))
-    ran = np.unique(ran.astype(np.int64))
-    done = time[ran] + held.length[ran]
-    work = _path(step, time[ran], done, np.full(len(ran), _KERNEL), ran - n, NONE)
+    late = _path(step, ready, time[path], _UNEXPLAINED, of, NONE)
+    ran = np.concatenate((bound[has & (bound >= n)], last[last >= n]))
+    of_step = np.concatenate((step[has & (bound >= n)], steps[last >= n]))
+    key = np.unique(of_step * len(time) + ran)  # an activity may bind several
+    of_step, ran = key // len(time), key % len(time)
+    work = _path(of_step, time[ran], time[ran] + held.length[ran], _KERNEL, ran - n, NONE)
     # What ends the recording may be no operator or activity.
-    end = time[[last]] + held.length[[last]]
-    rest = _path(step, end, np.full(1, _END), np.full(1, _UNEXPLAINED), np.full(1, NONE), NONE)
+    end = time[last] + held.length[last]
+    rest = _path(steps, end, np.full(len(end), _END), _UNEXPLAINED, NONE, NONE)
     return _concat([waited, late, work, rest])
 
 
-def _path(step: int, start: I64, end: I64, cause: I64, row: I64, thread: I64 | int) -> Path:
+def _path(
+    step: I64, start: I64, end: I64, cause: I64 | int, row: I64 | int, thread: I64 | int
+) -> Path:
     n = len(start)
+
+    def column(values: I64 | int, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+        return np.broadcast_to(np.asarray(values, dtype), n).copy()
+
     return Path(
-        step=np.full(n, step),
+        step=step,
         start_ns=start,
         end_ns=end,
-        cause=cause.astype(np.int8),
-        table=np.full(n, KERNELS, np.int8),
-        row=row.astype(np.int64),
-        thread=np.broadcast_to(np.asarray(thread, np.int64), n).copy(),
+        cause=column(cause, np.int8),
+        table=column(KERNELS, np.int8),
+        row=column(row),
+        thread=column(thread),
     )
 
 
-def _clipped(path: Path, start: int, stop: int) -> Path:
-    start_ns, end_ns = np.maximum(path.start_ns, start), np.minimum(path.end_ns, stop)
-    keep = np.flatnonzero(end_ns > start_ns)
-    found = path.take(keep)
-    return Path(
-        found.step, start_ns[keep], end_ns[keep], found.cause, found.table, found.row, found.thread
-    )
+def _clipped(path: Path, start_ns: I64, stop_ns: I64) -> Path:
+    """What of each piece lies within its step."""
+    start_ns, end_ns = np.maximum(path.start_ns, start_ns), np.minimum(path.end_ns, stop_ns)
+    return replace(path, start_ns=start_ns, end_ns=end_ns).take(np.flatnonzero(end_ns > start_ns))
 
 
 def _concat(paths: list[Path]) -> Path:

@@ -25,7 +25,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
         key = row.kind, row.group_size
         best[key] = max(best.get(key, 0.0), row.bus_bytes_per_s or 0.0)
     ranks = max(len(case.parts), 1)
-    steps = max(float(case.count.mean()), 1.0)
+    steps = max(float(case.count.sum()) / ranks, 1.0)
     for row in rows:
         bus, reach = row.bus_bytes_per_s or 0.0, best[row.kind, row.group_size]
         spent = (row.transfer_ns or 0) * row.calls / ranks / steps

@@ -33,7 +33,7 @@ def test_a_rule_is_complete(rule: RankRule) -> None:
     assert re.search(r"== \[\]|== \(\)|False\)", source), "a run where it is silent"
 
 
-def test_all_are_silent_on_nothing() -> None:
+def test_all_are_silent_on_nothing(caplog: pytest.LogCaptureFixture) -> None:
     for result in (
         distributed(()),
         distributed(ranks(trace())),
@@ -41,6 +41,7 @@ def test_all_are_silent_on_nothing() -> None:
         run(FINE, FINE, FINE),
     ):
         assert result.advice == ()
+    assert caplog.text == ""  # nor does one fail
 
 
 def test_a_rule_that_fails_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
