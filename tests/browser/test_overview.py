@@ -174,6 +174,7 @@ def test_the_average_step_is_that_of_the_result_and_has_the_selected_one_beside_
 ) -> None:
     dashboard.open(run="mlp")
     now = result(dashboard, "run=mlp")
+    expect(dashboard.get("averages").locator("tr[data-key='duration']")).to_be_visible()
     rows = bars(dashboard, "averages")
     assert rows.pop("duration") == now["average_step_ns"]
     assert rows == {a["part"]: a["mean_ns"] for a in now["averages"] if a["max_ns"] > 0}

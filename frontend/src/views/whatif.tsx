@@ -4,6 +4,7 @@ import type { ChangeAsked, PathCause, WhatIf as Result } from "../api";
 import { bound, duration, exactDuration, percent, plural } from "../base/format";
 import { useLatest, useView } from "../load";
 import { go, state } from "../state";
+import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { ShareBar } from "../widgets/sharebar";
 import { linkProps } from "./link";
@@ -115,7 +116,7 @@ function Key({ result }: { result: Result }) {
 function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred: boolean }) {
   return (
     <section>
-      <h2>The critical path <small class="muted">what decides how long a step is; the parts sum to it</small> <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>show it on the timeline</a></h2>
+      <h2 class="withcsv">The critical path <small class="muted">what decides how long a step is; the parts sum to it</small> <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>show it on the timeline</a><CsvButton name="path-causes" file="critical-path" rows={causes} /></h2>
       <table class="bars" data-testid="path-causes"><tbody>
         {[...causes].sort((a, b) => b.path_ns - a.path_ns).map((c) => {
           const known = CAUSES[c.cause];
