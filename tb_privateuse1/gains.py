@@ -158,7 +158,7 @@ def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
     """The operator behind each piece (``NONE``: none), and which pieces are activities."""
     launches, kernels = trace.launches, trace.kernels
     row = np.full(len(path), NONE)
-    of_ops = (path.table == criticalpath.OPS) & (path.cause == 0)
+    of_ops = (path.table == criticalpath.OPS) & (path.cause == _OPERATOR)
     row[of_ops] = path.row[of_ops]
     calls = path.table == criticalpath.LAUNCHES
     row[calls] = launches.op[path.row[calls]]
@@ -167,6 +167,7 @@ def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
     return row, device
 
 
+_OPERATOR = criticalpath.CAUSES.index("operator")
 _RAN = [criticalpath.CAUSES.index(cause) for cause in ("kernel", "copy", "communication")]
 
 

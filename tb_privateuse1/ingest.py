@@ -11,6 +11,7 @@ a while for another: a run may have a thousand ranks.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import signal
 import time
@@ -80,6 +81,10 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
         if progress:
             progress("inferring", files.trace.size, files.trace.size, events)
 
+    @functools.cache  # each stream of the trace may ask
+    def others() -> list[Trace]:
+        return [*_others(files, inferring, targets)]
+
     inferring()
     trace = build(
         raw,
@@ -88,7 +93,7 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
         files=files.names,
         rank=files.rank,
         use_up=True,
-        others=lambda: [*_others(files, inferring, targets)],
+        others=others,
     )
     meta = dataclasses.replace(
         trace.meta,

@@ -25,18 +25,16 @@ CATEGORY = "dequeue"
 
 @dataclass(frozen=True)
 class Tasks:
-    """Calls that a queue made for operators: who enqueued each (a row of ``Ops``, or ``NONE``),
-    when, and when it was done; in the order in which they were enqueued. ``untold``: calls of a
-    queue without an arrow.
+    """Calls that a queue made: when each was enqueued, and when it was done; in the order in which
+    they were enqueued. ``untold``: calls of a queue without an arrow.
     """
 
-    op: I32
     enqueued_ns: I64
     end_ns: I64
     untold: int = 0
 
     def __len__(self) -> int:
-        return len(self.op)
+        return len(self.end_ns)
 
 
 def build(flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int) -> tuple[I32, Tasks]:
@@ -56,7 +54,7 @@ def build(flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int) ->
         caller[rows] = np.where(inner >= 0, operators[inner], NONE)
     order = rows[np.argsort(at_ns[rows], kind="stable")]
     untold = max(dequeued - len(order), 0)
-    return caller, Tasks(caller[order], at_ns[order], calls.end_ns[order], untold)
+    return caller, Tasks(at_ns[order], calls.end_ns[order], untold)
 
 
 def findings(tasks: Tasks) -> tuple[Finding, ...]:

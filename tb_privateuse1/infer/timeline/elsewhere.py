@@ -42,19 +42,26 @@ class Seen:
 
 
 def with_others(
-    own: Instances, op: I64, last: I64, ops: Ops, strings: Strings, others: Others | None
+    own: Instances,
+    op: I64,
+    last: I64,
+    keys: I64,
+    ops: Ops,
+    strings: Strings,
+    others: Others | None,
 ) -> tuple[Instances, int, tuple[str, ...]]:
     """The instances with those of other recordings appended, how many kernels these help, and
     the names of their files.
 
-    ``op`` and ``last`` are the operator and the end of the segment of each own instance. Others
+    ``op`` and ``last`` are the operator and the end of the segment of each own instance, ``keys``
+    those of the operators (``launchers.keys``). Others
     count where fewer than ``LEAST`` of a key were seen here.
     """
     count = np.bincount(own.key[own.seen], minlength=int(own.key.max(initial=-1)) + 1)
     hidden = ~own.seen & own.shaped & (count[own.key] == 0)
     if others is None or hidden.sum() < max(1, _WORTH * len(op)):
         return own, 0, ()
-    labels, label = _labels(op, last, ops, strings.all)
+    labels, label = _labels(op, last, keys, ops, strings.all)
     few = np.flatnonzero(own.shaped & (count[own.key] < LEAST))
     # A label may be that of several keys, where operators hold idle segments: the first takes it.
     wanted, first = np.unique(label[few], return_index=True)
@@ -84,7 +91,7 @@ def of(trace: Trace) -> Seen:
     kernels = trace.kernels
     mine = kernels.take(np.flatnonzero(kernels.op >= 0))
     op = mine.op.astype(np.int64)
-    labels, label = _labels(op, mine.start_ns, trace.ops, trace.strings)
+    labels, label = _labels(op, mine.start_ns, launchers.keys(trace.ops), trace.ops, trace.strings)
     use = (mine.evidence <= EVENTS) & (trace.ops.shapes[op] >= 0)
     length = (mine.end_ns - mine.start_ns)[use]
     bound = np.maximum(mine.duration_bound_ns[use], 0)
@@ -94,10 +101,12 @@ def of(trace: Trace) -> Seen:
     )
 
 
-def _labels(op: I64, last: I64, ops: Ops, strings: Sequence[str]) -> tuple[list[Label], I64]:
+def _labels(
+    op: I64, last: I64, keys: I64, ops: Ops, strings: Sequence[str]
+) -> tuple[list[Label], I64]:
     """All labels, and which one each kernel has."""
     place = catalogue.place(op, last)
-    pair = launchers.keys(ops)[op] * (int(place.max(initial=0)) + 1) + place
+    pair = keys[op] * (int(place.max(initial=0)) + 1) + place
     _, first, label = np.unique(pair, return_index=True, return_inverse=True)
 
     def texts(column: I32) -> list[str]:

@@ -151,7 +151,7 @@ def build(
         key, name, shaped, drafted.length, drafted.length_low, drafted.length_high, seen & ~ours
     )
     known, helped, names = elsewhere.with_others(
-        own_lengths, where.op, where.last, ops, strings, others
+        own_lengths, where.op, where.last, keys, ops, strings, others
     )
     usual = catalogue.usual(known).first(len(key))
     shares = placement.launch_share(drafted, where, usual.length, order, likely_c)
