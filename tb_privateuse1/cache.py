@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import arrowfile, cachedir, vendor_file
+from tb_privateuse1 import arrowfile, cachedir, texts, vendor_file
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
 from tb_privateuse1.trace import TABLES, Meta, Trace
@@ -33,6 +33,7 @@ _MAKERS = (
     "pyramid.py",
     "pyramidfile.py",
     "table.py",
+    "texts",
     "findings.py",
     "grounds.py",
     "describe.py",
@@ -52,9 +53,11 @@ _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
 class _Head(msgspec.Struct):
     """The metadata of a cache file."""
 
-    meta: Meta
+    meta: msgspec.Raw
     numbers: dict[str, int]
     """The fields of Trace that are plain numbers."""
+    texts: list[dict[str, Any]]
+    """Those in ``meta``, to be put into other languages: ``texts.packed``."""
 
 
 def key(files: Files) -> str:
@@ -95,7 +98,14 @@ def write(trace: Trace, path: Path) -> None:
     """Store a trace atomically; raises OSError, and leaves nothing half-written behind."""
     tables = {name: getattr(trace, name) for name in TABLES}
     numbers = {name: getattr(trace, name) for name in _NUMBERS}
-    head = msgspec.json.encode(_Head(trace.meta, numbers))
+    said: list[dict[str, Any]] = []
+
+    def english(text: Any) -> str:
+        said.append(texts.packed(text))
+        return str(text)
+
+    meta = msgspec.Raw(msgspec.json.encode(trace.meta, enc_hook=english))
+    head = msgspec.json.encode(_Head(meta, numbers, said), enc_hook=str)
     arrowfile.write(path, arrowfile.Content(head, tables, trace.strings))
 
 
@@ -118,5 +128,9 @@ def file_of(trace: Trace) -> Path | None:
 
 def _trace(content: arrowfile.Content) -> Trace:
     head = msgspec.json.decode(content.head, type=_Head)
+    meta = msgspec.json.decode(head.meta, type=Meta)
+    known = {text["english"]: texts.unpacked(text) for text in head.texts}
+    findings, grounds = texts.restored((meta.findings, meta.grounds), known)
+    meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
     values: dict[str, Any] = {**head.numbers, **content.tables}
-    return Trace(strings=content.strings, meta=head.meta, **values)
+    return Trace(strings=content.strings, meta=meta, **values)

@@ -232,10 +232,10 @@ def main() -> None:
     processes.serve(_answer)
 
 
-def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
+def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
     try:
         files = msgspec.convert(request["files"], Files)
-        limited = _limit(lambda *state: say(progress=state))
+        limited = _limit(lambda *state: reply(progress=state))
         targets = [Path(target) for target in request["targets"]]
         trace = ingest(files, limited, targets[:-1])
         limited("storing", files.trace.size, files.trace.size, 0)
@@ -245,9 +245,9 @@ def _answer(request: dict[str, Any], say: Callable[..., None]) -> None:
             raise _no_room(targets)
         if saved != targets[-1]:  # that one is gone as soon as it is read
             pyramidfile.prepare(trace, saved)
-        say(done=str(saved))
+        reply(done=str(saved))
     except TraceError as error:
-        say(error={"code": error.code, "message": error.message, "hint": error.hint})
+        reply(error={"code": error.code, "message": error.message, "hint": error.hint})
 
 
 def unchanged(files: Files) -> bool:

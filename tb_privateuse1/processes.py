@@ -113,7 +113,7 @@ def serve(answer: Callable[[dict[str, Any], Callable[..., None]], None]) -> None
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
 
-    def say(**words: Any) -> None:
+    def reply(**words: Any) -> None:
         answers.write(json.dumps(words) + "\n")
         answers.flush()
 
@@ -121,7 +121,7 @@ def serve(answer: Callable[[dict[str, Any], Callable[..., None]], None]) -> None
         request = requests.get()
         with contextlib.suppress(Empty):
             while True:
-                answer(json.loads(request), say)
+                answer(json.loads(request), reply)
                 request = requests.get(timeout=IDLE_S)
     except (BrokenPipeError, KeyboardInterrupt):
         os._exit(1)

@@ -15,12 +15,13 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import event as events
-from tb_privateuse1 import prepared, schema
+from tb_privateuse1 import prepared, schema, texts
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.files import Files
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.store import Store
+from tb_privateuse1.texts import LANGUAGES
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
@@ -90,12 +91,16 @@ def event(
     return events.event(store, files, wait_s, **asked)
 
 
-def encode(result: Any) -> bytes:
+def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
     """The JSON of any result: the same bytes over HTTP and on the command line."""
-    return msgspec.json.encode(result, enc_hook=lambda column: column.tolist())
+
+    def plain(value: Any) -> Any:
+        return texts.render(value, language) if isinstance(value, str) else value.tolist()
+
+    return msgspec.json.encode(result, enc_hook=plain)
 
 
-def packed(result: Any) -> bytes | None:
+def packed(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
     """A result with its columns of numbers as they are in memory; None if it has none.
 
     ``uint32`` length of the JSON, JSON, padding to 8 bytes, columns. In the JSON a column is
@@ -104,8 +109,10 @@ def packed(result: Any) -> bytes | None:
     columns: list[bytes] = []
     size = 0
 
-    def column(values: Any) -> dict[str, Any]:
+    def column(values: Any) -> dict[str, Any] | str:
         nonlocal size
+        if isinstance(values, str):
+            return texts.render(values, language)
         little = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
         place = [values.dtype.name, size, len(values)]
         columns.append(little + bytes(-len(little) % 8))

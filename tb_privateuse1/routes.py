@@ -23,6 +23,7 @@ from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
+from tb_privateuse1.texts import LANGUAGES
 from tb_privateuse1.trace import TraceError
 
 _log = logging.getLogger(__name__)
@@ -208,15 +209,18 @@ def _wait_s(text: str | None) -> float | None:
 
 
 def _json(request: Request, result: Any, status: int) -> Response:
-    columns = query.packed(result) if _PACKED in request.accept_mimetypes.values() else None
-    body = columns or query.encode(result)
+    language = request.accept_languages.best_match(LANGUAGES, LANGUAGES[0])
+    packing = _PACKED in request.accept_mimetypes.values()
+    columns = query.packed(result, language) if packing else None
+    body = columns or query.encode(result, language)
     zipped = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
     content = igzip.compress(body, 1) if zipped else body
     kind = _PACKED if columns else "application/json"
     response = Response(content, status, content_type=kind)
     if zipped:
         response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept, Accept-Encoding"
+    response.headers["Content-Language"] = language
+    response.headers["Vary"] = "Accept, Accept-Encoding, Accept-Language"
     return _guarded(response)
 
 

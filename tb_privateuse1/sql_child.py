@@ -50,7 +50,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
 
-    def say(answer: Any) -> None:
+    def reply(answer: Any) -> None:
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
 
@@ -59,17 +59,17 @@ def main() -> None:
         trace = Store(jobs=0, cache_dir=cache_dir).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings tell it
         connection = connect(trace, request.memory_bytes)
-        say({"loaded": True})
+        reply({"loaded": True})
         _confine(request.memory_bytes)
-        say({"result": run(connection, request.query, request.rows)})
+        reply({"result": run(connection, request.query, request.rows)})
     except TraceError as error:
-        say({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
+        reply({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
     except MemoryError:
         message = "The query needs more memory than it may have."
-        say({"error": {"code": "sql_memory", "message": message, "hint": None}})
+        reply({"error": {"code": "sql_memory", "message": message, "hint": None}})
     except Exception as error:
         message = f"The query failed: {type(error).__name__}: {error}"
-        say({"error": {"code": "internal", "message": message[:2000], "hint": None}})
+        reply({"error": {"code": "internal", "message": message[:2000], "hint": None}})
     os._exit(0)  # whatever threads of the query still do
 
 

@@ -50,7 +50,7 @@ class Result:
             field: pyarrow.array([one[field] for one in rows], kind)
             for field, kind in kinds.items()
         }
-        told = msgspec.json.encode(getattr(self, "provenance", None))
+        told = msgspec.json.encode(getattr(self, "provenance", None), enc_hook=str)
         schema = pyarrow.schema(list(kinds.items()), {"tb_privateuse1": told})
         return pyarrow.table(columns, schema=schema)
 

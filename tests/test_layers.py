@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "tb_privateuse1"
 NAME = PACKAGE.name
 
 LAYERS = """
-version
+version texts
 table findings grounds opkinds
 checkpoints configs
 trace

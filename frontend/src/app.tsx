@@ -4,6 +4,7 @@ import { Frame } from "./frame";
 import { columnMemory } from "./chosen";
 import { connect } from "./host";
 import { follow } from "./state";
+import { language } from "./texts";
 import "./theme.css";
 import { Remembered } from "./widgets/columnchooser";
 
@@ -11,7 +12,7 @@ import { Remembered } from "./widgets/columnchooser";
 export function start(): void {
   connect();
   follow();
-  document.documentElement.lang = "en";
+  document.documentElement.lang = language;
   document.title = "PrivateUse1 profiler";
   render(<Remembered.Provider value={columnMemory}><Frame /></Remembered.Provider>, document.body);
 }

@@ -3,6 +3,7 @@
 import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs, SqlResult } from "./api";
 import { whenShown } from "./host";
 import { PACKED, unpack } from "./packed";
+import { language } from "./texts";
 
 /** How long the server may hold a request before it answers with the progress. */
 const WAIT_MS = 300;
@@ -136,7 +137,7 @@ async function request(url: string, signal: AbortSignal, method = "GET"): Promis
     return await fetch(url, {
       method,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      headers: { Accept: `application/json, ${PACKED}` },
+      headers: { Accept: `application/json, ${PACKED}`, "Accept-Language": language },
       credentials: "same-origin",
     });
   } catch (error) {

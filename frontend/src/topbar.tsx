@@ -2,6 +2,7 @@
 import type { Finding, Overview, Runs } from "./api";
 import type { Selected } from "./place";
 import { go, state } from "./state";
+import { choose, language, LANGUAGES, t, type Language } from "./texts";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "./views/choices";
 import { Mark, ranked, summary } from "./views/doubts";
 import { linkProps } from "./views/link";
@@ -25,23 +26,32 @@ export function TopBar({ runs, selected, overview, help }: TopBarProps) {
   const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
   return (
     <header class="topbar">
-      <Picker name="Run" testid="run-picker" value={place.run} choices={runChoices(runs)} onPick={pick("run")} />
-      <Picker name="Rank" testid="rank-picker" value={place.rank} choices={rankChoices(selected)} onPick={pick("rank")} />
-      <Picker name="Span" testid="span-picker" value={place.span} choices={spanChoices(worker)} onPick={pick("span")} />
-      <Picker name="Step" testid="step-picker" value={state.value.step} choices={overview ? stepChoices(overview) : [{ value: state.value.step, label: state.value.step === null ? "all" : String(state.value.step) }]} onPick={pick("step")} />
-      {runs.scanning && <span class="muted">looking for more…</span>}
+      <Picker name={t.topbar.run} testid="run-picker" value={place.run} choices={runChoices(runs)} onPick={pick("run")} />
+      <Picker name={t.topbar.rank} testid="rank-picker" value={place.rank} choices={rankChoices(selected)} onPick={pick("rank")} />
+      <Picker name={t.topbar.span} testid="span-picker" value={place.span} choices={spanChoices(worker)} onPick={pick("span")} />
+      <Picker name={t.topbar.step} testid="step-picker" value={state.value.step} choices={overview ? stepChoices(overview) : [{ value: state.value.step, label: state.value.step === null ? t.topbar.allSteps : String(state.value.step) }]} onPick={pick("step")} />
+      {runs.scanning && <span class="muted">{t.topbar.looking}</span>}
       <span class="push" />
       {overview && <SourceBadge overview={overview} />}
       {overview && <FindingsBadge findings={findings} />}
-      <button type="button" class="quiet" onClick={help} aria-label="Keys and filters" aria-haspopup="dialog" title="Keys and filters  (?)" data-testid="help-open">?</button>
+      <LanguagePicker />
+      <button type="button" class="quiet" onClick={help} aria-label={t.topbar.keys} aria-haspopup="dialog" title={`${t.topbar.keys}  (?)`} data-testid="help-open">?</button>
     </header>
+  );
+}
+
+function LanguagePicker() {
+  return (
+    <select class="quiet" aria-label={t.topbar.language} title={t.topbar.language} data-testid="language" value={language} onChange={(event) => choose(event.currentTarget.value as Language)}>
+      {Object.entries(LANGUAGES).map(([code, name]) => <option key={code} value={code} lang={code}>{name}</option>)}
+    </select>
   );
 }
 
 function SourceBadge({ overview }: { overview: Overview }) {
   const { timeline } = overview.provenance;
   return (
-    <Popover class={`badge source ${timeline}`} testid="source-badge" title="Where device times come from" attributes={{ "data-timeline": timeline }}
+    <Popover class={`badge source ${timeline}`} testid="source-badge" title={t.topbar.source} attributes={{ "data-timeline": timeline }}
       label={<><i class={timeline === "inferred" ? "swatch inferred" : "swatch"} style={{ "--fill": timeline === "none" ? "transparent" : "var(--kernel)" }} />{sourceLabel(overview)}</>}>
       {(close) => <Source overview={overview} close={close} />}
     </Popover>
@@ -52,9 +62,9 @@ function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
   const worst = ranked(findings)[0]?.severity;
   const grave = worst !== undefined && worst !== "info";
   return (
-    <Popover class={grave ? `badge findings-badge some ${worst}` : "badge findings-badge"} testid="findings-badge" title="What is doubtful about the data" attributes={{ "data-value": String(findings.length), "data-severity": worst ?? "" }}
+    <Popover class={grave ? `badge findings-badge some ${worst}` : "badge findings-badge"} testid="findings-badge" title={t.topbar.findingsHelp} attributes={{ "data-value": String(findings.length), "data-severity": worst ?? "" }}
       label={<>{grave && <Mark severity={worst} />}{summary(findings)}</>}>
-      {(close) => <><h2>Findings <small><a {...linkProps({ view: "quality" })} onClickCapture={close}>with examples</a></small></h2><Findings findings={findings} /></>}
+      {(close) => <><h2>{t.topbar.findings} <small><a {...linkProps({ view: "quality" })} onClickCapture={close}>{t.topbar.withExamples}</a></small></h2><Findings findings={findings} /></>}
     </Popover>
   );
 }

@@ -10,16 +10,17 @@ const text = (file: string): string => readFileSync(join(SRC, file), "utf8");
 /** Who may import whom: a folder or file, and the folders and files it may know. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: [],
-  base: ["base"],
-  widgets: ["base", "widgets"],
+  texts: ["texts"],
+  base: ["base", "texts"],
+  widgets: ["base", "texts", "widgets"],
   host: [],
   state: ["host"],
   packed: [],
-  fetch: ["api", "host", "packed"],
+  fetch: ["api", "host", "packed", "texts"],
   place: ["api", "fetch", "state"],
   chosen: ["state", "widgets"],
   load: ["api", "fetch", "host", "place"],
-  views: ["api", "base", "widgets", "state", "fetch", "place", "load", "views"],
+  views: ["api", "base", "texts", "widgets", "state", "fetch", "place", "load", "views"],
 };
 
 function imports(file: string): string[] {
@@ -41,5 +42,6 @@ test("one place of fetch, one of the URL, and no text that becomes markup", () =
   const having = (pattern: RegExp): string[] => FILES.filter((f) => pattern.test(text(f)));
   expect(having(/\bfetch\(/)).toEqual(["fetch.ts"]);
   expect(having(/replaceState|location\.href/)).toEqual(["state.ts"]);
+  expect(having(/Accept-Language/)).toEqual(["fetch.ts"]);
   expect(having(/innerHTML|insertAdjacentHTML|document\.write/)).toEqual([]);
 });

@@ -15,6 +15,9 @@ from tb_privateuse1.case import LACKS as LACKS
 from tb_privateuse1.case import Case as Case
 from tb_privateuse1.case import Need as Need
 from tb_privateuse1.findings import Example
+from tb_privateuse1.texts import listed as listed
+from tb_privateuse1.texts import plural as plural
+from tb_privateuse1.texts import say as say
 
 Cause = Literal[
     "input", "launching", "waiting", "device", "communication", "memory", "fallback", "recording"
@@ -84,10 +87,3 @@ class Rule:
 def percent(share: float) -> str:
     """``12 %``, with a decimal below 10."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 copy``, ``2,000 steps``."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"

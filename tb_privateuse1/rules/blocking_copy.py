@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
 _OTHERS = (
@@ -27,19 +27,27 @@ def check(case: Case) -> Iterator[Found]:
         return
     ops = np.unique(table.op[waits[~known]]).astype(np.int64)
     pageable = len(case.kernels(_PAGEABLE))
-    pinned = (
-        f" {plural(pageable, 'copy')} used pageable memory, for which non_blocking has no effect."
-        if pageable
-        else ""
+    pinned = say(
+        " {copies} used pageable memory, for which non_blocking has no effect.",
+        copies=plural(pageable, "copy"),
     )
     yield Found(
-        title=f"Blocking copies cost {percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"In {plural(len(ops), 'copy')} between host and device the host waited until "
-        f"the data was there, and the device then had nothing queued.{pinned}",
+        title=say(
+            "Blocking copies cost {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "In {copies} between host and device the host waited until the data was there, and "
+            "the device then had nothing queued.{pinned}",
+            copies=plural(len(ops), "copy"),
+            pinned=pinned if pageable else "",
+        ),
         events=len(ops),
         evidence=case.examples("ops", ops),
-        how="After each wait, the time in which the device had nothing to do, at most as long as "
-        "the wait.",
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long as "
+            "the wait."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(ops),
@@ -49,15 +57,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="blocking_copy",
-    title="Blocking copies",
+    title=say("Blocking copies"),
     cause="waiting",
-    looks_for="Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`.",
-    why="A copy from pageable memory, or one without non_blocking, stops the host until it is "
-    "done.",
-    fix="Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
-    "and copy with .to(device, non_blocking=True); read results back rarely.",
-    threshold="1 % of the step: two arguments mend it.",
-    reference="PyTorch tutorial on pin_memory and non_blocking.",
+    looks_for=say("Waits inside of `aten::copy_` and `_copy_from`, beside those of `.item()`."),
+    why=say(
+        "A copy from pageable memory, or one without non_blocking, stops the host until it is done."
+    ),
+    fix=say(
+        "Put host tensors into pinned memory (DataLoader(pin_memory=True), tensor.pin_memory()) "
+        "and copy with .to(device, non_blocking=True); read results back rarely."
+    ),
+    threshold=say("1 % of the step: two arguments mend it."),
+    reference=say("PyTorch tutorial on pin_memory and non_blocking."),
     check=check,
     needs=("device", "operators"),
 )

@@ -1,6 +1,8 @@
 // Numbers as people read them: three significant digits with a unit. What the trace does not
 // tell is null and shown as a dash, never as 0.
 
+import { count as counting } from "../texts/count";
+
 export const MISSING = "–";
 
 const TIME_UNITS: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];
@@ -34,8 +36,7 @@ export function signedDuration(ns: number | null): string {
 
 /** `12,345`. */
 export function count(n: number | null): string {
-  if (n === null) return MISSING;
-  return String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  return n === null ? MISSING : counting(n);
 }
 
 /** `12.3 %` of a share from 0 to 1. */

@@ -1,0 +1,33 @@
+export const help = {
+  title: "Keys",
+  timeline: "Timeline",
+  filters: "Filters",
+  close: "Close",
+  ofPage: {
+    "/": "Filter the page's table",
+    "↑ ↓ PgUp PgDn": "Move in a table, a list; ← → in the step chart",
+    "Enter": "Open or select",
+    "Shift-click": "Sort by one more column",
+    "Esc": "Clear the filter, close a panel",
+    "?": "These keys",
+  },
+  ofTimeline: {
+    "w s": "Zoom in and out where the pointer is; also Ctrl and the wheel",
+    "a d": "Move left and right; also Shift and the wheel, or Shift and drag",
+    "← → ↑ ↓": "The next range, the one above or below",
+    "drag": "Select a stretch of time: its length and what is in it",
+    "f": "Fit the selection; 0 shows the whole recording",
+    "c": "Show the critical path",
+    "m": "Set or remove a mark where the pointer is",
+    "x": "Select what is shown, or what is between the last two marks",
+    "/ n N": "Search the whole trace, next and previous match",
+    "double click": "Zoom to a range",
+  },
+  ofFilter: {
+    "mm -relu": "contains mm, not relu",
+    '"a, b"': "text with spaces or commas",
+    "host_self > 1 ms": "compare a column: < <= > >= = !=",
+    "calls >= 10, share > 5%": "both must hold",
+    'name = "aten::mm"': "exactly this text",
+  },
+};

@@ -1,0 +1,4 @@
+import { help } from "./help";
+import { topbar } from "./topbar";
+
+export const en = { help, topbar };

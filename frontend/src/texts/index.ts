@@ -1,0 +1,45 @@
+// What people read, in their language: `t.<part>.<text>`, one file per part and language. A text
+// is a string, or a function of what goes into it; another language that lacks one, or takes other
+// things, does not compile. Other languages are loaded only where they are wanted, before the page
+// starts, so that `t` is there when the modules that use it are; to change it, the page reloads.
+import { en } from "./en";
+
+export type Texts = typeof en;
+
+/** The languages, each by its own name. */
+export const LANGUAGES = { en: "English", zh: "中文" } as const;
+export type Language = keyof typeof LANGUAGES;
+
+const KEY = "tb_privateuse1.language";
+
+export let language: Language = "en";
+export let t: Texts = en;
+
+/** Takes the language that was chosen, else the first of the browser's that we have. */
+export async function load(): Promise<void> {
+  language = wanted();
+  if (language === "zh") t = (await import("./zh")).zh;
+}
+
+/** Another language, from now on; the page starts again where it is. */
+export function choose(chosen: Language): void {
+  try {
+    localStorage.setItem(KEY, chosen);
+  } catch {
+    return; // A browser that stores nothing for this page speaks its own language.
+  }
+  location.reload();
+}
+
+function wanted(): Language {
+  const told = [stored(), ...navigator.languages].map((name) => name?.split("-")[0]);
+  return told.find((name): name is Language => name !== undefined && Object.hasOwn(LANGUAGES, name)) ?? "en";
+}
+
+function stored(): string | undefined {
+  try {
+    return localStorage.getItem(KEY) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,4 @@
+import { help } from "./help";
+import { topbar } from "./topbar";
+
+export const zh = { help, topbar };

@@ -1,0 +1,116 @@
+"""What people read, in their language.
+
+English stands where it is said, as a template with named values; every other language is a folder
+of catalogues here, from that template to its own: ``zh/<part>.toml``. A ``Text`` is an ordinary
+``str`` in English, so that the command line, files and notebooks need not know of this; it is put
+into another language at the last moment, when a result becomes JSON (``query.encode``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = ("en", "zh")
+"""The first one is that of the templates."""
+
+
+class Text(str):
+    """English, with the template and the values that it was made of."""
+
+    __slots__ = ("template", "values")
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, english: str, template: str, values: Mapping[str, Any]) -> Text:
+        """``english`` is what the template says with these values."""
+        made = super().__new__(cls, english)
+        made.template, made.values = template, values
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Text, (str(self), self.template, self.values)
+
+
+def say(template: str, **values: Any) -> Text:
+    """A text in English: the template with its values, as ``str.format`` puts them in.
+
+    A value may be a Text itself. Without values, braces mean nothing. ``template`` is always
+    written out where this is called: the tests look for a translation of each.
+    """
+    return Text(template.format_map(values) if values else template, template, values)
+
+
+def plural(count: int, noun: str) -> Text:
+    """``1 copy``, ``2,000 steps``; its template is ``{count:,} copies``."""
+    template = many(noun)
+    values = {"count": count}
+    return Text(f"1 {noun}" if count == 1 else template.format_map(values), template, values)
+
+
+def many(noun: str) -> str:
+    """The template of a count of these."""
+    return f"{{count:,}} {noun[:-1]}ies" if noun.endswith("y") else f"{{count:,}} {noun}s"
+
+
+def listed(items: Iterable[str]) -> str:
+    """``a, b, c``."""
+    told = ""
+    for item in items:
+        told = say("{first}, {next}", first=told, next=item) if told else item
+    return told
+
+
+def render(text: str, language: str) -> str:
+    """A text in a language; English where nobody has put it into that one."""
+    if not isinstance(text, Text) or language == LANGUAGES[0]:
+        return str(text)
+    template = catalogue(language).get(text.template)
+    if template is None:
+        return str(text)
+    if not text.values:
+        return template
+    told = {
+        name: render(value, language) if isinstance(value, str) else value
+        for name, value in text.values.items()
+    }
+    return template.format_map(told)
+
+
+@functools.cache
+def catalogue(language: str) -> dict[str, str]:
+    """From English templates to those of a language."""
+    found: dict[str, str] = {}
+    for file in sorted((Path(__file__).parent / language).rglob("*.toml")):
+        found |= tomllib.loads(file.read_text("utf-8"))
+    return found
+
+
+def packed(text: Text) -> dict[str, Any]:
+    """What of a text is stored; ``unpacked`` makes it one again."""
+    return {"english": str(text), "template": text.template, "values": dict(text.values)}
+
+
+def unpacked(stored: Mapping[str, Any]) -> Text:
+    """The text of what ``packed`` told."""
+    values = {
+        name: unpacked(value) if isinstance(value, Mapping) else value
+        for name, value in stored["values"].items()
+    }
+    return Text(stored["english"], stored["template"], values)
+
+
+def restored(value: Any, known: Mapping[str, Text]) -> Any:
+    """A value that was stored in English, with its texts as they were: dataclasses, tuples."""
+    if isinstance(value, str):
+        return known.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(restored(one, known) for one in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return dataclasses.replace(value, **{k: restored(v, known) for k, v in fields.items()})
+    return value
