@@ -8,7 +8,15 @@ import re
 
 import numpy as np
 
-from tb_privateuse1 import allocations, breakdown, calltree, certainty, curves, intervals
+from tb_privateuse1 import (
+    allocations,
+    breakdown,
+    calltree,
+    certainty,
+    forms,
+    intervals,
+    multiprocessors,
+)
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.trace import I64, MEMCPY, MISSING, Kernels, Trace
 
@@ -32,6 +40,8 @@ def of(trace: Trace) -> tuple[Curve, ...]:
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
     found = [_utilisation(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
     for device, kernels in zip(devices, rows, strict=True):
+        found += _filled(trace, f"device {device}", kernels)
+    for device, kernels in zip(devices, rows, strict=True):
         found += _waiting(trace, f"device {device}", kernels)
     found += _data_loader(trace)
     found += [_rate(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
@@ -48,10 +58,16 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
     if not certainty.exact(kernels):
         low, high = certainty.certain(kernels), certainty.possible(kernels, trace.end_ns)
-        limits = curves.share(low), curves.share(high)
-    form = curves.share(breakdown.busy(kernels))
+        limits = forms.share(low), forms.share(high)
+    form = forms.share(breakdown.busy(kernels))
     name = f"Utilisation of {device}"
     return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
+
+
+def _filled(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    form = multiprocessors.held(trace, kernels)
+    name = f"Multiprocessors of {device} that hold blocks"
+    return [Curve(name, "share", "filled", form)] if form else []
 
 
 def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
@@ -69,8 +85,8 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
         early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
     limits = None
     if (starts := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
-        limits = curves.between(since, starts[0]), curves.between(early, starts[1])
-    form = curves.between(since, kernels.start_ns)
+        limits = forms.between(since, starts[0]), forms.between(early, starts[1])
+    form = forms.between(since, kernels.start_ns)
     name = f"Kernels waiting for {device}"
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
 
@@ -87,9 +103,9 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
     if not certainty.exact(kernels) and (known := _starts(kernels)):
         early, late = map(np.sort, known)
-        limits = curves.Rate(late, early), curves.Rate(early, late)
+        limits = forms.Rate(late, early), forms.Rate(early, late)
     starts = np.sort(kernels.start_ns)
-    form = curves.Rate(starts, starts)
+    form = forms.Rate(starts, starts)
     name = f"Kernels starting on {device}"
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
 
@@ -100,7 +116,7 @@ def _data_loader(trace: Trace) -> list[Curve]:
     within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
     if not len(within[0]):
         return []
-    return [Curve("Data loader", "share", "data_loader", curves.share(within))]
+    return [Curve("Data loader", "share", "data_loader", forms.share(within))]
 
 
 def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
@@ -135,10 +151,10 @@ def _communication(trace: Trace) -> list[Curve]:
     return found
 
 
-def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curves.Flow | None:
+def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> forms.Flow | None:
     """Of what tells its bytes and lasts; None if nothing does."""
     known = (size_bytes > 0) & (size_bytes < _MOST_BYTES) & (end_ns > start_ns)
-    return curves.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None
+    return forms.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None
 
 
 def _memory(trace: Trace) -> list[Curve]:
@@ -147,7 +163,7 @@ def _memory(trace: Trace) -> list[Curve]:
         level = allocations.level(allocations.of_device(trace.memory, device))
         if len(level.at_ns):
             at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
-            form = curves.level(at, np.append(level.before, level.allocated))
+            form = forms.level(at, np.append(level.before, level.allocated))
             name = f"Memory of {allocations.label(trace, device)}"
             found.append(Curve(name, "bytes", "memory", form))
     return found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1 import breakdown, counters, curves, intervals
+from tb_privateuse1 import breakdown, counters, forms, intervals
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.trace import MISSING, Trace
 from tests import uncertain
@@ -25,7 +25,7 @@ def test_each_part_has_its_greatest_value(
     steps: list[tuple[int, int]], start: int, length: int, bins: int
 ) -> None:
     at, value = np.cumsum([gap for gap, _ in steps]), np.array([v for _, v in steps])
-    curve = Curve("c", "bytes", "memory", curves.level(at, value))
+    curve = Curve("c", "bytes", "memory", forms.level(at, value))
     points = curve.window(start, start + length, bins)
     bins = min(bins, length)
     edges = [start + i * length // bins for i in range(bins + 1)]
@@ -188,7 +188,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
 def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) -> None:
     start = np.array([s for s, _, _, _ in some])
     end, size = start + [d + 1 for _, d, _, _ in some], np.array([b + 1 for _, _, b, _ in some])
-    curve = Curve("c", "bytes/s", "copies", curves.flow(start, end, size))
+    curve = Curve("c", "bytes/s", "copies", forms.flow(start, end, size))
     edges = np.arange(parts + 1) * 150 // parts
     busy = intervals.covered(intervals.union(start, end), edges[:-1], edges[1:])
     assert (values(curve, 0, 150, parts) * busy).sum() / 1e9 == pytest.approx(size.sum())

@@ -29,6 +29,7 @@ grouping
 chain
 vendors/
 vendor_file
+forms
 curves
 certainty
 breakdown describe allocations pyramid calltree launchtimes waits
@@ -37,6 +38,7 @@ steptable limits regions idle
 phases memorydevices opgroups opfigures kernelgroups
 lasting
 categories
+multiprocessors
 allocators counters rankhost
 ranks
 bandwidth clocks stragglers ranksteps ranknotes compare idletable

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import infer, intervals
+from tb_privateuse1 import infer, intervals, multiprocessors
 from tb_privateuse1.read import chrome
 from tb_privateuse1.trace import KERNEL, Trace
 from tb_privateuse1.views.kernels import kernels
@@ -69,6 +69,20 @@ def test_the_steps(both: tuple[Trace, Any]) -> None:
             role: ns(costs.costs[roles[role]]) for role in PARTS
         }
     assert ours.average_step_ns == ns(theirs.avg_costs.costs[roles["Total"]])
+
+
+def test_how_full_the_multiprocessors_are(both: tuple[Trace, Any]) -> None:
+    """In its window, from the first step to the end of the last."""
+    trace, theirs = both
+    (gpu,) = theirs.used_devices
+    steps = trace.steps
+    ours = multiprocessors.share(trace, trace.kernels, steps.start_ns[:1], steps.end_ns[-1:])
+    assert ours == pytest.approx(
+        theirs.gpu_metrics_parser.avg_approximated_sm_efficiency_per_device[gpu], rel=1e-6
+    )
+    assert multiprocessors.occupancy(trace, trace.kernels) == pytest.approx(
+        theirs.gpu_metrics_parser.avg_occupancy_per_device[gpu] / 100, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("group", ["name", "shapes"])

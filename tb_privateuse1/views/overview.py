@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, describe, idletable, intervals, stepbounds
+from tb_privateuse1 import (
+    breakdown,
+    certainty,
+    describe,
+    idletable,
+    intervals,
+    multiprocessors,
+    stepbounds,
+)
 from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
@@ -93,6 +101,10 @@ class Overview(Result):
     """Busy device time within the steps' windows as a share of these windows."""
     utilisation_bound: float | None
     """How far off that may be, as a share; 0 if measured, null if that is not known."""
+    filled: float | None
+    """The share of the device's multiprocessors that held blocks within the same windows, and"""
+    occupancy: float | None
+    """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
     totals: Totals
     idle: tuple[idletable.Cause, ...]
     """Why the device was idle within the span of ``totals``."""
@@ -128,6 +140,8 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         averages=averages_of(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
+        filled=multiprocessors.share(trace, trace.kernels, *_windows(trace, row)),
+        occupancy=multiprocessors.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         idle=idle.causes,
         idle_steps=idle.steps,
@@ -138,13 +152,18 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
     )
 
 
+def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
+    """Of all steps or of one: their starts and ends."""
+    rows = slice(None) if row is None else slice(row, row + 1)
+    return trace.steps.start_ns[rows], trace.steps.end_ns[rows]
+
+
 def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None]:
     """The share, and how far off it may be."""
-    kernels, steps = trace.kernels, trace.steps
+    kernels = trace.kernels
     if not len(kernels):
         return None, None
-    rows = slice(None) if row is None else slice(row, row + 1)
-    start, end = steps.start_ns[rows], steps.end_ns[rows]
+    start, end = _windows(trace, row)
     window = int((end - start).sum())
     if not window:
         return None, None
