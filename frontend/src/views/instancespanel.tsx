@@ -2,9 +2,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Instances, Item, Options } from "../api";
 import { color, type Category } from "../base/color";
-import { plural } from "../base/format";
 import { useView } from "../load";
 import type { Selected } from "../place";
+import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { useFocusBack } from "../widgets/focus";
 import { Histogram } from "../widgets/histogram";
@@ -30,6 +30,8 @@ export type Asked =
   | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
   | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
 
+const texts = t.instancespanel;
+
 type Order = NonNullable<Options["instances"]["order"]>;
 
 const MOST = 1000;
@@ -39,41 +41,38 @@ export function InstancesPanel({ selected, of: { view, ...asked }, name, calls, 
   useFocusBack();
   const resource = useView<"instances" | "calls">(view, selected, { ...asked, order, limit: MOST, ...(step !== null && { step }) }, null);
   return (
-    <section class="instances" data-testid="instances" data-value={calls} aria-label={`${view === "calls" ? "Calls" : "Activities"} of ${name}`}
+    <section class="instances" data-testid="instances" data-value={calls} aria-label={view === "calls" ? texts.callsOf(name) : texts.activitiesOf(name)}
       onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } }}>
       <div class="toolbar">
         <h2 title={name}>{name}</h2>
-        <Segmented label="Order" value={order} onPick={setOrder} choices={[{ value: "duration", label: "Longest" }, { value: "time", label: "First" }]} />
-        <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>Close</button>
+        <Segmented label={texts.order} value={order} onPick={setOrder} choices={[{ value: "duration", label: texts.longest }, { value: "time", label: texts.first }]} />
+        <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>{texts.close}</button>
       </div>
-      <Show resource={resource}>{(found) => <Found found={found} noun={view === "calls" ? CALL : ACTIVITY} fill={color(category)} name={name} inferred={inferred} />}</Show>
+      <Show resource={resource}>{(found) => <Found found={found} of={view === "calls" ? texts.call : texts.activity} fill={color(category)} name={name} inferred={inferred} />}</Show>
     </section>
   );
 }
 
-const CALL = { one: "call", many: "calls" };
-const ACTIVITY = { one: "activity", many: "activities" };
-
-function Found({ found, noun, fill, name, inferred }: { found: Instances; noun: typeof CALL; fill: string; name: string; inferred: boolean }) {
+function Found({ found, of: { noun, nouns }, fill, name, inferred }: { found: Instances; of: typeof texts.call; fill: string; name: string; inferred: boolean }) {
   const [sort, setSort] = useState<string | null>(null);
   const [filter, setFilter] = useState<string | null>(null);
   const bins = useMemo(() => found.histogram.map((b) => ({ low: b.low_ns, high: b.high_ns, count: b.calls })), [found]);
   return (
     <div class="split">
-      <Table name="instances" noun={noun.one} nouns={noun.many} columns={COLUMNS} rows={found.items} rowKey={(i) => String(i.index)}
+      <Table name="instances" noun={noun} nouns={nouns} columns={COLUMNS} rows={found.items} rowKey={(i) => String(i.index)}
         sort={sort} defaultSort="" filter={filter} onSort={setSort} onFilter={setFilter} inferred={inferred}>
-        {found.items.length < found.calls && <span class="muted">of {plural(found.calls, "call")}</span>}
+        {found.items.length < found.calls && <span class="muted">{texts.ofCalls(found.calls)}</span>}
       </Table>
-      <Histogram name="durations" title={`Durations of ${name}`} bins={bins} fill={fill} />
+      <Histogram name="durations" title={texts.durationsOf(name)} bins={bins} fill={fill} />
     </div>
   );
 }
 
 const COLUMNS: readonly Column<Item>[] = [
-  { key: "start_ns", title: "Start", kind: "time", width: 140, help: "Since the recording's start; the link shows it in the timeline.", value: (i) => i.start_ns,
-    cell: (i) => <a class="value" {...linkProps({ view: "timeline", item: `${i.table}:${i.index}` })} title="Show it in the timeline">{(i.start_ns / 1e6).toFixed(6)} ms</a> },
-  { key: "duration_ns", title: "Duration", kind: "time", width: 100, value: (i) => i.end_ns - i.start_ns },
-  { key: "bound_ns", title: "Bound", kind: "time", width: 84, optional: true, help: "How far off it may be.", value: (i) => i.bound_ns },
-  { key: "index", title: "Row", kind: "count", width: 84, help: "In the trace's table; the link opens its record.", value: (i) => i.index,
-    cell: (i) => <a class="value" {...linkProps({ event: `${i.table}/${i.index}` })} title="Open its record">{i.index}</a> },
+  { key: "start_ns", ...texts.columns.start, kind: "time", width: 140, value: (i) => i.start_ns,
+    cell: (i) => <a class="value" {...linkProps({ view: "timeline", item: `${i.table}:${i.index}` })} title={texts.toTimeline}>{(i.start_ns / 1e6).toFixed(6)} ms</a> },
+  { key: "duration_ns", ...texts.columns.duration, kind: "time", width: 100, value: (i) => i.end_ns - i.start_ns },
+  { key: "bound_ns", ...texts.columns.bound, kind: "time", width: 84, optional: true, value: (i) => i.bound_ns },
+  { key: "index", ...texts.columns.row, kind: "count", width: 84, value: (i) => i.index,
+    cell: (i) => <a class="value" {...linkProps({ event: `${i.table}/${i.index}` })} title={texts.toRecord}>{i.index}</a> },
 ];

@@ -1,0 +1,17 @@
+export const pages = {
+  overview: "Overview",
+  advice: "Advice",
+  whatif: "What if",
+  timeline: "Timeline",
+  operators: "Operators",
+  kernels: "Kernels",
+  memory: "Memory",
+  modules: "Modules",
+  flame: "Flame graph",
+  distributed: "Distributed",
+  diff: "Diff",
+  quality: "Quality",
+  method: "Method",
+  sql: "SQL",
+  about: "About this trace",
+};
