@@ -4,7 +4,7 @@ import { Frame } from "./frame";
 import { columnMemory } from "./chosen";
 import { connect } from "./host";
 import { follow } from "./state";
-import { language } from "./texts";
+import { language, t } from "./texts";
 import "./theme.css";
 import { Remembered } from "./widgets/columnchooser";
 
@@ -13,6 +13,6 @@ export function start(): void {
   connect();
   follow();
   document.documentElement.lang = language;
-  document.title = "PrivateUse1 profiler";
+  document.title = t.frame.title;
   render(<Remembered.Provider value={columnMemory}><Frame /></Remembered.Provider>, document.body);
 }

@@ -3,7 +3,7 @@
 import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs, SqlResult } from "./api";
 import { whenShown } from "./host";
 import { PACKED, unpack } from "./packed";
-import { language } from "./texts";
+import { language, t } from "./texts";
 
 /** How long the server may hold a request before it answers with the progress. */
 const WAIT_MS = 300;
@@ -26,7 +26,7 @@ export class Failure extends Error {
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   console.error(error);
-  return new Failure("page_error", "The page made a mistake.", error instanceof Error ? error.message : String(error));
+  return new Failure("page_error", t.fetch.mistake, error instanceof Error ? error.message : String(error));
 }
 
 /** The trace that a result is about. */
@@ -163,10 +163,9 @@ async function content(response: Response, signal: AbortSignal): Promise<unknown
 function noAnswer(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new Failure("timeout", `TensorBoard has not answered for ${TIMEOUT_MS / 1000} seconds.`,
-      "It may be busy reading other traces. Try again, or look at its log.");
+    return new Failure("timeout", t.fetch.noAnswer(TIMEOUT_MS / 1000), t.fetch.noAnswerHint);
   }
-  return new Failure("network", "TensorBoard cannot be reached.", "Is it still running? Start it again, then try again.");
+  return new Failure("network", t.fetch.unreachable, t.fetch.unreachableHint);
 }
 
 function problem(status: number, body: unknown): Failure {
@@ -174,8 +173,7 @@ function problem(status: number, body: unknown): Failure {
   if (error && typeof error.message === "string") {
     return new Failure(error.code, error.message, error.hint, status);
   }
-  return new Failure(`http_${status}`, `The server answered with status ${status} and no explanation.`,
-    "TensorBoard's log tells more. If a proxy is between, it may be its answer.", status);
+  return new Failure(`http_${status}`, t.fetch.unexplained(status), t.fetch.unexplainedHint, status);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

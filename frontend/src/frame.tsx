@@ -6,6 +6,7 @@ import { Help } from "./help";
 import { useRuns, useView, type Resource } from "./load";
 import { select, type Selected } from "./place";
 import { go, state } from "./state";
+import { t } from "./texts";
 import { TopBar } from "./topbar";
 import { EmptyLogdir, Scanning } from "./views/empty";
 import { pageOf, PAGES, type Page } from "./views/index";
@@ -24,7 +25,7 @@ export function Frame() {
     <div class="frame">
       {known && selected
         ? <OfTrace key={selected.place.run} runs={known} selected={selected} page={page} help={() => setHelp(true)} />
-        : <><header class="topbar"><b>PrivateUse1</b></header><Rail page={page} /><main><h1 class="unseen">PrivateUse1 profiler</h1><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
+        : <><header class="topbar"><b>{t.frame.brand}</b></header><Rail page={page} /><main><h1 class="unseen">{t.frame.title}</h1><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -63,13 +64,13 @@ function Rail({ page }: { page: Page }) {
     store(collapsed ? "open" : "collapsed");
   };
   return (
-    <nav class={collapsed ? "rail collapsed" : "rail"} aria-label="Pages">
+    <nav class={collapsed ? "rail collapsed" : "rail"} aria-label={t.frame.pages}>
       {PAGES.map((p) => (
         <a key={p.name} {...linkProps({ view: p.name })} aria-current={p === page ? "page" : undefined} data-testid={`rail-${p.name}`} title={`${p.title}  (g ${p.letter})`}>
           <svg viewBox="0 0 16 16" aria-hidden="true"><path d={p.icon} /></svg><span>{p.title}</span>
         </a>
       ))}
-      <button type="button" class="quiet collapse" onClick={toggle} aria-expanded={!collapsed} title={collapsed ? "Show names" : "Icons only"} data-testid="rail-collapse">
+      <button type="button" class="quiet collapse" onClick={toggle} aria-expanded={!collapsed} title={collapsed ? t.frame.showNames : t.frame.iconsOnly} data-testid="rail-collapse">
         <svg viewBox="0 0 16 16" aria-hidden="true"><path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} /></svg>
       </button>
     </nav>

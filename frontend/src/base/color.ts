@@ -1,5 +1,6 @@
 // One colour per category, the same in every chart and table. The values are in theme.css, for
 // light and dark; tests/color.test.ts checks their contrast.
+import { t } from "../texts";
 
 export const CATEGORIES = [
   "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other",
@@ -7,16 +8,7 @@ export const CATEGORIES = [
 
 export type Category = (typeof CATEGORIES)[number];
 
-export const LABELS: Readonly<Record<Category, string>> = {
-  kernel: "Kernel",
-  memcpy: "Memcpy",
-  memset: "Memset",
-  communication: "Communication",
-  runtime: "Runtime",
-  dataloader: "DataLoader",
-  cpu: "CPU",
-  other: "Other",
-};
+export const LABELS: Readonly<Record<Category, string>> = t.color;
 
 /** How well something is known: solid, hatched, hollow. Of what is bounded only limits are known. */
 export const LOOKS = ["measured", "inferred", "bounded"] as const;

@@ -1,4 +1,5 @@
 // From a file of the trace, as the recording machine named it, to a link that opens it here.
+import { t } from "../texts";
 
 export interface Editor {
   /** A URL with `{path}` and `{line}`. */
@@ -23,9 +24,9 @@ const isAbsolute = (path: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\)/.test(p
 /** What is wrong with a template; null if nothing is. What a browser would run is no editor. */
 export function faultOf(template: string): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(template.trim())?.[1]?.toLowerCase();
-  if (!scheme) return "It has to begin with the editor's name and a colon, such as vscode:";
-  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme)) return `A browser does not give ${scheme}: to an editor.`;
-  return template.includes("{path}") ? null : "It has no {path}.";
+  if (!scheme) return t.editor.noScheme;
+  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme)) return t.editor.forbidden(scheme);
+  return template.includes("{path}") ? null : t.editor.noPath;
 }
 
 /** The file's path on this machine. An empty beginning stands for all paths that are relative. */

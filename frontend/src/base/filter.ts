@@ -6,6 +6,7 @@
 //
 // Terms are separated by spaces or commas; all must hold. A value that the trace does not tell
 // (null) fulfils no comparison.
+import { t } from "../texts";
 
 export type Kind = "text" | "time" | "count" | "bytes" | "share";
 
@@ -56,7 +57,7 @@ export function parseFilter(expression: string, fields: readonly Field[]): Parse
     const comparison = take(COMPARISON);
     if (!comparison) {
       const negated = take(/^-(?=[^\s,])/) !== null;
-      if (rest.startsWith('"') && !QUOTED.test(rest)) return failed('A closing quote (") is missing.');
+      if (rest.startsWith('"') && !QUOTED.test(rest)) return failed(t.filter.openQuote);
       const quoted = take(QUOTED);
       const text = quoted ? unescaped(quoted[1] ?? "") : (take(BARE)?.[0] ?? "");
       if (text) terms.push({ type: "word", text: text.toLowerCase(), negated });
@@ -68,9 +69,9 @@ export function parseFilter(expression: string, fields: readonly Field[]): Parse
     if (typeof field === "string") return failed(field);
     if (field.kind === "text") {
       if (operator !== "=" && operator !== "!=") {
-        return failed(`${name} is text: use ${name} = "…" or ${name} != "…".`);
+        return failed(t.filter.isText(name));
       }
-      if (rest.startsWith('"') && !QUOTED.test(rest)) return failed('A closing quote (") is missing.');
+      if (rest.startsWith('"') && !QUOTED.test(rest)) return failed(t.filter.openQuote);
       const quoted = take(QUOTED);
       const text = quoted ? unescaped(quoted[1] ?? "") : (take(BARE)?.[0] ?? "");
       terms.push({ type: "text", key: field.key, text, negated: operator === "!=" });
@@ -78,11 +79,11 @@ export function parseFilter(expression: string, fields: readonly Field[]): Parse
     }
     const number = take(NUMBER);
     const shown = `${name} ${operator} ${EXAMPLES[field.kind]}`;
-    if (!number) return failed(`${name} ${operator} needs a number: ${shown}.`);
+    if (!number) return failed(t.filter.needsNumber(name, operator, shown));
     const unit = (number[2] ?? "").toLowerCase();
     const factor = UNITS[field.kind][unit];
     if (factor === undefined) {
-      return failed(unit ? `${unit} is no unit of ${name}: ${shown}.` : `${number[1]} of what? Give a unit: ${shown}.`);
+      return failed(unit ? t.filter.noUnit(unit, name, shown) : t.filter.lacksUnit(number[1] ?? "", shown));
     }
     terms.push({ type: "number", key: field.key, operator, value: Number(number[1]) * factor });
   }
@@ -117,10 +118,8 @@ function findField(name: string, fields: readonly Field[]): Field | string {
   if (exact) return exact;
   const near = fields.filter((f) => f.key.split("_").includes(wanted));
   if (near.length === 1 && near[0]) return near[0];
-  const names = (near.length ? near : fields).map((f) => fieldName(f.key)).join(", ");
-  return near.length
-    ? `${name} may be ${names.replace(/, ([^,]*)$/, " or $1")}.`
-    : `There is no column ${name}. There are: ${names}. To search for this text, put it in quotes.`;
+  const names = (near.length ? near : fields).map((f) => fieldName(f.key));
+  return near.length ? t.filter.mayBe(name, names) : t.filter.noColumn(name, names);
 }
 
 function unescaped(text: string): string {

@@ -1,6 +1,6 @@
 // Numbers as people read them: three significant digits with a unit. What the trace does not
 // tell is null and shown as a dash, never as 0.
-
+import { t } from "../texts";
 import { count as counting } from "../texts/count";
 
 export const MISSING = "–";
@@ -16,7 +16,7 @@ export function duration(ns: number | null): string {
 
 /** `1,234,567 ns`: what the trace says, for a tooltip. */
 export function exactDuration(ns: number | null): string {
-  return ns === null ? "not in this trace" : `${count(ns)} ns`;
+  return ns === null ? t.format.missing : `${count(ns)} ns`;
 }
 
 /** `1.50 MiB`. */
@@ -62,7 +62,7 @@ export function counted(value: number, unit: string): string {
   if (unit === "share") return percent(value);
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes/s") return rate(value);
-  return unit === "kernels" ? plural(value, "kernel") : `${Number.isInteger(value) ? count(value) : significant(value)} per ms`;
+  return unit === "kernels" ? t.format.kernels(value) : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));
 }
 
 /** `± 5 us`, or nothing for what is exact. */
@@ -72,12 +72,12 @@ export function bound(ns: number | null): string {
 
 /** The same of a figure that is inferred, of which nothing may be known, too. */
 export function boundOf(ns: number | null, inferred: boolean): string {
-  return inferred && ns === null ? "± unknown" : bound(ns);
+  return inferred && ns === null ? t.format.unknownBound : bound(ns);
 }
 
 /** `± 2.1 %` of a share from 0 to 1. */
 export function percentBound(share: number | null, inferred: boolean): string {
-  if (share === null) return inferred ? "± unknown" : "";
+  if (share === null) return inferred ? t.format.unknownBound : "";
   return share > 0 ? `± ${percent(share)}` : "";
 }
 

@@ -1,4 +1,5 @@
 // A chart as a picture: an SVG with the styles of the page, drawn into a canvas.
+import { t } from "../texts";
 
 /** What of the page's styles a drawing depends on. */
 const STYLES = [
@@ -55,7 +56,7 @@ function sheet(width: number, height: number): [HTMLCanvasElement, CanvasRenderi
   canvas.width = Math.ceil((width + 2 * MARGIN) * SCALE);
   canvas.height = Math.ceil((height + 2 * MARGIN) * SCALE);
   const context = canvas.getContext("2d");
-  if (!context) throw new Error("The browser has no canvas.");
+  if (!context) throw new Error(t.picture.noCanvas);
   context.fillStyle = getComputedStyle(document.body).backgroundColor;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.scale(SCALE, SCALE);

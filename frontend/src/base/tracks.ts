@@ -1,4 +1,5 @@
 // Where each track of a timeline lies: ranks, groups with a heading, tracks that are folded or not.
+import { t } from "../texts";
 
 export interface TrackShape {
   /** Of all ranks that are shown: see `trackId`. */
@@ -98,6 +99,7 @@ export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
   return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
 }
 
+/** What the group of counters is called in the URL. */
 export const COUNTERS = "Counters";
 /** The first rank's counters, which the URL has as `c`. */
 const OWN_COUNTERS = `/${COUNTERS}`;
@@ -119,18 +121,18 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
   };
   const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
   const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
-  if (pinned.length > 0) heading("group", "Pinned", "");
+  if (pinned.length > 0) heading("group", t.tracks.pinned, "");
   for (const { section, one } of pinned) track({ ...one, label: section.title === null ? one.label : `${section.rank}: ${one.label}` }, "", true);
   for (const [at, section] of sections.entries()) {
     const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
     const isClosed = (key: string, usually: boolean): boolean => (at > 0 && usually) !== arrangement.groups.has(key);
     if (section.title !== null) heading("rank", section.title, String(section.rank));
     const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id));
-    for (const one of rest.filter((t) => t.kind === "steps")) track(one, keyOf(one.group), false);
+    for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group), false);
     const groups = grouped(rest).map(({ group, tracks }) => ({ key: keyOf(group), group, tracks }));
-    if (section.counters.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: COUNTERS, tracks: [] });
+    if (section.counters.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.tracks.counters, tracks: [] });
     for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
-      const closed = isClosed(key, !tracks.some((t) => t.kind === "device"));
+      const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
       heading("group", group, key, closed);
       if (closed) continue;
       for (const one of tracks) track(one, key, false);
@@ -145,7 +147,7 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
 function grouped(tracks: readonly TrackShape[]): { group: string; tracks: TrackShape[] }[] {
   const groups = new Map<string, TrackShape[]>();
   for (const one of tracks) if (one.kind !== "steps") groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
-  const size = (of: TrackShape[]): number => (of.some((t) => t.kind === "device") ? Infinity : 0) + of.reduce((sum, t) => sum + t.ranges, 0);
+  const size = (of: TrackShape[]): number => (of.some((one) => one.kind === "device") ? Infinity : 0) + of.reduce((sum, one) => sum + one.ranges, 0);
   const sized = [...groups].map(([group, of]) => ({ group, tracks: of, size: size(of) }));
   return sized.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
 }

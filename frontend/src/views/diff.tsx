@@ -124,7 +124,7 @@ function isInferred(result: Result): boolean {
 function ofFigure(part: DiffFigure, inferred: boolean): Change {
   const label = LABELS[part.name as Category] ?? part.name;
   return {
-    key: part.name, label, ns: part.change_ns, error: errorOf(part), sure: isSure(part.verdict), word: WORDS[part.verdict], inferred: inferred && DEVICE.has(part.name as Category),
+    key: part.name, label, ns: part.change_ns, error: errorOf(part), sure: isSure(part.verdict), word: WORDS[part.verdict], certainty: part.verdict, inferred: inferred && DEVICE.has(part.name as Category),
     title: `${label}: from ${duration(part.base_ns)} to ${duration(part.now_ns)}, ${said(part)}`,
   };
 }
@@ -132,7 +132,7 @@ function ofFigure(part: DiffFigure, inferred: boolean): Change {
 function ofRow(row: DiffRow, result: Result): Change {
   const label = row.detail && result.by === "shapes" ? `${row.name} ${row.detail}` : row.name;
   return {
-    key: label, label, ns: row.change_ns, error: errorOf(row), sure: isSure(row.verdict), word: row.status === "both" ? WORDS[row.verdict] : row.status, inferred: isInferred(result) && result.time === "device",
+    key: label, label, ns: row.change_ns, error: errorOf(row), sure: isSure(row.verdict), word: row.status === "both" ? WORDS[row.verdict] : row.status, certainty: row.status === "both" ? row.verdict : row.status, inferred: isInferred(result) && result.time === "device",
     title: `${label}: from ${duration(row.base_ns)} to ${duration(row.now_ns)}, ${said(row)}`,
     ...linkOf(row, result.by),
   };

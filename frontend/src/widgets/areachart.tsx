@@ -1,6 +1,7 @@
 // A quantity over time that changes in steps: an area, and a line above it. Drag selects a part.
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, count, exactDuration } from "../base/format";
+import { t } from "../texts";
 import { PngButton } from "./pngbutton";
 import { byteTicks, timeTicks, type Tick } from "./ticks";
 
@@ -96,7 +97,7 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
   const tight = marks.filter((m) => m.at > start && m.at < end).length > inner / 24;
   return (
     <div class="areachart" ref={box} data-testid="memory-chart" data-points={points.length} data-start={start} data-end={end}>
-      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={`${names.title}. Arrow keys move the cursor, Shift and arrows mark a part, Enter selects it.`}
+      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={t.widgets.area.keys(names.title)}
         onPointerDown={(e) => { if (e.button !== 0) return; e.currentTarget.setPointerCapture(e.pointerId); setAnchor(over(e)); }}
         onPointerMove={(e) => setHover(over(e))} onPointerUp={(e) => finish(over(e))} onPointerCancel={() => setAnchor(null)}
         onPointerLeave={() => { if (anchor === null) setHover(null); }} onBlur={() => { setHover(null); setAnchor(null); }} onKeyDown={onKeyDown}>
@@ -142,7 +143,7 @@ function Peak({ x, y, width, value }: { x: number; y: number; width: number; val
   return (
     <g class="peak" data-testid="peak" data-value={value}>
       <path d={`M${x} ${y - 2}l-4 -7h8z`} />
-      <text x={right ? x - 8 : x + 8} y={y - 4} text-anchor={right ? "end" : "start"}>peak {bytes(value)}</text>
+      <text x={right ? x - 8 : x + 8} y={y - 4} text-anchor={right ? "end" : "start"}>{t.widgets.area.peak(bytes(value))}</text>
     </g>
   );
 }

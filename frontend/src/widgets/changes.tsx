@@ -13,8 +13,9 @@ export interface Change {
   sure: boolean;
   /** By inferred times: hatched, if it is sure. */
   inferred?: boolean;
-  /** What is said of it, in a word or two. */
+  /** What is said of it, in a word or two; and the code of that, for the CSV. */
   word: string;
+  certainty: string;
   title?: string;
   href?: string;
   onClick?: (event: MouseEvent) => void;
@@ -29,7 +30,7 @@ export function Changes({ rows, testid }: { rows: readonly Change[]; testid: str
   const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;
   return (
     <div class="withcsv">
-    <CsvButton name={testid} rows={rows.map((r) => ({ name: r.key, change_ns: r.ns, error_ns: r.error, certainty: r.word }))} />
+    <CsvButton name={testid} rows={rows.map((r) => ({ name: r.key, change_ns: r.ns, error_ns: r.error, certainty: r.certainty }))} />
     <table class="bars changes" data-testid={testid}>
       <tbody>
         {rows.map((row) => {

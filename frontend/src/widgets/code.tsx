@@ -1,12 +1,13 @@
 // Lines to copy.
 import { useState } from "preact/hooks";
 import { copy } from "../base/dom";
+import { t } from "../texts";
 
 export function Code({ text }: { text: string }) {
-  const [said, setSaid] = useState("Copy");
+  const [said, setSaid] = useState(t.widgets.copy);
   const press = async (): Promise<void> => {
-    setSaid((await copy(text)) ? "Copied" : "Select and copy by hand");
-    setTimeout(() => setSaid("Copy"), 2000);
+    setSaid((await copy(text)) ? t.widgets.copied : t.widgets.copyByHand);
+    setTimeout(() => setSaid(t.widgets.copy), 2000);
   };
   return (
     <div class="code">

@@ -1,6 +1,7 @@
 // Which columns a table shows: some are hidden at first. The choice is a list of the differences,
 // `launch_ns,-calls`: kept by whoever provides the memory, so that a link shows the same.
 import { createContext } from "preact";
+import { t } from "../texts";
 import type { Column } from "./columns";
 import { Popover } from "./popover";
 
@@ -34,7 +35,7 @@ interface ChooserProps<Row> {
 export function ColumnChooser<Row>({ columns, choice, onChoose }: ChooserProps<Row>) {
   const shown = new Set(chosenColumns(columns, choice).map((c) => c.key));
   return (
-    <Popover label="Columns" title="Choose the columns" testid="columns" class="quiet" attributes={{ "data-value": choice ?? "" }}>
+    <Popover label={t.table.columns} title={t.table.chooseColumns} testid="columns" class="quiet" attributes={{ "data-value": choice ?? "" }}>
       {() => (
         <div class="chooser">
           {columns.slice(1).map((c) => (
@@ -42,7 +43,7 @@ export function ColumnChooser<Row>({ columns, choice, onChoose }: ChooserProps<R
               <input type="checkbox" checked={shown.has(c.key)} data-testid={`column-${c.key}`} onChange={() => onChoose(switched(columns, choice, c.key))} /> {c.title}
             </label>
           ))}
-          <button type="button" class="link" disabled={choice === null} data-testid="columns-reset" onClick={() => onChoose(null)}>As at first</button>
+          <button type="button" class="link" disabled={choice === null} data-testid="columns-reset" onClick={() => onChoose(null)}>{t.table.usualColumns}</button>
         </div>
       )}
     </Popover>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Category } from "../base/color";
 import { compares, parseFilter, type Kind, type Parsed, type Term } from "../base/filter";
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
+import { t } from "../texts";
 
 export type Value = string | number | null;
 
@@ -14,6 +15,8 @@ export interface Column<Row> {
   kind: Kind;
   width: number;
   value: (row: Row) => Value;
+  /** What CSV, filters and tests have instead, where the value is a word that depends on the language. */
+  code?: (row: Row) => Value;
   /** Another look for the cell than the formatted value. */
   cell?: (row: Row) => ComponentChildren;
   /** How far off the value may be, in its unit; 0 for exact ones, null for unknown. */
@@ -128,9 +131,9 @@ export function shown(value: Value, kind: Kind): string {
 
 /** A value exactly, for the tooltip; its bound is null if it has one that is not known. */
 export function exact(value: Value, kind: Kind, bound: number | null = 0): string {
-  if (value === null) return "not in this trace";
+  if (value === null) return t.format.missing;
   if (typeof value === "string") return value;
-  const off = (size: string): string => (bound === null ? " ± unknown" : bound > 0 ? ` ± ${size}` : "");
+  const off = (size: string): string => (bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "");
   if (kind === "time") return exactDuration(value) + off(`${count(bound)} ns`);
   return kind === "share" ? `${value * 100} %${off(`${(bound ?? 0) * 100} %`)}` : count(value);
 }
@@ -143,7 +146,7 @@ export function boundOf<Row>(column: Column<Row>, row: Row): number | null {
 /** What a table's CSV has: all columns, and beside those with a bound, if there is one, that. */
 export function exported<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): { names: string[]; body: Value[][] } {
   const parts = columns.flatMap((column): { name: string; value: (row: Row) => Value }[] => {
-    const own = { name: column.key, value: column.value };
+    const own = { name: column.key, value: column.code ?? column.value };
     if (!column.bound || rows.every((row) => boundOf(column, row) === 0)) return [own];
     const unit = column.kind === "time" && column.key.endsWith("_ns") ? "_ns" : "";
     const name = `${column.key.slice(0, column.key.length - unit.length)}_bound${unit}`;
@@ -154,16 +157,19 @@ export function exported<Row>(columns: readonly Column<Row>[], rows: readonly Ro
 
 function test<Row>(term: Term, columns: readonly Column<Row>[], texts: readonly Column<Row>[]): (row: Row) => boolean {
   if (term.type === "word") {
-    return (row) => texts.some((c) => String(c.value(row) ?? "").toLowerCase().includes(term.text)) !== term.negated;
+    return (row) => texts.some((c) => told(c, row).some((text) => text.toLowerCase().includes(term.text))) !== term.negated;
   }
   const column = columns.find((c) => c.key === term.key);
   if (!column) return () => true;
-  if (term.type === "text") return (row) => ((column.value(row) ?? "") === term.text) !== term.negated;
+  if (term.type === "text") return (row) => told(column, row).includes(term.text) !== term.negated;
   return (row) => {
     const value = column.value(row);
     return typeof value === "number" && compares(value, term.operator, term.value);
   };
 }
+
+/** What a column says of a row, and the code of that. */
+const told = <Row>(column: Column<Row>, row: Row): string[] => [column.value, ...(column.code ? [column.code] : [])].map((of) => String(of(row) ?? ""));
 
 function compare(a: Value, b: Value, sign: number): number {
   if (a === b) return 0;

@@ -1,6 +1,7 @@
 // Offers the rows of a small table as CSV: the names and exact values of the result.
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
+import { t } from "../texts";
 
 /** What is within a value, as a list or a part of its own, is JSON. Without rows there is no button. */
 export function CsvButton({ name, rows, file = name }: { name: string; rows: readonly object[]; file?: string }) {
@@ -10,7 +11,7 @@ export function CsvButton({ name, rows, file = name }: { name: string; rows: rea
     const body = rows.map((row) => names.map((key) => plain((row as Record<string, unknown>)[key])));
     download(`${file}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
-  return <button type="button" class="quiet" onClick={save} data-testid={`csv-${name}`} title="Download this table, exact values in ns">CSV</button>;
+  return <button type="button" class="quiet" onClick={save} data-testid={`csv-${name}`} title={t.table.save}>CSV</button>;
 }
 
 function plain(value: unknown): string | number | null {

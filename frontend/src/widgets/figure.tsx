@@ -1,4 +1,5 @@
 // A key figure: what it is, its value, and a line about it.
+import { t } from "../texts";
 
 interface FigureProps {
   /** The result's field, for tests. */
@@ -14,7 +15,7 @@ interface FigureProps {
 }
 
 export function Figure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
-  const precise = exact === null ? "not in this trace" : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
+  const precise = exact === null ? t.format.missing : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
   return (
     <div class="figure" data-testid={`figure-${name}`} data-value={exact ?? ""} title={`${help}\n${precise}`}>
       <div class="muted">{label}</div>

@@ -1,6 +1,7 @@
 // The filter's text field, with what was not understood below it.
 import { useEffect, useRef } from "preact/hooks";
 import { fieldName, type Field } from "../base/filter";
+import { t } from "../texts";
 
 interface FilterBoxProps {
   columns: readonly Field[];
@@ -24,12 +25,12 @@ export function FilterBox({ columns, value, error, noun, onInput, onSettled }: F
     timer.current = setTimeout(() => onSettled(text.trim() || null), SETTLE_MS);
   };
   const number = columns.find((c) => c.kind === "time") ?? columns.find((c) => c.kind === "count");
-  const example = number ? `, or ${fieldName(number.key)} > ${number.kind === "time" ? "1 ms" : "10"}` : "";
+  const example = number ? `${fieldName(number.key)} > ${number.kind === "time" ? "1 ms" : "10"}` : null;
   return (
     <span class="filterbox">
       <input type="search" data-filter data-testid="filter" value={value} spellcheck={false} autocomplete="off"
-        aria-label={`Filter ${noun}`} aria-invalid={error !== null} placeholder={`Filter: text${example}   ( / )`}
-        title={`Words, "quoted text", -without, and comparisons of ${columns.map((c) => fieldName(c.key)).join(", ")}. All must hold.`}
+        aria-label={t.table.filter(noun)} aria-invalid={error !== null} placeholder={t.table.placeholder(example)}
+        title={t.table.filterHelp(columns.map((c) => fieldName(c.key)))}
         onInput={(e) => change(e.currentTarget.value)}
         onKeyDown={(e) => {
           if (e.key !== "Escape") return;

@@ -1,5 +1,6 @@
 // A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { t } from "../texts";
 import { draw, type Look } from "./flamecanvas";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./flamelayout";
 
@@ -74,7 +75,7 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
     event.stopPropagation();
   };
   return (
-    <div class="flamegraph" ref={outer} tabIndex={0} role="application" aria-label={`${label} Arrow keys move, Enter zooms, Backspace goes back.`}
+    <div class="flamegraph" ref={outer} tabIndex={0} role="application" aria-label={t.widgets.flame.keys(label)}
       onKeyDown={onKeyDown} data-testid="flamegraph" data-boxes={boxes.length} data-focus={focus === null ? "" : boxes[focus]?.name ?? ""}>
       <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
         onPointerMove={(e) => { const box = at(e); setHover(box); onLook(box ?? focus); }}

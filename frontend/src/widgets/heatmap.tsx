@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { downloadPicture } from "../base/dom";
 import { percent } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
+import { t } from "../texts";
 import { farthest, heat, lines, rowOrder } from "./heatlayout";
 
 interface HeatmapProps {
@@ -128,15 +129,15 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
   const shown = at && rowAt(at);
   const left = LEFT + (at?.column ?? 0) * cell + cell + 8;
   return (
-    <div class="heatmap" ref={box} tabIndex={0} role="application" aria-label={`${label} Arrow keys move, Enter selects.`} onKeyDown={onKeyDown} onBlur={() => setAt(null)}
+    <div class="heatmap" ref={box} tabIndex={0} role="application" aria-label={t.widgets.heat.keys(label)} onKeyDown={onKeyDown} onBlur={() => setAt(null)}
       data-testid={testid} data-rows={rows.length} data-columns={columns.length} data-lines={count} data-first={rows[order[0] ?? 0] ?? ""} data-row={shown === null ? "" : rows[shown]}>
       <canvas ref={canvas} style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }} onPointerMove={(e) => setAt(under(e))} onPointerLeave={() => setAt(null)}
         onClick={(e) => { const found = under(e); if (found) onSelect(rows[rowAt(found)] ?? ""); }} />
-      <button type="button" class="quiet png" data-testid={`png-${testid}`} title="Download the picture" onClick={() => canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))}>PNG</button>
+      <button type="button" class="quiet png" data-testid={`png-${testid}`} title={t.picture.save} onClick={() => canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))}>PNG</button>
       {at && shown !== null && (
         <div class="tooltip" role="status" style={{ left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`, top: `${Math.min(at.line * height, count * height - 40)}px` }}>{tooltip(shown, at.column)}</div>
       )}
-      <p class="muted small scale"><i style={{ "--fill": "var(--shorter)" }} /><i style={{ "--fill": "var(--longer)" }} /> {percent(shades.scale)} less, or more, than the median of the column{each > 1 && `; ${each} rows a line, the farthest is seen`}</p>
+      <p class="muted small scale"><i style={{ "--fill": "var(--shorter)" }} /><i style={{ "--fill": "var(--longer)" }} /> {t.widgets.heat.scale(percent(shades.scale), each)}</p>
     </div>
   );
 }

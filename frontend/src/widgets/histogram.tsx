@@ -1,6 +1,7 @@
 // How many took how long: a bar per bin, own SVG.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { count, duration, plural } from "../base/format";
+import { count, duration } from "../base/format";
+import { t } from "../texts";
 import { PngButton } from "./pngbutton";
 import { niceTicks } from "./stackedbars";
 
@@ -29,13 +30,13 @@ export function Histogram({ name, title, bins, fill }: { name: string; title: st
   const every = Math.max(1, Math.ceil(64 / slot));
   return (
     <div class="histogram" ref={box} data-testid={`histogram-${name}`} data-bins={bins.length} data-value={bins.reduce((sum, b) => sum + b.count, 0)}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={`${title}: ${bins.map((b) => `${count(b.count)} from ${duration(b.low)}`).join(", ")}`}>
-        {niceTicks(most).filter((t) => t % 1 === 0).map((t) => (
-          <g key={t} class="tick"><line x1={LEFT} x2={width - RIGHT} y1={y(t)} y2={y(t)} /><text x={LEFT - 6} y={y(t) + 4} text-anchor="end">{count(t)}</text></g>
+      <svg width={width} height={HEIGHT} role="img" aria-label={t.widgets.histogram.label(title, bins.map((b) => ({ calls: b.count, low: duration(b.low) })))}>
+        {niceTicks(most).filter((at) => at % 1 === 0).map((at) => (
+          <g key={at} class="tick"><line x1={LEFT} x2={width - RIGHT} y1={y(at)} y2={y(at)} /><text x={LEFT - 6} y={y(at) + 4} text-anchor="end">{count(at)}</text></g>
         ))}
         {bins.map((b, i) => (
           <g key={b.low}>
-            <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent"><title>{`${plural(b.count, "call")} from ${duration(b.low)} to ${duration(b.high)}`}</title></rect>
+            <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent"><title>{t.widgets.histogram.bin(b.count, duration(b.low), duration(b.high))}</title></rect>
             <rect class="bar" x={x(i) + 0.5} width={Math.max(0.5, slot - 1)} y={y(b.count)} height={y(0) - y(b.count)} fill={fill} />
             {i % every === 0 && <text x={x(i)} y={HEIGHT - 5} text-anchor={i === 0 ? "start" : "middle"}>{duration(b.low)}</text>}
           </g>

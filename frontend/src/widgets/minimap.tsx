@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { span, type Camera } from "../base/camera";
 import { duration } from "../base/format";
+import { t } from "../texts";
 import { timeTicks } from "./ticks";
 
 interface MinimapProps {
@@ -41,7 +42,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left }: Min
   const scale = width / span(camera);
   return (
     <div class="minimap" ref={box}>
-      <div class="corner" style={{ width: `${left}px` }}>{duration(Math.round(span(camera)))} shown</div>
+      <div class="corner" style={{ width: `${left}px` }}>{t.widgets.shown(duration(Math.round(span(camera))))}</div>
       <svg width={width} height={HEIGHT} data-testid="minimap" aria-hidden="true"
         onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); anchor.current = moved(e); center(moved(e)); }}
         onPointerMove={(e) => { if (anchor.current !== null) center(moved(e)); }} onPointerUp={() => { anchor.current = null; }} onPointerCancel={() => { anchor.current = null; }}>

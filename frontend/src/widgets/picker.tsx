@@ -1,7 +1,8 @@
 // One choice of many: a button with a searchable list.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { count, MISSING } from "../base/format";
+import { MISSING } from "../base/format";
+import { t } from "../texts";
 import { Popover } from "./popover";
 
 export interface Choice {
@@ -74,13 +75,13 @@ function List({ name, choices, value, onPick, testid }: PickerProps) {
   ));
   return (
     <div class="picker-list">
-      <input ref={input} type="text" value={search} placeholder={`Find ${name.toLowerCase()}`} aria-label={`Find ${name.toLowerCase()}`}
+      <input ref={input} type="text" value={search} placeholder={t.widgets.picker.find(name)} aria-label={t.widgets.picker.find(name)}
         role="combobox" aria-expanded="true" aria-controls={id} aria-activedescendant={`${id}-${active}`}
         data-testid={`${testid}-search`} spellcheck={false} autocomplete="off"
         onInput={(e) => { setSearch(e.currentTarget.value); setActive(0); }} onKeyDown={onKeyDown} />
       <ul id={id} ref={list} role="listbox" aria-label={name}>{rows}</ul>
-      {found.length === 0 && <p class="muted">Nothing matches.</p>}
-      {found.length > MOST && <p class="muted">{count(found.length - MOST)} more: type to narrow.</p>}
+      {found.length === 0 && <p class="muted">{t.widgets.picker.nothing}</p>}
+      {found.length > MOST && <p class="muted">{t.widgets.picker.more(found.length - MOST)}</p>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Offers the chart beside it as a picture.
 import { downloadPicture } from "../base/dom";
 import { pictureOf } from "../base/picture";
+import { t } from "../texts";
 
 /** `around` is what the chart's SVG is in. */
 export function PngButton({ name, around }: { name: string; around: { readonly current: HTMLElement | null } }) {
@@ -8,5 +9,5 @@ export function PngButton({ name, around }: { name: string; around: { readonly c
     const svg = around.current?.querySelector("svg");
     if (svg) downloadPicture(`${name}.png`, await pictureOf(svg));
   };
-  return <button type="button" class="quiet png" data-testid={`png-${name}`} title="Download the picture" onClick={() => void save()}>PNG</button>;
+  return <button type="button" class="quiet png" data-testid={`png-${name}`} title={t.picture.save} onClick={() => void save()}>PNG</button>;
 }

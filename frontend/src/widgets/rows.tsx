@@ -1,6 +1,6 @@
 // Head, body rows and foot of a table.
 import type { ComponentChildren } from "preact";
-import { count } from "../base/format";
+import { t } from "../texts";
 import { boundOf, exact, shown, type Column, type SortKey } from "./columns";
 import { ShareBar } from "./sharebar";
 
@@ -24,7 +24,7 @@ export function Head<Row>({ columns, keys, onSort }: HeadProps<Row>) {
           return (
             <th key={column.key} scope="col" class={column.kind} {...(order && { "aria-sort": order } as const)} data-column={column.key}>
               <button type="button" onClick={(e) => onSort(column, e.shiftKey)}
-                title={`${column.help ? `${column.help} ` : ""}Click sorts, Shift-click adds a second column.`}>
+                title={t.table.sort(column.help ?? "")}>
                 <span class="name">{column.title}</span>
                 <span class="sort" aria-hidden="true">{key && (key.descending ? "▾" : "▴")}{keys.length > 1 && key && at + 1}</span>
               </button>
@@ -62,7 +62,7 @@ export function RowView<Row>({ id, row, rowKey, columns, position, active, selec
         const value = column.value(row);
         const bound = boundOf(column, row);
         return (
-          <td key={column.key} class={bound === 0 ? column.kind : `${column.kind} uncertain`} data-column={column.key} data-value={value ?? ""}
+          <td key={column.key} class={bound === 0 ? column.kind : `${column.kind} uncertain`} data-column={column.key} data-value={(column.code ? column.code(row) : value) ?? ""}
             {...(column.bound && { "data-bound": bound ?? "unknown" })} title={exact(value, column.kind, bound)}>
             {column.bar && typeof value === "number" && (
               <ShareBar share={value / largest(column)} bound={bound === null ? null : bound / largest(column)} category={column.bar(row)} inferred={inferred} bounded={column.bounded?.(row) ?? 0} />
@@ -89,7 +89,7 @@ export function Foot<Row>({ columns, rows, order, all }: FootProps<Row>) {
     return values.length ? values.reduce((a, b) => a + b, 0) : null;
   };
   const cell = (column: Column<Row>, index: number): ComponentChildren => {
-    if (index === 0) return <td key={column.key} class="text">{all ? "All" : "These"} {count(order.length)}</td>;
+    if (index === 0) return <td key={column.key} class="text">{t.table.sums(all, order.length)}</td>;
     if (!column.additive) return <td key={column.key} />;
     const value = sum(column);
     const bounds = order.map((at) => boundOf(column, rows[at] as Row));

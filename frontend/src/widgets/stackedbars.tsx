@@ -2,6 +2,7 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../base/color";
 import { boundOf, duration, exactDuration, percent } from "../base/format";
+import { t } from "../texts";
 import { PngButton } from "./pngbutton";
 
 export interface Bar {
@@ -26,7 +27,7 @@ interface StackedBarsProps {
   selected: string | null;
   average: number | null;
   onSelect: (key: string) => void;
-  /** What a bar is, and what it is called for tests. */
+  /** What a bar is, and what the chart is called for tests. */
   noun?: string;
   testid?: string;
   /** The name of its picture's file. */
@@ -41,7 +42,7 @@ const BOTTOM = 20;
 const TOP = 8;
 const WIDEST = 64;
 
-export function StackedBars({ bars, inferred, selected, average, onSelect, noun = "Step", testid = "step-chart", picture = `${noun.toLowerCase()}s`, names = {}, hatched = DEVICE }: StackedBarsProps) {
+export function StackedBars({ bars, inferred, selected, average, onSelect, noun = t.widgets.bars.step, testid = "step-chart", picture = "steps", names = {}, hatched = DEVICE }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const [hover, setHover] = useState<number | null>(null);
@@ -82,7 +83,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
   const shown = bars[hover ?? -1];
   return (
     <div class="stackedbars" ref={box} data-testid={testid} data-bars={bars.length}>
-      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={`${noun} times by what they go to. Arrow keys move, Enter selects.`}
+      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={t.widgets.bars.keys(noun)}
         onPointerMove={(e) => setHover(at(e.clientX, e.currentTarget))} onPointerLeave={() => setHover(null)}
         onBlur={() => setHover(null)} onKeyDown={onKeyDown}
         onClick={(e) => { const bar = bars[at(e.clientX, e.currentTarget) ?? -1]; if (bar) onSelect(bar.key); }}>
@@ -111,7 +112,7 @@ export function StackedBars({ bars, inferred, selected, average, onSelect, noun 
         {bars.map((b, i) => b.incomplete && <rect key={b.key} class="cut" x={x(i)} y={y(b.total)} width={barWidth} height={y(0) - y(b.total)} />)}
         {chosen >= 0 && <rect class="chosen" x={x(chosen) - 2} y={y(bars[chosen]?.total ?? 0) - 2} width={barWidth + 4} height={y(0) - y(bars[chosen]?.total ?? 0) + 4} />}
         {average !== null && bars.length > 1 && (
-          <g class="average"><line x1={LEFT} x2={width} y1={y(average)} y2={y(average)} /><title>average {duration(average)}</title></g>
+          <g class="average"><line x1={LEFT} x2={width} y1={y(average)} y2={y(average)} /><title>{t.widgets.bars.average(duration(average))}</title></g>
         )}
         {bars.map((b, i) => i % every === 0 && <text key={b.key} class="axis" x={x(i) + barWidth / 2} y={HEIGHT - 6} text-anchor="middle">{b.label}</text>)}
       </svg>
@@ -135,9 +136,9 @@ interface TooltipProps {
 function Tooltip({ bar, noun, names, hatched, left, flip }: TooltipProps) {
   return (
     <div class="tooltip" style={{ left: `${flip ?? left}px` }} role="status" data-testid="step-tooltip">
-      <b>{noun} {bar.label}</b>{bar.incomplete && <span class="warn"> incomplete</span>}
+      <b>{noun} {bar.label}</b>{bar.incomplete && <span class="warn"> {t.widgets.bars.incomplete}</span>}
       <table><tbody>
-        <tr><td>Duration</td><td>{exactDuration(bar.total)} <span class="muted">{off(bar.bound)}</span></td><td /></tr>
+        <tr><td>{t.widgets.bars.duration}</td><td>{exactDuration(bar.total)} <span class="muted">{off(bar.bound)}</span></td><td /></tr>
         {CATEGORIES.filter((c) => bar.parts[c] > 0).map((c) => (
           <tr key={c}>
             <td>{segments(bar, c, hatched).map(([look]) => <i key={look} class={`swatch ${look}`} style={{ "--fill": color(c) }} />)}{names[c] ?? LABELS[c]}</td>

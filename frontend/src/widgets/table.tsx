@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
-import { count, plural } from "../base/format";
+import { t } from "../texts";
 import { exported, formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
 import { chosenColumns, ColumnChooser, Remembered } from "./columnchooser";
 import { FilterBox } from "./filterbox";
@@ -26,7 +26,7 @@ export interface TableProps<Row> {
   onOpen?: (row: Row) => void;
   selected?: string | null;
   inferred?: boolean;
-  /** What a row is: `operator`; an s makes it the plural. */
+  /** What a row is: `operator`; `nouns` is more than one. */
   noun: string;
   nouns?: string;
   /** What it is a table of, where that is not its rows' name. */
@@ -131,7 +131,7 @@ export function Table<Row>(props: TableProps<Row>) {
     download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
 
-  const nouns = props.nouns ?? `${props.noun}s`;
+  const nouns = props.nouns ?? t.table.nouns(props.noun);
   const drawn = order.slice(first, last);
   const widths = visible.reduce((sum, c) => sum + c.width, 0);
   return (
@@ -140,16 +140,16 @@ export function Table<Row>(props: TableProps<Row>) {
         <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
           onInput={setExpression} onSettled={props.onFilter} />
         <span class="muted" data-testid="row-count">
-          {chosen.length === rows.length ? "" : `${count(chosen.length)} of `}{plural(rows.length, props.noun, nouns)}
+          {t.table.rows(chosen.length, rows.length, props.noun, nouns)}
         </span>
         {props.children}
         <span class="push" />
         {columns.length > 2 && <ColumnChooser columns={columns} choice={choice} onChoose={(c) => remembered.set(props.name, c)} />}
-        <button type="button" class="quiet" onClick={save} data-testid="csv" title="Download what is shown, exact values in ns">CSV</button>
+        <button type="button" class="quiet" onClick={save} data-testid="csv" title={t.table.saveShown}>CSV</button>
       </div>
       <div class="scroller" ref={scroller} onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}>
         <table ref={grid} style={{ minWidth: `${widths}px` }} tabIndex={0} role={tree ? "treegrid" : "grid"} aria-rowcount={order.length + 1}
-          aria-label={`Table of ${props.label ?? nouns}. Arrow keys move${props.onOpen ? ", Enter opens a row" : ""}.`}
+          aria-label={t.table.label(props.label ?? nouns, props.onOpen !== undefined)}
           aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined} onKeyDown={onKeyDown}>
           <colgroup>{visible.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
           <Head columns={visible} keys={keys} onSort={(column, add) => {
@@ -172,8 +172,8 @@ export function Table<Row>(props: TableProps<Row>) {
         </table>
         {order.length === 0 && (
           <p class="empty" data-testid="no-rows">
-            {rows.length === 0 ? `There are no ${nouns} here.` : `No ${nouns} match the filter. `}
-            {rows.length > 0 && <button type="button" class="link" onClick={() => { setExpression(""); props.onFilter(null); }}>Clear it</button>}
+            {rows.length === 0 ? t.table.none(nouns) : t.table.noMatch(nouns)}{" "}
+            {rows.length > 0 && <button type="button" class="link" onClick={() => { setExpression(""); props.onFilter(null); }}>{t.table.clear}</button>}
           </p>
         )}
       </div>

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { panned, span, zoomed, type Camera } from "../base/camera";
 import { heightOf, type Line } from "../base/tracks";
+import { t } from "../texts";
 import { paint, type Picked } from "./painter";
 import { paletteOf } from "./palette";
 import { counterAt, hit, linesByTrack, type Scene, type Under } from "./scene";
@@ -132,7 +133,7 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
   };
   const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;
   return (
-    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label="Timeline: arrow keys go from range to range, W and S zoom, A and D move, question mark lists the keys"
+    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label={t.widgets.timelineKeys}
       onKeyDown={(e) => { if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); onArrow(e.key); } }}
       onScroll={(e) => { setTop(e.currentTarget.scrollTop); setHover(null); onScroll(e.currentTarget.scrollTop, e.currentTarget.clientHeight); }}>
       <div class="timelines" style={{ height: `${heightOf(lines)}px` }}>

@@ -1,0 +1,4 @@
+export const picture = {
+  save: "Download the picture",
+  noCanvas: "The browser has no canvas.",
+};
