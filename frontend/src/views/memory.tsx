@@ -2,11 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../api";
-import { bytes, count, duration, percent, plural, signedBytes } from "../base/format";
+import { bytes, duration, percent, signedBytes } from "../base/format";
 import { parseRange } from "../base/range";
 import { useLatest, useView } from "../load";
 import { stepNumber } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { AreaChart, extent, type Point } from "../widgets/areachart";
 import { Code } from "../widgets/code";
 import { Figure } from "../widgets/figure";
@@ -16,6 +17,8 @@ import { layered, LAYERS } from "./memorycategories";
 import { MemoryTables, type Life } from "./memorytables";
 import type { PageProps } from "./page";
 import { Show } from "./status";
+
+const texts = t.memory;
 
 /** The first answer has the largest allocations; the rest comes when it is asked for. */
 const MOST = 1000;
@@ -35,7 +38,7 @@ export function Memory({ selected, base }: PageProps) {
       <Doubts findings={base.provenance.warnings} figures={["memory"]} />
       <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} onAll={() => setLimit(ALL)} />}</Show>
       {loaded.status === "failed" && (device !== null || range !== null) && (
-        <p class="state"><button type="button" data-testid="default-memory" onClick={() => go({ device: null, range: null })}>Show the whole recording of the first device</button></p>
+        <p class="state"><button type="button" data-testid="default-memory" onClick={() => go({ device: null, range: null })}>{texts.showWhole}</button></p>
       )}
     </div>
   );
@@ -56,28 +59,28 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
     <>
       {result.notes.length > 0 && <Notes notes={result.notes} />}
       <div class="toolbar">
-        <Segmented label="Device" value={shown.device} onPick={(d) => go({ device: d, range: null, sort: null, filter: null })}
-          choices={result.devices.map((d) => ({ value: d.device, label: d.label, title: `${d.label}: ${count(d.events)} memory events` }))} />
-        {step !== null && <Chip testid="clear-step" clear={() => go({ step: null })}>step {step}</Chip>}
-        {state.value.range !== null && <Chip testid="clear-range" clear={() => go({ range: null })}>{duration(window.start_ns)} to {duration(window.end_ns)}</Chip>}
-        {!picked && <span class="muted">Drag in the chart to select a part.</span>}
+        <Segmented label={texts.device} value={shown.device} onPick={(d) => go({ device: d, range: null, sort: null, filter: null })}
+          choices={result.devices.map((d) => ({ value: d.device, label: d.label, title: texts.deviceHelp(d.label, d.events) }))} />
+        {step !== null && <Chip testid="clear-step" clear={() => go({ step: null })}>{texts.step(step)}</Chip>}
+        {state.value.range !== null && <Chip testid="clear-range" clear={() => go({ range: null })}>{texts.range(duration(window.start_ns), duration(window.end_ns))}</Chip>}
+        {!picked && <span class="muted">{texts.drag}</span>}
         <span class="push" />
-        <Segmented label="Shown" value={stacked ? "category" : "total"} onPick={(b) => go({ by: b === "category" ? b : null })} choices={[
-          { value: "total", label: "Total" },
-          { value: "category", label: "By category", disabled: layers.length === 0, title: layers.length === 0 ? "Needs totals and addresses, which the trace does not have." : "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell" },
+        <Segmented label={texts.shown} value={stacked ? "category" : "total"} onPick={(b) => go({ by: b === "category" ? b : null })} choices={[
+          { value: "total", label: texts.total },
+          { value: "category", label: texts.byCategory, disabled: layers.length === 0, title: layers.length === 0 ? texts.needsAddresses : texts.byCategoryHelp },
         ]} />
-        <Segmented label="Axis" value={!stacked && state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
-          { value: "zero", label: "From 0" }, { value: "fit", label: "Fit", disabled: stacked, title: stacked ? "Parts of a whole start at 0." : "The axis starts at the least that is allocated, and may leave out what is reserved." },
+        <Segmented label={texts.axis} value={!stacked && state.value.scale === "fit" ? "fit" : "zero"} onPick={(s) => go({ scale: s === "fit" ? s : null })} choices={[
+          { value: "zero", label: texts.fromZero }, { value: "fit", label: texts.fit, disabled: stacked, title: stacked ? texts.wholeFromZero : texts.fitHelp },
         ]} />
       </div>
       <Figures device={shown} window={window} picked={picked} />
       <AreaChart points={stacked ? layers : points} layers={stacked ? LAYERS : []}
         names={result.basis === "change"
-          ? { value: "Change", limit: "Reserved", title: `Change of ${shown.label} memory since the recording's start` }
-          : { value: "Allocated", limit: "Reserved", title: `${shown.label} memory over time` }}
+          ? { value: texts.change, limit: texts.reserved, title: texts.changeChart(shown.label) }
+          : { value: texts.allocated, limit: texts.reserved, title: texts.chart(shown.label) }}
         peak={window.peak_bytes === null || window.peak_at_ns === null ? null : { at: window.peak_at_ns, value: window.peak_bytes }}
         fit={!stacked && state.value.scale === "fit"} band={life}
-        marks={result.steps.map((s) => ({ at: s.start_ns, label: result.steps.length > 12 ? String(stepNumber(s.name)) : `step ${stepNumber(s.name)}` }))}
+        marks={result.steps.map((s) => ({ at: s.start_ns, label: result.steps.length > 12 ? String(stepNumber(s.name)) : texts.step(stepNumber(s.name)) }))}
         onSelect={(start, end) => go({ range: `${start}..${end}` })} />
       <Legend points={points} result={result} stacked={stacked} />
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
@@ -86,53 +89,56 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
 }
 
 function Chip({ testid, clear, children }: { testid: string; clear: () => void; children: ComponentChildren }) {
-  return <button type="button" class="chip" data-testid={testid} title="Show the whole recording again" onClick={clear}>{children} <span aria-hidden="true">×</span></button>;
+  return <button type="button" class="chip" data-testid={testid} title={texts.showAll} onClick={clear}>{children} <span aria-hidden="true">×</span></button>;
 }
 
 function Figures({ device, window, picked }: { device: MemoryDevice; window: MemoryWindow; picked: boolean }) {
   const peak = window.peak_bytes;
-  const of = picked ? " here" : "";
   const change = window.at_end_bytes === null || window.at_start_bytes === null ? null : window.at_end_bytes - window.at_start_bytes;
   return (
     <div class="figures-row">
       {peak !== null && (
-        <Figure name="peak_bytes" label={`Peak allocated${of}`} exact={peak} unit="B" value={bytes(peak)}
-          note={`at ${duration(window.peak_at_ns)}${device.capacity_bytes ? `, ${percent(peak / device.capacity_bytes)} of ${bytes(device.capacity_bytes)}` : ""}`}
-          help="Greatest Total Allocated that the allocator reported." />
+        <Figure name="peak_bytes" label={picked ? texts.peakAllocatedHere : texts.peakAllocated} exact={peak} unit="B" value={bytes(peak)}
+          note={peakNote(peak, window, device)}
+          help={texts.peakAllocatedHelp} />
       )}
       {device.peak_reserved_bytes ? (
-        <Figure name="peak_reserved_bytes" label="Peak reserved" exact={device.peak_reserved_bytes} unit="B" value={bytes(device.peak_reserved_bytes)}
-          note={reservedNote(device)} help="What the allocator held from the device, used or not; over the whole recording." />
+        <Figure name="peak_reserved_bytes" label={texts.peakReserved} exact={device.peak_reserved_bytes} unit="B" value={bytes(device.peak_reserved_bytes)}
+          note={reservedNote(device)} help={texts.peakReservedHelp} />
       ) : null}
       {window.at_start_bytes !== null && (
-        <Figure name="at_start_bytes" label={picked ? "At the start" : "Before the recording"} exact={window.at_start_bytes} unit="B" value={bytes(window.at_start_bytes)}
-          note={picked ? "of the part" : "parameters and the like"} help="Allocated when the recording, or the selected part of it, starts." />
+        <Figure name="at_start_bytes" label={picked ? texts.atStart : texts.beforeRecording} exact={window.at_start_bytes} unit="B" value={bytes(window.at_start_bytes)}
+          note={picked ? texts.ofPart : texts.parametersAndTheLike} help={texts.atStartHelp} />
       )}
       {window.at_end_bytes !== null && (
-        <Figure name="at_end_bytes" label="At the end" exact={window.at_end_bytes} unit="B" value={bytes(window.at_end_bytes)}
-          note={change === null ? "" : change === 0 ? "as at the start" : `${signedBytes(change)} since the start`} help="Allocated at its end." />
+        <Figure name="at_end_bytes" label={texts.atEnd} exact={window.at_end_bytes} unit="B" value={bytes(window.at_end_bytes)}
+          note={change === null ? "" : change === 0 ? texts.asAtStart : texts.sinceStart(signedBytes(change))} help={texts.atEndHelp} />
       )}
-      <Figure name="allocated_bytes" label="Allocated in all" exact={window.allocated_bytes} unit="B" value={bytes(window.allocated_bytes)}
-        note={plural(window.events, "memory event")} help="Sum of all allocations." />
-      <Figure name="freed_bytes" label="Released in all" exact={window.freed_bytes} unit="B" value={bytes(window.freed_bytes)}
-        note={window.allocated_bytes === window.freed_bytes ? "as much as allocated" : `${signedBytes(window.allocated_bytes - window.freed_bytes)} in all`} help="Sum of all releases that were reported." />
+      <Figure name="allocated_bytes" label={texts.allocatedInAll} exact={window.allocated_bytes} unit="B" value={bytes(window.allocated_bytes)}
+        note={texts.events(window.events)} help={texts.allocatedInAllHelp} />
+      <Figure name="freed_bytes" label={texts.releasedInAll} exact={window.freed_bytes} unit="B" value={bytes(window.freed_bytes)}
+        note={window.allocated_bytes === window.freed_bytes ? texts.asMuch : texts.inAll(signedBytes(window.allocated_bytes - window.freed_bytes))} help={texts.releasedInAllHelp} />
     </div>
   );
 }
 
+function peakNote(peak: number, { peak_at_ns }: MemoryWindow, { capacity_bytes: capacity }: MemoryDevice): string {
+  return capacity ? texts.peakNoteOf(duration(peak_at_ns), percent(peak / capacity), bytes(capacity)) : texts.peakNote(duration(peak_at_ns));
+}
+
 function reservedNote({ peak_bytes, peak_reserved_bytes }: MemoryDevice): string {
-  return peak_bytes === null || !peak_reserved_bytes ? "" : `${percent(peak_bytes / peak_reserved_bytes)} in use at the peak`;
+  return peak_bytes === null || !peak_reserved_bytes ? "" : texts.peakReservedNote(percent(peak_bytes / peak_reserved_bytes));
 }
 
 function Legend({ points, result, stacked }: { points: readonly Point[]; result: MemoryUse; stacked: boolean }) {
   const reserved = points.flatMap((p) => p.limit ?? []);
   const above = state.value.scale === "fit" && reserved.every((r) => r > extent(points, true).high);
   return (
-    <ul class="legend" aria-label="What the chart shows">
+    <ul class="legend" aria-label={texts.legend}>
       {stacked && LAYERS.map((layer) => <li key={layer.label} title={layer.title}><i class="swatch" style={{ "--fill": layer.fill }} />{layer.label}</li>)}
-      {!stacked && <li><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{result.basis === "change" ? "Change since the recording's start" : "Allocated"}</li>}
-      {!stacked && reserved.length > 0 && <li><i class="swatch line" />Reserved by the allocator{above && <span class="muted"> (above the chart)</span>}</li>}
-      {result.steps.length > 0 && <li class="muted">│ start of a step</li>}
+      {!stacked && <li><i class="swatch" style={{ "--fill": "var(--kernel)" }} />{result.basis === "change" ? texts.changeSinceStart : texts.allocated}</li>}
+      {!stacked && reserved.length > 0 && <li><i class="swatch line" />{texts.reservedByAllocator}{above && <span class="muted"> {texts.aboveChart}</span>}</li>}
+      {result.steps.length > 0 && <li class="muted">│ {texts.startOfStep}</li>}
     </ul>
   );
 }
@@ -148,13 +154,13 @@ function Notes({ notes }: { notes: readonly Finding[] }) {
 const CAPTURE = `from tb_privateuse1 import capture
 with capture.profile(profile_memory=True, record_shapes=True, with_stack=True,
                      on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
-    ...  # your steps, each followed by prof.step()`;
+    ...  # ${t.source.yourSteps}`;
 
 function NoEvents({ note }: { note: Finding }) {
   return (
     <section class="state" data-testid="no-memory" data-code={note.code}>
       <h2>{note.message}</h2>
-      <p>{note.code === "no_memory_events" ? "These lines record them; shapes and stacks say what an allocation was for:" : note.hint}</p>
+      <p>{note.code === "no_memory_events" ? texts.linesRecord : note.hint}</p>
       {note.code === "no_memory_events" && <Code text={CAPTURE} />}
     </section>
   );

@@ -1,5 +1,6 @@
 // What memory is for: words, colours, and the layers of the chart.
 import type { CategoryPoint, MemoryCategory } from "../api";
+import { t } from "../texts";
 import type { Layer, Point } from "../widgets/areachart";
 
 type Name = MemoryCategory["category"];
@@ -12,13 +13,13 @@ interface Look {
 
 /** In the chart's order, the lowest first: what stays is below what comes and goes. */
 export const CATEGORIES: Readonly<Record<Name, Look>> = {
-  parameters: { label: "Parameters", fill: "var(--runtime)", title: "Parameters and buffers of modules." },
-  optimizer_state: { label: "Optimizer state", fill: "var(--memcpy)", title: "Allocated in the optimizer's step and alive after it." },
-  gradients: { label: "Gradients", fill: "var(--kernel)", title: "Of parameters: allocated in the backward pass and alive after it." },
-  activations: { label: "Activations", fill: "var(--communication)", title: "Allocated in the forward pass and alive after their operator." },
-  inputs: { label: "Inputs", fill: "var(--cpu)", title: "From the data loader, or made before the forward pass begins." },
-  temporaries: { label: "Temporaries", fill: "var(--dataloader)", title: "Gone with the operator, the backward pass or the optimizer's step that they were allocated in." },
-  unknown: { label: "Unknown", fill: "var(--other)", title: "No rule says what this is for." },
+  parameters: { ...t.memorycategories.parameters, fill: "var(--runtime)" },
+  optimizer_state: { ...t.memorycategories.optimizer_state, fill: "var(--memcpy)" },
+  gradients: { ...t.memorycategories.gradients, fill: "var(--kernel)" },
+  activations: { ...t.memorycategories.activations, fill: "var(--communication)" },
+  inputs: { ...t.memorycategories.inputs, fill: "var(--cpu)" },
+  temporaries: { ...t.memorycategories.temporaries, fill: "var(--dataloader)" },
+  unknown: { ...t.memorycategories.unknown, fill: "var(--other)" },
 };
 
 const NAMES = Object.keys(CATEGORIES) as Name[];

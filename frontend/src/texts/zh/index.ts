@@ -8,8 +8,12 @@ import { help } from "./help";
 import { instance } from "./instance";
 import { instancespanel } from "./instancespanel";
 import { kernels } from "./kernels";
+import { memory } from "./memory";
+import { memorycategories } from "./memorycategories";
+import { memorytables } from "./memorytables";
 import { pages } from "./pages";
 import { picture } from "./picture";
+import { source } from "./source";
 import { table } from "./table";
 import { topbar } from "./topbar";
 import { tracks } from "./tracks";
@@ -26,8 +30,12 @@ export const zh = {
   instance,
   instancespanel,
   kernels,
+  memory,
+  memorycategories,
+  memorytables,
   pages,
   picture,
+  source,
   table,
   topbar,
   tracks,
