@@ -71,6 +71,7 @@ function textsOf(node: Node): string[] {
 
 /** Files whose texts have moved; all others still wait. */
 const DONE = [
+  ...files("base"), ...files("widgets"),
   "app.tsx", "chosen.ts", "fetch.ts", "frame.tsx", "help.tsx", "host.ts",
   "load.ts", "place.ts", "state.ts", "topbar.tsx", "views/index.ts", "views/instance.tsx",
   "views/instancespanel.tsx", "views/kernels.tsx", "views/link.ts", "views/page.ts", "views/memory.tsx", "views/memorycategories.ts",
@@ -80,7 +81,7 @@ const DONE = [
 /** What reads like words for people: several of them, or one that begins as a sentence does. */
 const WORDS = /[A-Za-z]{3,}[,;:.]?\s|\s[A-Za-z]{2,}|^\s*[A-Z][a-z]{2,}/;
 /** Words of the browser, of formats and of other programs. */
-const THEIRS = /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^HTTP |^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^(name|kind|verdict) =$|^([14] )?(ns|us|ms|MiB)$/;
+const THEIRS = /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^HTTP |^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^[a-z_]+ =( "[a-z_]+")?$|^(± )?([014] )?(ns|us|ms|MiB)$|^from tb_privateuse1 import /;
 /** Attributes and fields that people do not read, whatever they hold. */
 const UNREAD = /^(data-.*|class|style|d|viewBox|points|transform|patternTransform|xmlns|accept|autocomplete|testid|fill|stroke|href|rel|icon|key|template|font|translate)$/;
 /** Words that people read although there is only one of them. */
