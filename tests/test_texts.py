@@ -52,7 +52,7 @@ def _said() -> dict[str, str]:
         told = call.args[position]
         assert isinstance(told, ast.Constant), f"{place}: {name}() takes a text as it is written"
         found[told.value if name == "say" else texts.many(told.value)] = place
-    return found | {"{first}, {next}": "texts"}
+    return found | {"{first}, {next}": "texts", "{first} {next}": "texts"}
 
 
 SAID = _said()

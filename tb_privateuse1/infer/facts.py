@@ -11,6 +11,7 @@ from tb_privateuse1 import vendor_file, vendors
 from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
 from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Meta
 from tb_privateuse1.vendors.base import Vendor
 
@@ -109,19 +110,21 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
     memory = raw.memory.ids.get("device_type")
     on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
     if sidecar is not None:
-        message = "The sidecar has no device time from which a timeline could be inferred."
-        return lack("no_device_times", message, "See docs/capture.md: its warnings say why.")
+        message = say("The sidecar has no device time from which a timeline could be inferred.")
+        return lack("no_device_times", message, say("See docs/capture.md: its warnings say why."))
     if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
-        message = f"The capture could record no device time: {'; '.join(warned)}."
-        return lack("no_device_times", message, "docs/capture.md explains these warnings.")
-    if on_device:
-        message = (
-            "This run used a PrivateUse1 device, but no device time was recorded: torch's default "
-            "profiler state never calls a backend's ProfilerStubs."
+        message = say(
+            "The capture could record no device time: {warnings}.", warnings="; ".join(warned)
         )
-        return lack("events_route_dead", message, "Record with tb_privateuse1.capture.")
-    message = "This trace holds host activity only."
-    hint = "On a PrivateUse1 device record with our capture."
+        return lack("no_device_times", message, say("docs/capture.md explains these warnings."))
+    if on_device:
+        message = say(
+            "This run used a PrivateUse1 device, but no device time was recorded: torch's "
+            "default profiler state never calls a backend's ProfilerStubs."
+        )
+        return lack("events_route_dead", message, say("Record with tb_privateuse1.capture."))
+    message = say("This trace holds host activity only.")
+    hint = say("On a PrivateUse1 device record with our capture.")
     return Finding("host_only", message, hint, severity="info", affects=DEVICE)
 
 
@@ -135,11 +138,21 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
         if lower != "device_kernel":
             unknown.append((len(group), category))
     unknown.sort(reverse=True)
-    told = [(n, f"the unknown category {_short(name)!r}") for n, name in unknown[:_MOST_TOLD]]
+    told = [
+        (n, say("the unknown category {name!r}", name=_short(name)))
+        for n, name in unknown[:_MOST_TOLD]
+    ]
     if rest := unknown[_MOST_TOLD:]:
-        told.append((sum(n for n, _ in rest), f"{len(rest):,} more unknown categories"))
+        told.append(
+            (sum(n for n, _ in rest), say("{count:,} more unknown categories", count=len(rest)))
+        )
     return [
-        Finding("unknown_category", f"{n:,} events of {what} are not shown.", count=n, affects=ALL)
+        Finding(
+            "unknown_category",
+            say("{count:,} events of {what} are not shown.", count=n, what=what),
+            count=n,
+            affects=ALL,
+        )
         for n, what in told
     ]
 
@@ -166,7 +179,7 @@ def _capture_warnings(told: dict[str, Any]) -> list[Finding]:
     for warning in warnings if isinstance(warnings, list) else ():
         if isinstance(warning, dict) and isinstance(warning.get("message"), str):
             code = str(warning.get("code", "capture"))
-            found.append(Finding(code, warning["message"], "Said while the run was recorded."))
+            found.append(Finding(code, warning["message"], say("Said while the run was recorded.")))
     return found
 
 

@@ -18,6 +18,7 @@ from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import arrows
 from tb_privateuse1.read.base import Flows, Group
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Bools, Ops
 
 CATEGORY = "dequeue"
@@ -61,11 +62,12 @@ def findings(tasks: Tasks) -> tuple[Finding, ...]:
     """What an inferred timeline lacks of its queue."""
     if not tasks.untold:
         return ()
-    message = (
-        f"{tasks.untold:,} calls of a task queue have no arrow from where they were enqueued: "
-        "kernels may have started later than inferred, beyond their bounds."
+    message = say(
+        "{count:,} calls of a task queue have no arrow from where they were enqueued: "
+        "kernels may have started later than inferred, beyond their bounds.",
+        count=tasks.untold,
     )
-    hint = "Arrows of category async_task_queue from each enqueue to its dequeue tell it."
+    hint = say("Arrows of category async_task_queue from each enqueue to its dequeue tell it.")
     return (Finding("queue_untold", message, hint, tasks.untold, affects=DEVICE),)
 
 

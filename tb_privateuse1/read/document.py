@@ -17,6 +17,7 @@ from tb_privateuse1.read import metadata
 from tb_privateuse1.read.buffer import Buffer
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.windows import Place, Windows
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 T = TypeVar("T")
@@ -67,8 +68,10 @@ class Document:
         buffer.need(_REACH)
         head = buffer.text[:_REACH]
         if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head[:2]:
-            hint = "Save it as UTF-8: torch writes nothing else."
-            raise TraceError("not_json", f"{self._name} is UTF-16 text, or no text at all.", hint)
+            hint = say("Save it as UTF-8: torch writes nothing else.")
+            raise TraceError(
+                "not_json", say("{name} is UTF-16 text, or no text at all.", name=self._name), hint
+            )
         buffer.at = 3 if head.startswith(b"\xef\xbb\xbf") else 0
         first = buffer.skip(_SPACE)
         if first == b"[":

@@ -20,6 +20,7 @@ from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.read.metadata import BROKEN
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MISSING, TraceError
 
 SCHEMA = "tb_privateuse1.kernel_event/"
@@ -39,9 +40,13 @@ def read(path: str) -> Sidecar:
     try:
         content = msgspec.json.decode(data)
     except BROKEN as error:
-        raise TraceError("bad_sidecar", f"{path} is not complete JSON ({error}).") from error
+        raise TraceError(
+            "bad_sidecar", say("{path} is not complete JSON ({error}).", path=path, error=error)
+        ) from error
     if not isinstance(content, dict):
-        raise TraceError("bad_sidecar", f"{path} is no kernel-event file: it is no JSON object.")
+        raise TraceError(
+            "bad_sidecar", say("{path} is no kernel-event file: it is no JSON object.", path=path)
+        )
     if str(content.get("schema", "")).startswith(SCHEMA):
         return _ours(content, path)
     return _recipe(content, path)
@@ -50,14 +55,16 @@ def read(path: str) -> Sidecar:
 def _ours(content: dict[str, Any], path: str) -> Sidecar:
     ids, elapsed = content.pop("external_id", None), content.pop("elapsed_us", None)
     if not isinstance(ids, list) or not isinstance(elapsed, list) or len(ids) != len(elapsed):
-        message = f"{path}: external_id and elapsed_us must be lists of one length."
+        message = say("{path}: external_id and elapsed_us must be lists of one length.", path=path)
         raise TraceError("bad_sidecar", message)
     version = str(content["schema"]).removeprefix(SCHEMA)
     findings = []
     if version != "1":
-        message = f"The sidecar has schema version {version}; this version reads 1."
+        message = say(
+            "The sidecar has schema version {version}; this version reads 1.", version=version
+        )
         findings.append(
-            Finding("sidecar_version", message, "Update tb-privateuse1.", affects=DEVICE)
+            Finding("sidecar_version", message, say("Update tb-privateuse1."), affects=DEVICE)
         )
     told = [content.pop(name, None) for name in ("device", "stream")]
     if all(isinstance(column, list) and len(column) == len(ids) for column in told):
@@ -76,11 +83,13 @@ def _recipe(content: dict[str, Any], path: str) -> Sidecar:
             ids.append(int(match[1]))
             elapsed.append(row["kernel_time"])
     if not ids:
-        message = f"{path} has no row of the form <name>_<id>_<thread> with a kernel_time."
+        message = say(
+            "{path} has no row of the form <name>_<id>_<thread> with a kernel_time.", path=path
+        )
         raise TraceError("bad_sidecar", message)
     findings = []
     if unnamed:
-        message = f"{unnamed} rows of the sidecar have no id or no kernel_time."
+        message = say("{count} rows of the sidecar have no id or no kernel_time.", count=unnamed)
         findings.append(Finding("sidecar_rows", message, count=unnamed, affects=DEVICE))
     return _sidecar(ids, elapsed, {}, findings)
 
@@ -100,7 +109,11 @@ def _sidecar(
     keep = column >= 0
     if not readable.all():
         missing = int((~readable).sum())
-        message = f"The device times of {missing} of {len(ids)} operators could not be read."
+        message = say(
+            "The device times of {count} of {total} operators could not be read.",
+            count=missing,
+            total=len(ids),
+        )
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
     places = [numbers.ids(column)[keep] for column in told]
     return Sidecar(column[keep], ns[keep], facts, tuple(findings), *places)

@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -100,26 +101,32 @@ def salvaged(text: bytes) -> Keys:
 def no_trace(name: str, text: bytes) -> TraceError:
     """Why a file in which no list of events was found is no trace."""
     if not text.strip():
-        return _not_json(name, "is empty")
+        return _not_json(say("{name} is empty.", name=name))
     try:
         keys = msgspec.json.decode(text, type=Keys)
     except msgspec.ValidationError as error:
-        return TraceError("not_a_trace", f"{name} is no profiler trace ({error}).")
+        return TraceError(
+            "not_a_trace", say("{name} is no profiler trace ({error}).", name=name, error=error)
+        )
     except BROKEN as error:
-        return _not_json(name, f"is not complete JSON ({error})")
-    what = "whose traceEvents are no list" if "traceEvents" in keys else "without traceEvents"
-    return TraceError("not_a_trace", f"{name} is JSON {what}: it is no profiler trace.")
+        return _not_json(say("{name} is not complete JSON ({error}).", name=name, error=error))
+    message = say("{name} is JSON without traceEvents: it is no profiler trace.", name=name)
+    if "traceEvents" in keys:
+        message = say(
+            "{name} is JSON whose traceEvents are no list: it is no profiler trace.", name=name
+        )
+    return TraceError("not_a_trace", message)
 
 
 def no_event(name: str, broken: bool, odd: bool) -> TraceError | None:
     """Why a list without a single event is no trace, unless it is just empty."""
     if broken:
-        return _not_json(name, "has no complete event")
+        return _not_json(say("{name} has no complete event.", name=name))
     if odd:
-        return TraceError("not_a_trace", f"{name} is a list, but not of events.")
+        return TraceError("not_a_trace", say("{name} is a list, but not of events.", name=name))
     return None
 
 
-def _not_json(name: str, how: str) -> TraceError:
-    hint = "Was it cut off? A file that is still being written can be read once it is whole."
-    return TraceError("not_json", f"{name} {how}.", hint)
+def _not_json(message: str) -> TraceError:
+    hint = say("Was it cut off? A file that is still being written can be read once it is whole.")
+    return TraceError("not_json", message, hint)

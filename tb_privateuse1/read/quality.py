@@ -5,66 +5,80 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_privateuse1.findings import ALL, Figures, Finding, Severity
+from tb_privateuse1.texts import Text, filled, say
 
-_KILLED = (
-    "Was the job killed while it wrote? A file that is still being written is read again once it "
-    "has grown."
+_KILLED = say(
+    "Was the job killed while it wrote? A file that is still being written is read "
+    "again once it has grown."
 )
 
 
 @dataclass(frozen=True)
 class _Words:
-    message: str
-    hint: str | None = None
+    message: Text
+    hint: Text | None = None
     severity: Severity = "warning"
     affects: tuple[Figures, ...] = ALL
 
 
-_COPY = "Was the file copied whole? Copy it again, or record the run again."
+_COPY = say("Was the file copied whole? Copy it again, or record the run again.")
 
 _WORDS: dict[str, _Words] = {
     "truncated": _Words(
-        "The file ends early: what came after its last complete event is lost.", _KILLED, "error"
+        say("The file ends early: what came after its last complete event is lost."),
+        _KILLED,
+        "error",
     ),
     "gzip_damaged": _Words(
-        "The gzip stream is damaged: what was packed behind the damage is lost.", _COPY, "error"
+        say("The gzip stream is damaged: what was packed behind the damage is lost."),
+        _COPY,
+        "error",
     ),
     "damaged": _Words(
-        "The file is damaged at {n} places, which are left out. The first: {example}",
-        "Was the file copied whole? Events beside the damage are shown.",
+        say("The file is damaged at {n} places, which are left out. The first: {example}"),
+        say("Was the file copied whole? Events beside the damage are shown."),
     ),
     "too_damaged": _Words(
-        "The file is damaged at too many places: the rest of it is left out.", _COPY, "error"
+        say("The file is damaged at too many places: the rest of it is left out."), _COPY, "error"
     ),
     "metadata_damaged": _Words(
-        "The trace's metadata are damaged; some of them are missing.", affects=()
+        say("The trace's metadata are damaged; some of them are missing."), affects=()
     ),
     "several_event_lists": _Words(
-        "The file has {n} more lists of events; all are shown.", severity="info"
+        say("The file has {n} more lists of events; all are shown."), severity="info"
     ),
     "invalid_numbers": _Words(
-        "{n} values that JSON does not have (NaN, Infinity, N/A) count as missing.", severity="info"
-    ),
-    "invalid_strings": _Words(
-        "{n} strings have control characters, bad escapes or no UTF-8; they are shown as far as "
-        "they can be read. The first: {example}",
+        say("{n} values that JSON does not have (NaN, Infinity, N/A) count as missing."),
         severity="info",
     ),
-    "trailing_commas": _Words("{n} commas too many are ignored.", severity="info"),
+    "invalid_strings": _Words(
+        say(
+            "{n} strings have control characters, bad escapes or no UTF-8; they are shown as "
+            "far as they can be read. The first: {example}"
+        ),
+        severity="info",
+    ),
+    "trailing_commas": _Words(say("{n} commas too many are ignored."), severity="info"),
     "malformed_events": _Words(
-        "{n} events have fields of an impossible kind, for example: {example}"
+        say("{n} events have fields of an impossible kind, for example: {example}")
     ),
-    "events_without_time": _Words("{n} events have no time and are not shown."),
+    "events_without_time": _Words(say("{n} events have no time and are not shown.")),
     "impossible_times": _Words(
-        "{n} events have a time or a length that no clock gives and are not shown, for example "
-        "{example}."
+        say(
+            "{n} events have a time or a length that no clock gives and are not shown, for "
+            "example {example}."
+        )
     ),
-    "negative_durations": _Words("{n} events end before they start; their length counts as 0."),
+    "negative_durations": _Words(
+        say("{n} events end before they start; their length counts as 0.")
+    ),
     "unclosed_ranges": _Words(
-        "{n} ranges were begun and not ended; they are shown up to the end of the trace."
+        say("{n} ranges were begun and not ended; they are shown up to the end of the trace.")
     ),
-    "unopened_ends": _Words("{n} ends of ranges that were not begun are not shown."),
-    "phase_not_shown": _Words("{n} events of phase {example!r} are not shown.", severity="info"),
+    "unopened_ends": _Words(say("{n} ends of ranges that were not begun are not shown.")),
+    "phase_not_shown": _Words(
+        say("{n} events of phase {example!r} are not shown."), severity="info"
+    ),
 }
 
 _MOST_PHASES = 10
@@ -104,7 +118,7 @@ class Tally:
 
     def _finding(self, code: str, kind: str, count: int) -> Finding:
         words = _WORDS[code]
-        message = words.message.format(n=f"{count:,}", example=kind or self._examples[code])
+        message = filled(words.message, n=f"{count:,}", example=kind or self._examples[code])
         return Finding(code, message, words.hint, count, words.severity, words.affects)
 
 

@@ -14,6 +14,7 @@ from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.repair import repaired
 from tb_privateuse1.read.source import Source
 from tb_privateuse1.read.trail import before
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Checkpoints, TraceError
 
 
@@ -48,9 +49,11 @@ def _decoded(text: bytes, path: str) -> dict[str, Any]:
         try:
             return decoder.decode(repaired(text)[0])
         except BROKEN as error:
-            raise TraceError("no_event", f"{path}: the event is damaged ({error}).") from error
+            raise TraceError(
+                "no_event", say("{path}: the event is damaged ({error}).", path=path, error=error)
+            ) from error
 
 
 def _none(path: str) -> TraceError:
-    hint = "Was it written again since it was read? Reload the list of runs."
-    return TraceError("no_event", f"{path} has no such event.", hint)
+    hint = say("Was it written again since it was read? Reload the list of runs.")
+    return TraceError("no_event", say("{path} has no such event.", path=path), hint)

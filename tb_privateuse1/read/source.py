@@ -17,6 +17,7 @@ from isal import igzip_lib
 
 from tb_privateuse1.discover.base import open_file
 from tb_privateuse1.read.base import Progress
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 MAX_BYTES = 32 << 30
@@ -76,7 +77,9 @@ class Source:
         except TraceError:  # an OSError too, of a remote file
             raise
         except OSError as error:
-            raise TraceError("unreadable", f"{self.path} cannot be read: {error}") from error
+            raise TraceError(
+                "unreadable", say("{path} cannot be read: {error}", path=self.path, error=error)
+            ) from error
 
     def _check(self, size: int) -> None:
         told = os.environ.get(LIMIT_VARIABLE, "")
@@ -87,8 +90,13 @@ class Source:
             if self._unpacked > _RATIO_FROM:
                 limit = min(limit, size * _MAX_RATIO)
         if self._unpacked > limit:
-            message = f"{self.path} unpacks to more than {limit:,} bytes."
-            hint = f"If it is a trace all the same, set {LIMIT_VARIABLE} to a larger number."
+            message = say(
+                "{path} unpacks to more than {limit:,} bytes.", path=self.path, limit=limit
+            )
+            hint = say(
+                "If it is a trace all the same, set {variable} to a larger number.",
+                variable=LIMIT_VARIABLE,
+            )
             raise TraceError("too_large", message, hint)
 
     def _unpack(self, file: BinaryIO) -> Iterator[bytes]:
@@ -150,10 +158,14 @@ def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
     for block in source.blocks():
         size += len(block)
         if size > limit:
-            raise TraceError("too_large", f"{path} is larger than {limit:,} bytes.")
+            raise TraceError(
+                "too_large", say("{path} is larger than {limit:,} bytes.", path=path, limit=limit)
+            )
         parts.append(block)
     if source.fault:
-        hint = "Was the job killed while it wrote? Remove the file or record the run again."
-        how = "ends early" if source.fault == "cut" else "is damaged"
-        raise TraceError("unreadable", f"{path}: the gzip stream {how}.", hint)
+        hint = say("Was the job killed while it wrote? Remove the file or record the run again.")
+        message = say("{path}: the gzip stream is damaged.", path=path)
+        if source.fault == "cut":
+            message = say("{path}: the gzip stream ends early.", path=path)
+        raise TraceError("unreadable", message, hint)
     return b"".join(parts)

@@ -42,7 +42,15 @@ def say(template: str, **values: Any) -> Text:
     A value may be a Text itself. Without values, braces mean nothing. ``template`` is always
     written out where this is called: the tests look for a translation of each.
     """
+    values = {name: _plain(value) for name, value in values.items()}
     return Text(template.format_map(values) if values else template, template, values)
+
+
+def _plain(value: Any) -> Any:
+    """A value as it can be stored: numpy's numbers as Python's, others as they are told."""
+    if isinstance(value, str | int | float):
+        return value
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def plural(count: int, noun: str) -> Text:
@@ -63,6 +71,19 @@ def listed(items: Iterable[str]) -> str:
     for item in items:
         told = say("{first}, {next}", first=told, next=item) if told else item
     return told
+
+
+def sentences(items: Iterable[str]) -> str:
+    """``A. B.``: one after the other; empty ones are left out."""
+    told = ""
+    for item in filter(None, items):
+        told = say("{first} {next}", first=told, next=item) if told else item
+    return told
+
+
+def filled(template: Text, **values: Any) -> Text:
+    """A text that was said without its values, with them."""
+    return Text(template.template.format_map(values), template.template, values)
 
 
 def render(text: str, language: str) -> str:
@@ -90,17 +111,19 @@ def catalogue(language: str) -> dict[str, str]:
     return found
 
 
-def packed(text: Text) -> dict[str, Any]:
-    """What of a text is stored; ``unpacked`` makes it one again."""
-    return {"english": str(text), "template": text.template, "values": dict(text.values)}
+def packed(text: Any) -> Any:
+    """What of a text is stored, as plain JSON; ``unpacked`` makes it one again. Others stay."""
+    if not isinstance(text, Text):
+        return text
+    values = {name: packed(value) for name, value in text.values.items()}
+    return {"english": str(text), "template": text.template, "values": values}
 
 
-def unpacked(stored: Mapping[str, Any]) -> Text:
+def unpacked(stored: Any) -> Any:
     """The text of what ``packed`` told."""
-    values = {
-        name: unpacked(value) if isinstance(value, Mapping) else value
-        for name, value in stored["values"].items()
-    }
+    if not isinstance(stored, Mapping):
+        return stored
+    values = {name: unpacked(value) for name, value in stored["values"].items()}
     return Text(stored["english"], stored["template"], values)
 
 

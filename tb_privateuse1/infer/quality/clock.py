@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.findings import ALL, DEVICE, Finding, TableName
 from tb_privateuse1.infer.quality.base import Subject, examples, microseconds
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MEASURED, Bools, Kernels, Trace
 
 _CLOCK_NS = 1000
@@ -16,6 +17,12 @@ _THROUGHOUT = 0.5
 """If so many activities come before their launch, the clocks differ, not single events."""
 _DAY_NS = 86_400 * 10**9
 _TABLES: tuple[TableName, ...] = ("ops", "frames", "launches", "kernels")
+_TOLD = {
+    "ops": say("ops"),
+    "frames": say("frames"),
+    "launches": say("launches"),
+    "kernels": say("kernels"),
+}
 _LATE_NS = 10**9
 _PARTS = 4
 
@@ -41,9 +48,16 @@ def _far(trace: Trace) -> Iterator[Finding]:
     for table, start, end in zip(_TABLES, starts, ends, strict=True):
         rows = np.flatnonzero((abs(start - middle) > _DAY_NS) | (end - start > _DAY_NS))
         if len(rows):
-            message = f"{len(rows):,} {table} are more than a day away from the others."
-            hint = "A clock was wrong. The recording's length and all that is idle are, too."
-            notes = [f"{microseconds(abs(int(start[r]) - middle))} away" for r in rows[:3].tolist()]
+            message = say(
+                "{count:,} {table} are more than a day away from the others.",
+                count=len(rows),
+                table=_TOLD[table],
+            )
+            hint = say("A clock was wrong. The recording's length and all that is idle are, too.")
+            notes = [
+                say("{time} away", time=microseconds(abs(int(start[r]) - middle)))
+                for r in rows[:3].tolist()
+            ]
             yield Finding(
                 "far_events", message, hint, len(rows), "error", ALL,
                 examples(trace, table, rows, notes),
@@ -65,11 +79,14 @@ def _outside(trace: Trace) -> Iterator[Finding]:
     slack = max(last - first, _LATE_NS)
     rows = np.flatnonzero((kernels.end_ns < first - slack) | (kernels.start_ns > last + slack))
     if len(rows):
-        message = (
-            f"{len(rows):,} of {len(kernels):,} device activities lie far outside of what the host "
-            "recorded."
+        message = say(
+            "{count:,} of {total:,} device activities lie far outside of what the host recorded.",
+            count=len(rows),
+            total=len(kernels),
         )
-        hint = "The device's clock is not the host's: idle time and steps are not to be trusted."
+        hint = say(
+            "The device's clock is not the host's: idle time and steps are not to be trusted."
+        )
         yield Finding(
             "activities_outside", message, hint, len(rows), "error", DEVICE,
             examples(trace, "kernels", rows),
@@ -87,13 +104,20 @@ def _too_early(trace: Trace, tolerance_ns: int) -> Iterator[Finding]:
     if not count:
         return
     worst = linked[np.argsort(delay, kind="stable")[: min(count, 3)]]
-    message = (
-        f"{count:,} of {len(linked):,} device activities start before the call that launched them, "
-        f"by up to {microseconds(-int(delay.min()))}: so far, at least, the device's clock is "
-        f"behind the host's.{_drift(delay, tolerance_ns)}"
+    message = say(
+        "{count:,} of {total:,} device activities start before the call that launched "
+        "them, by up to {time}: so far, at least, the device's clock is behind the "
+        "host's.{drift}",
+        count=count,
+        total=len(linked),
+        time=microseconds(-int(delay.min())),
+        drift=_drift(delay, tolerance_ns),
     )
-    hint = "Lengths on the device are not affected; idle time and what a step waits for are."
-    notes = [f"{microseconds(-int(d))} before its call" for d in np.sort(delay)[: len(worst)]]
+    hint = say("Lengths on the device are not affected; idle time and what a step waits for are.")
+    notes = [
+        say("{time} before its call", time=microseconds(-int(d)))
+        for d in np.sort(delay)[: len(worst)]
+    ]
     yield Finding(
         "clock_behind", message, hint, count,
         "error" if count > _THROUGHOUT * len(linked) else "warning",
@@ -116,7 +140,7 @@ def _drift(delay: I64, tolerance_ns: int) -> str:
         or not ((steps <= 0).all() or (steps >= 0).all())
     ):
         return ""
-    return f" It changes by about {microseconds(abs(change))} over the recording."
+    return say(" It changes by about {time} over the recording.", time=microseconds(abs(change)))
 
 
 def _overlapping(trace: Trace, tolerance_ns: int) -> Iterator[Finding]:
@@ -126,14 +150,18 @@ def _overlapping(trace: Trace, tolerance_ns: int) -> Iterator[Finding]:
     rows = np.flatnonzero(_before_the_end(kernels, tolerance_ns))
     if len(rows):
         lanes = len(np.unique(kernels.lane[rows]))
-        message = (
-            f"{len(rows):,} of {len(kernels):,} device activities start before the one before them "
-            f"on their stream has ended, on {lanes} of {len(trace.lanes)} streams."
+        message = say(
+            "{count:,} of {total:,} device activities start before the one before them on "
+            "their stream has ended, on {lanes} of {streams} streams.",
+            count=len(rows),
+            total=len(kernels),
+            lanes=lanes,
+            streams=len(trace.lanes),
         )
-        hint = (
-            "Some devices do start a kernel while the one before runs out (programmatic launch), "
-            "or report several queues as one stream. Busy time counts each instant once, the "
-            "kernels' sum as often as it is told."
+        hint = say(
+            "Some devices do start a kernel while the one before runs out (programmatic "
+            "launch), or report several queues as one stream. Busy time counts each instant "
+            "once, the kernels' sum as often as it is told."
         )
         yield Finding(
             "overlapping_activities", message, hint, len(rows), "info", ("kernels",),

@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from tb_privateuse1.findings import Figures, Finding, TableName
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples
 from tb_privateuse1.read.base import Raw
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, NONE, Bools, Frames, Ops, Trace
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     """Crossings, duplicates, lost parents."""
     trace, slack = subject.trace, subject.tolerance_ns
-    yield from _crossing(trace, "ops", slack, "operators and annotations", ("operators", "steps"))
-    yield from _crossing(trace, "frames", slack, "Python frames", ("stacks",))
+    yield from _crossing(
+        trace, "ops", slack, say("operators and annotations"), ("operators", "steps")
+    )
+    yield from _crossing(trace, "frames", slack, say("Python frames"), ("stacks",))
     twice = list(_duplicates(trace))
     yield from twice
     if not twice:
@@ -37,14 +40,16 @@ def _crossing(
     rows = np.flatnonzero(_crossed(ranges, slack))
     if not len(rows):
         return
-    message = (
-        f"{len(rows):,} of {len(ranges):,} {what} start inside another one of their thread and end "
-        "after it."
+    message = say(
+        "{count:,} of {total:,} {what} start inside another one of their thread and end after it.",
+        count=len(rows),
+        total=len(ranges),
+        what=what,
     )
-    hint = (
-        "They are no parent and child of each other, so that their common time counts in the self "
-        "time of both. Threads that share an id, and events that were joined from several "
-        "recordings, look like this."
+    hint = say(
+        "They are no parent and child of each other, so that their common time counts in "
+        "the self time of both. Threads that share an id, and events that were joined from "
+        "several recordings, look like this."
     )
     yield Finding(
         f"crossing_{table}", message, hint, len(rows), "warning", affects,
@@ -76,19 +81,25 @@ def _duplicates(trace: Trace) -> Iterator[Finding]:
     """Equal name, thread, start, end and id. Without an id nothing tells two short ones apart."""
     ops, frames, launches, kernels = trace.ops, trace.frames, trace.launches, trace.kernels
     told: list[tuple[TableName, str, I64, Sequence[I32 | I64], tuple[Figures, ...]]] = [
-        ("ops", "operators and annotations", ops.external_id, (ops.thread,),
+        ("ops", say("operators and annotations"), ops.external_id, (ops.thread,),
          ("steps", "operators", "memory")),
-        ("frames", "Python frames", frames.python_id, (frames.thread,), ("stacks",)),
-        ("launches", "calls of the runtime", launches.correlation, (launches.thread,), ("steps",)),
-        ("kernels", "device activities", np.where(kernels.end_ns > kernels.start_ns,
+        ("frames", say("Python frames"), frames.python_id, (frames.thread,), ("stacks",)),
+        ("launches", say("calls of the runtime"), launches.correlation, (launches.thread,),
+         ("steps",)),
+        ("kernels", say("device activities"), np.where(kernels.end_ns > kernels.start_ns,
          kernels.correlation, NONE), (kernels.lane,), ("operators", "kernels")),
     ]  # fmt: skip
     for table, what, number, place, affects in told:
         columns = getattr(trace, table)
         rows = _repeated(columns.start_ns, [columns.end_ns, columns.name, number, *place], number)
         if len(rows):
-            message = f"{len(rows):,} of {len(columns):,} {what} are in the file twice."
-            hint = "Each counts as often as it is told. Was the same recording exported twice?"
+            message = say(
+                "{count:,} of {total:,} {what} are in the file twice.",
+                count=len(rows),
+                total=len(columns),
+                what=what,
+            )
+            hint = say("Each counts as often as it is told. Was the same recording exported twice?")
             yield Finding(
                 f"duplicated_{table}", message, hint, len(rows), "error", affects,
                 examples(trace, table, rows),
@@ -117,8 +128,10 @@ def _same_ids(trace: Trace) -> Iterator[Finding]:
     number = ops.external_id[order]
     again = np.sort(order[1:][number[1:] == number[:-1]])
     if len(again):
-        message = f"{len(again):,} operators have an External id that another one has, too."
-        hint = "What is linked by it belongs to the first. Were recordings joined in one file?"
+        message = say(
+            "{count:,} operators have an External id that another one has, too.", count=len(again)
+        )
+        hint = say("What is linked by it belongs to the first. Were recordings joined in one file?")
         yield Finding(
             "repeated_external_ids", message, hint, len(again), "warning",
             ("operators", "kernels"), examples(trace, "ops", again),
@@ -142,8 +155,12 @@ def _orphans(subject: Subject) -> Iterator[Finding]:
     if not count:
         return
     rows = np.flatnonzero(np.isin(trace.frames.event, lost))
-    message = f"{count:,} of {frames:,} Python frames were called by frames that are not there."
-    hint = "They are shown as the outermost ones. Recordings that were cut look like this."
+    message = say(
+        "{count:,} of {frames:,} Python frames were called by frames that are not there.",
+        count=count,
+        frames=frames,
+    )
+    hint = say("They are shown as the outermost ones. Recordings that were cut look like this.")
     yield Finding(
         "frames_without_parent", message, hint, count,
         "info" if count < LITTLE * frames else "warning", ("stacks",),

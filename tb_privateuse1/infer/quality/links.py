@@ -11,6 +11,7 @@ import numpy as np
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
 
 _STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
@@ -35,11 +36,22 @@ def _unlinked(trace: Trace) -> Iterator[Finding]:
     if not lost.any():
         return
     rows = np.flatnonzero(lost)
-    message = f"{_of_all(kernels, lost)} have no launch on the host."
-    hint = "They count in all totals. Graph replays and calls before the recording look like this."
-    if early := int(_before_the_first(kernels, lost).sum()):
-        of_them = "All" if early == len(rows) else f"{early:,}"
-        message += f" {of_them} of them run on their stream before anything that was launched here."
+    early = ""
+    if first := int(_before_the_first(kernels, lost).sum()):
+        early = say(
+            " {count:,} of them run on their stream before anything that was launched here.",
+            count=first,
+        )
+        if first == len(rows):
+            early = say(" All of them run on their stream before anything that was launched here.")
+    message = say(
+        "{activities} have no launch on the host.{early}",
+        activities=_of_all(kernels, lost),
+        early=early,
+    )
+    hint = say(
+        "They count in all totals. Graph replays and calls before the recording look like this."
+    )
     little = _time(kernels, lost) < LITTLE * _time(kernels)
     yield Finding(
         "unlinked_activities", message, hint, len(rows), "info" if little else "warning",
@@ -62,10 +74,14 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
     if not lost.any():
         return
     rows = np.flatnonzero(lost)
-    message = f"{_of_all(kernels, lost)} were launched outside of all operators."
-    hint = "They are in no row of the operators; kernels that a script launches itself are such."
+    message = say(
+        "{activities} were launched outside of all operators.", activities=_of_all(kernels, lost)
+    )
+    hint = say(
+        "They are in no row of the operators; kernels that a script launches itself are such."
+    )
     if not (trace.ops.kind == OPERATOR).any():
-        hint = "The trace has no operators. Was it recorded without ProfilerActivity.CPU?"
+        hint = say("The trace has no operators. Was it recorded without ProfilerActivity.CPU?")
     little = _time(kernels, lost) < LITTLE * _time(kernels)
     yield Finding(
         "activities_without_operator", message, hint, len(rows), "info" if little else "warning",
@@ -97,10 +113,15 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
     told = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
     all_calls = int(np.isin(launches.name, starting).sum())
-    message = f"{len(rows):,} of {all_calls:,} calls left no activity on the device: {told}."
-    hint = (
-        "The recording ended before the work did, the profiler's buffers overflowed, or the "
-        "device's profiler does not report this kind of work."
+    message = say(
+        "{count:,} of {total:,} calls left no activity on the device: {names}.",
+        count=len(rows),
+        total=all_calls,
+        names=told,
+    )
+    hint = say(
+        "The recording ended before the work did, the profiler's buffers overflowed, or "
+        "the device's profiler does not report this kind of work."
     )
     kernel = any("launch" in trace.text(name).lower() for name, _ in names)
     yield Finding(
@@ -123,11 +144,12 @@ def _ambiguous(trace: Trace) -> Iterator[Finding]:
     if not linked.any():
         return
     rows = np.flatnonzero(linked)
-    message = (
-        f"{len(rows):,} device activities have a correlation that calls of several operators "
-        "have: they are linked to the first of these."
+    message = say(
+        "{count:,} device activities have a correlation that calls of several operators "
+        "have: they are linked to the first of these.",
+        count=len(rows),
     )
-    hint = "Were recordings joined in one file?"
+    hint = say("Were recordings joined in one file?")
     yield Finding(
         "ambiguous_correlations", message, hint, len(rows), "warning",
         ("operators", "kernels"), examples(trace, "kernels", rows),
@@ -152,8 +174,12 @@ def _elapsed(subject: Subject) -> Iterator[Finding]:
     if unmatched := subject.clues.unmatched:
         rows = len(sidecar.external_id)
         most = 2 * unmatched > rows
-        message = f"{unmatched:,} of {rows:,} sidecar rows belong to no operator of the trace."
-        hint = "Is this sidecar from another recording?"
+        message = say(
+            "{count:,} of {total:,} sidecar rows belong to no operator of the trace.",
+            count=unmatched,
+            total=rows,
+        )
+        hint = say("Is this sidecar from another recording?")
         yield Finding(
             "sidecar_mismatch", message, hint, unmatched, "error" if most else "warning",
             ("totals", "steps", "operators", "kernels"),
@@ -165,11 +191,13 @@ def _elapsed(subject: Subject) -> Iterator[Finding]:
     untold = operator & ~np.isin(trace.ops.external_id, sidecar.external_id)
     if untold.any():
         rows_of = np.flatnonzero(untold)
-        message = (
-            f"{len(rows_of):,} of {int(operator.sum()):,} operators have no device time in the "
-            "sidecar: what they ran on the device is not shown."
+        message = say(
+            "{count:,} of {total:,} operators have no device time in the sidecar: what they ran "
+            "on the device is not shown.",
+            count=len(rows_of),
+            total=int(operator.sum()),
         )
-        hint = "Operators of threads that the profiler does not watch are such."
+        hint = say("Operators of threads that the profiler does not watch are such.")
         little = len(rows_of) < LITTLE * int(operator.sum())
         yield Finding(
             "operators_without_elapsed", message, hint, len(rows_of), "info" if little
@@ -188,12 +216,17 @@ def _allocations(trace: Trace) -> Iterator[Finding]:
         return
     rows = np.flatnonzero(lost)
     rows = rows[np.argsort(-memory.bytes[rows], kind="stable")]
-    message = (
-        f"{len(rows):,} of {int(made.sum()):,} allocations ({share(part, whole)} of the bytes) "
-        "were made outside of all operators."
+    message = say(
+        "{count:,} of {total:,} allocations ({share} of the bytes) were made outside of all "
+        "operators.",
+        count=len(rows),
+        total=int(made.sum()),
+        share=share(part, whole),
     )
-    hint = "They are in the row without a name. Libraries that allocate by themselves do this."
-    notes = [f"{memory.bytes[row]:,} bytes" for row in rows[:_MOST_NAMES].tolist()]
+    hint = say("They are in the row without a name. Libraries that allocate by themselves do this.")
+    notes = [
+        say("{bytes:,} bytes", bytes=int(memory.bytes[row])) for row in rows[:_MOST_NAMES].tolist()
+    ]
     yield Finding(
         "allocations_without_operator", message, hint, len(rows), "info",
         ("memory",), examples(trace, "memory", rows, notes),
@@ -206,4 +239,9 @@ def _time(kernels: Kernels, which: Bools | slice = slice(None)) -> int:
 
 def _of_all(kernels: Kernels, which: Bools) -> str:
     part = share(_time(kernels, which), _time(kernels))
-    return f"{int(which.sum()):,} of {len(kernels):,} device activities ({part} of device time)"
+    return say(
+        "{count:,} of {total:,} device activities ({share} of device time)",
+        count=int(which.sum()),
+        total=len(kernels),
+        share=part,
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.infer.quality.base import Subject, microseconds
+from tb_privateuse1.texts import say
 
 _MOST_NAMES = 3
 
@@ -26,32 +27,46 @@ def check(subject: Subject) -> Iterator[Finding]:
         common = reach - steps.host_start_ns[1:]
         rows = np.flatnonzero(common > subject.tolerance_ns) + 1
         if len(rows):
-            message = (
-                f"{len(rows):,} of {len(steps):,} steps start before the one before has ended, by "
-                f"up to {microseconds(int(common.max()))}: {named(rows.tolist())}."
+            message = say(
+                "{count:,} of {total:,} steps start before the one before has ended, by up to "
+                "{time}: {steps}.",
+                count=len(rows),
+                total=len(steps),
+                time=microseconds(int(common.max())),
+                steps=named(rows.tolist()),
             )
-            hint = "What both cover counts in the earlier one. Do two threads call prof.step()?"
+            hint = say(
+                "What both cover counts in the earlier one. Do two threads call prof.step()?"
+            )
             yield Finding("overlapping_steps", message, hint, len(rows), affects=("steps",))
         _, first = np.unique(steps.name, return_index=True)
         again = np.setdiff1d(np.arange(len(steps)), first)
         if len(again):
-            message = (
-                f"{len(again):,} steps have the number of an earlier one: {named(again.tolist())}."
+            message = say(
+                "{count:,} steps have the number of an earlier one: {steps}.",
+                count=len(again),
+                steps=named(again.tolist()),
             )
-            hint = "Chosen by number, the first is shown."
+            hint = say("Chosen by number, the first is shown.")
             yield Finding("repeated_steps", message, hint, len(again), affects=("steps",))
     cut = np.flatnonzero(steps.incomplete)
     if len(cut):
-        message = f"{len(cut):,} of {len(steps):,} steps are incomplete: {named(cut.tolist())}."
-        hint = "They are shown, but left out of averages. Ask the profiler for one more step."
+        message = say(
+            "{count:,} of {total:,} steps are incomplete: {steps}.",
+            count=len(cut),
+            total=len(steps),
+            steps=named(cut.tolist()),
+        )
+        hint = say("They are shown, but left out of averages. Ask the profiler for one more step.")
         yield Finding("incomplete_steps", message, hint, len(cut), "info", ("steps",))
     primed = np.flatnonzero(steps.primed)
     if len(primed):
-        message = (
-            f"{named(primed.tolist())}: the capture kept the device busy first (prime_ms), so that "
-            "the durations of kernels show."
+        message = say(
+            "{steps}: the capture kept the device busy first (prime_ms), so that the durations "
+            "of kernels show.",
+            steps=named(primed.tolist()),
         )
-        hint = (
+        hint = say(
             "Kernels started later than they would have. The step is left out of averages, and "
             "the work that only kept the device busy out of all figures."
         )

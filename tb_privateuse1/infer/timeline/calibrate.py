@@ -15,6 +15,7 @@ import numpy as np
 from tb_privateuse1.grounds import Constant
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
 
 _LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
@@ -60,8 +61,10 @@ def build(
         _latency(sidecar, latency, latency_bound),
         _sync_return(sidecar),
         _event(event, 0, event_high, seen),
-        Constant("kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, "As on known devices."),
-        _of_trace("jitter", jitter, 0, None, idle, "Scatter of idle operators without work."),
+        Constant(
+            "kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, say("As on known devices.")
+        ),
+        _of_trace("jitter", jitter, 0, None, idle, say("Scatter of idle operators without work.")),
         _resolution(ops, resolution, str(rounding)),
     )
     return Calibration(
@@ -94,9 +97,9 @@ def _tries(sidecar: Sidecar, key: str) -> int | None:
 def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
     least, most = max(value - bound, 0), value + bound
     if _told(sidecar, "launch_latency_ns") is None:
-        why = "No trace can tell it: it shifts every start alike."
+        why = say("No trace can tell it: it shifts every start alike.")
         return Constant("launch_latency", value, least, most, "assumed", None, why)
-    why = "An event recorded on the idle device, until it was done."
+    why = say("An event recorded on the idle device, until it was done.")
     tries = _tries(sidecar, "executed_ns")
     return Constant("launch_latency", value, least, most, "capture", tries, why)
 
@@ -104,14 +107,14 @@ def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
 def _sync_return(sidecar: Sidecar) -> Constant:
     value = _told(sidecar, "sync_return_ns")
     if value is None:
-        why = "From the end of the work to the return of a call that waits."
+        why = say("From the end of the work to the return of a call that waits.")
         return Constant("sync_return", RETURN_NS, None, None, "assumed", None, why)
-    why = "A wait for an event on the idle device, less the launch latency."
+    why = say("A wait for an event on the idle device, less the launch latency.")
     return Constant("sync_return", value, None, None, "capture", _tries(sidecar, "waited_ns"), why)
 
 
 def _event(value: int, least: int, most: int, samples: int) -> Constant:
-    why = "Operators without work that the device ran through faster than the host."
+    why = say("Operators without work that the device ran through faster than the host.")
     return _of_trace("event_cost", value, least, most, samples, why)
 
 
@@ -123,7 +126,7 @@ def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Cal
     low, high = max(value - doubt, 0), value + doubt
     constants = c.constants
     if samples:
-        why = "Ranges run through behind the host, less the launching operators in them."
+        why = say("Ranges run through behind the host, less the launching operators in them.")
         told = Constant("event_cost", value, low, high, "trace", samples, why)
         constants = tuple(told if k.name == "event_cost" else k for k in constants)
     return dataclasses.replace(
@@ -136,18 +139,18 @@ def _of_trace(
 ) -> Constant:
     """A constant that the trace tells if there are samples of it."""
     if not samples:
-        return Constant(name, value, least, most, "assumed", None, "The trace shows too few.")
+        return Constant(name, value, least, most, "assumed", None, say("The trace shows too few."))
     return Constant(name, value, least, most, "trace", samples, evidence)
 
 
 def _resolution(ops: Ops, value: int, rounding: str) -> Constant:
     known = int((ops.elapsed_ns != MISSING).sum())
     cut = {
-        "floor": "what is below is cut off",
-        "round": "rounded to the nearest",
-        "both": "either event is cut before the difference",
+        "floor": say("what is below is cut off"),
+        "round": say("rounded to the nearest"),
+        "both": say("either event is cut before the difference"),
     }[rounding]
-    why = f"The largest step of which all elapsed times are multiples; {cut}."
+    why = say("The largest step of which all elapsed times are multiples; {cut}.", cut=cut)
     return Constant("elapsed_resolution", value, None, None, "trace", known, why)
 
 

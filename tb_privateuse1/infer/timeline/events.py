@@ -28,6 +28,7 @@ from tb_privateuse1.infer.timeline import (
 )
 from tb_privateuse1.infer.timeline.base import NEVER, Bounds, Calibration, Marks, Work
 from tb_privateuse1.infer.timeline.joins import FAR, Joins
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MEMCPY, MISSING, Bools, Ops
 
 _EVENT_DOUBT_NS = 15
@@ -210,9 +211,11 @@ def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:
     count = int(unbounded.sum())
     if count <= _UNBOUNDED * len(unbounded):
         return ()
-    message = (
-        f"The starts of {count} of {len(unbounded)} kernels are a least estimate: nothing in the "
-        "trace tells how far the device was behind the host."
+    message = say(
+        "The starts of {count} of {total} kernels are a least estimate: nothing in the "
+        "trace tells how far the device was behind the host.",
+        count=count,
+        total=len(unbounded),
     )
-    hint = "Wrap a synchronize of the device in record_function inside a recorded step."
+    hint = say("Wrap a synchronize of the device in record_function inside a recorded step.")
     return (Finding("backlog_unknown", message, hint, count, affects=("totals", "steps")),)

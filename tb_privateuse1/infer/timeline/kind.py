@@ -17,6 +17,7 @@ from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.grounds import Kind as Name
 from tb_privateuse1.infer.base import Strings
+from tb_privateuse1.texts import say, sentences
 from tb_privateuse1.trace import I64, MISSING, NONE, Ops
 
 _COARSE_NS = 100_000
@@ -25,7 +26,7 @@ _COARSE_NS = 100_000
 _VALUES, _MILLISECOND_NS = 6, 1_000_000
 """Different values that a resolution takes to be seen, but for whole milliseconds."""
 
-_MICROSECONDS = "ProfilerStubs::elapsed must return microseconds (torch 2.13)."
+_MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
 
 _LONG_NS = 1_000_000
 """Operators and steps of this host time are long enough to compare the clocks' units."""
@@ -67,29 +68,40 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
     known = ops.elapsed_ns[ops.elapsed_ns != MISSING]
     positive = known[known > 0]
     if not len(positive):
-        return Kind("none", 0, "No operator has a device time above 0.")
+        return Kind("none", 0, say("No operator has a device time above 0."))
     values = np.unique(positive)
     resolution = int(np.gcd.reduce(values))
     if len(values) < _VALUES and resolution % _MILLISECOND_NS:
         # A few values have a common divisor by chance.
         resolution = min(resolution, 1_000)
     if resolution >= _COARSE_NS and len(values) > 1:
-        message = f"All elapsed times are multiples of {resolution / 1e6:g} ms: too coarse."
+        message = say(
+            "All elapsed times are multiples of {step_ms:g} ms: too coarse.",
+            step_ms=resolution / 1e6,
+        )
         finding = _unusable("elapsed_coarse", message, _MICROSECONDS)
         return Kind("coarse", resolution, message, finding)
     if unit in ("ms", "ns"):
-        message = f"The capture measured that the backend's elapsed times are in {unit}."
+        message = say(
+            "The capture measured that the backend's elapsed times are in {unit}.", unit=unit
+        )
         return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
     if told == "host":
-        message = "The capture found that this backend runs its operators on the host's thread."
-        hint = "Its operator times on the host are its device times."
+        message = say(
+            "The capture found that this backend runs its operators on the host's thread."
+        )
+        hint = say("Its operator times on the host are its device times.")
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
     equal, steps = _equal_sums(ops, strings)
     if steps >= 2 and equal == steps:
-        evidence = f"In {steps} steps the elapsed time equals the sum of its operators'."
+        evidence = say(
+            "In {steps} steps the elapsed time equals the sum of its operators'.", steps=steps
+        )
         return Kind("kernel_sum", resolution, evidence)
     if told == "kernel_sum" and not steps:
-        return Kind("kernel_sum", resolution, "The capture says that they are sums of kernels.")
+        return Kind(
+            "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
+        )
     host = ops.end_ns - ops.start_ns
     timed = ops.elapsed_ns != MISSING
     long = (host >= _LONG_NS) & timed
@@ -99,9 +111,10 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
         short = timed & ~long
         fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
         if ratio * _UNIT < 1 and not (fits and int(long.sum()) < _LONG_RANGES):
-            message = (
-                f"Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
-                "the elapsed times are probably not in microseconds."
+            message = say(
+                "Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
+                "the elapsed times are probably not in microseconds.",
+                ratio=ratio,
             )
             finding = _unusable("elapsed_unit", message, _MICROSECONDS)
             return Kind("unit", resolution, message, finding)
@@ -112,26 +125,34 @@ def _passing(equal: int, steps: int, told: object) -> str:
     """Why they are times between two marks on a stream."""
     reasons = []
     if told == "event":
-        reasons.append("The capture saw an idle range take as long on the device as on the host.")
+        reasons.append(
+            say("The capture saw an idle range take as long on the device as on the host.")
+        )
     if steps:
         reasons.append(
-            f"In {steps - equal} of {steps} steps with enough in them, the elapsed time is not the "
-            "sum of the operators': idle time counts."
+            say(
+                "In {count} of {total} steps with enough in them, the elapsed time is not the sum "
+                "of the operators': idle time counts.",
+                count=steps - equal,
+                total=steps,
+            )
         )
-    return " ".join(reasons) or "Nothing speaks against times between two marks on a stream."
+    return sentences(reasons) or say("Nothing speaks against times between two marks on a stream.")
 
 
 def contradiction(crossing: int, marks: int) -> Finding | None:
     """Why there is no timeline, if too many marks fit no schedule of one stream."""
     if crossing <= _CONTRADICTING * marks:
         return None
-    message = (
-        f"{crossing} of {marks} device times contradict the others: no order of work on one "
-        "stream beside the host explains them."
+    message = say(
+        "{crossing} of {marks} device times contradict the others: no order of work on one "
+        "stream beside the host explains them.",
+        crossing=crossing,
+        marks=marks,
     )
-    hint = (
-        "The backend probably runs its operators on the host's thread, so that there is no device "
-        "timeline apart from the host's; or the events of several streams are mixed."
+    hint = say(
+        "The backend probably runs its operators on the host's thread, so that there is no "
+        "device timeline apart from the host's; or the events of several streams are mixed."
     )
     return _unusable("elapsed_not_of_a_stream", message, hint, crossing)
 

@@ -12,6 +12,7 @@ from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.infer.timeline import pins
 from tb_privateuse1.infer.timeline.base import NEVER, Calibration, Marks, Work
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import EVENTS, I64, KERNEL, NONE, Bools, Ops
 
 Three = tuple[I64, I64, I64]
@@ -58,8 +59,8 @@ def build(ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, ground
         for launch, more, mark in zip(ready, taken, cost, strict=True)
     ]
     bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
-    message = f"{grounds.evidence} So they are taken as kernel durations."
-    hint = "Starts are inferred from the host's launches and the order of the queue."
+    message = say("{evidence} So they are taken as kernel durations.", evidence=grounds.evidence)
+    hint = say("Starts are inferred from the host's launches and the order of the queue.")
     finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
     return Work(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),

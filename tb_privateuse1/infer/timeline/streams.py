@@ -15,6 +15,7 @@ from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer.base import rows_of
 from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Ops
 
 _PARALLEL_NS = 2_000
@@ -83,9 +84,10 @@ def parallel(ops: Ops, resolution_ns: int) -> Finding | None:
     found = int((known & (total > ops.elapsed_ns + room)).sum())
     if found < _ENOUGH:
         return None
-    message = (
-        f"In {found} ranges the operators took the device longer than the whole range: they ran "
-        "at the same time on several streams, and nothing tells which on which."
+    message = say(
+        "In {count} ranges the operators took the device longer than the whole range: they "
+        "ran at the same time on several streams, and nothing tells which on which.",
+        count=found,
     )
-    hint = "A backend can tell: elapsed_streams() of its module (docs/capture.md, Streams)."
+    hint = say("A backend can tell: elapsed_streams() of its module (docs/capture.md, Streams).")
     return Finding("several_streams", message, hint, found, "error", DEVICE)
