@@ -40,7 +40,7 @@ def of(trace: Trace) -> tuple[Curve, ...]:
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
     found = [_utilisation(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
     for device, kernels in zip(devices, rows, strict=True):
-        found += _filled(trace, f"device {device}", kernels)
+        found += _sm_efficiency(trace, f"device {device}", kernels)
     for device, kernels in zip(devices, rows, strict=True):
         found += _waiting(trace, f"device {device}", kernels)
     found += _data_loader(trace)
@@ -64,10 +64,10 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
     return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
 
 
-def _filled(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     form = multiprocessors.held(trace, kernels)
-    name = f"Multiprocessors of {device} that hold blocks"
-    return [Curve(name, "share", "filled", form)] if form else []
+    name = f"SM efficiency of {device}"
+    return [Curve(name, "share", "sm_efficiency", form)] if form else []
 
 
 def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:

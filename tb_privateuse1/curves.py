@@ -17,7 +17,14 @@ from tb_privateuse1.trace import I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share"]
 What = Literal[
-    "utilisation", "filled", "waiting", "rate", "data_loader", "copies", "communication", "memory"
+    "utilisation",
+    "sm_efficiency",
+    "waiting",
+    "rate",
+    "data_loader",
+    "copies",
+    "communication",
+    "memory",
 ]
 
 EXPORTED = 2000

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_SHARES = ("share", "utilisation")
+_SHARES = ("share", "utilisation", "sm_efficiency", "occupancy")
 _TIMES = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
 _SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 

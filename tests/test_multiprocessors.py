@@ -15,7 +15,7 @@ from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.overview import overview
 from tests.make import kernel, step, trace
 
-OF_DEVICE = "Multiprocessors of device 0 that hold blocks"
+OF_DEVICE = "SM efficiency of device 0"
 
 
 def told(blocks: float, percent: float) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def made() -> Trace:
 def test_of_steps_and_over_time() -> None:
     one = made()
     result = overview(one)
-    assert result.filled == pytest.approx((20 * 0.75 + 10) / 60)
+    assert result.sm_efficiency == pytest.approx((20 * 0.75 + 10) / 60)
     assert result.occupancy == pytest.approx((20 * 0.1 + 20 * 0.3 + 10 * 0.8) / 50)
-    (curve,) = (c for c in counters.of(one) if c.what == "filled")
+    (curve,) = (c for c in counters.of(one) if c.what == "sm_efficiency")
     assert curve.name == OF_DEVICE
     points = curve.window(0, 60_000, 6)
     at = np.searchsorted(points.at_ns, np.arange(6) * 10_000, side="right") - 1
@@ -49,9 +49,9 @@ def test_of_steps_and_over_time() -> None:
 def test_what_nobody_tells_is_not_zero() -> None:
     one = trace(step(1, 0, 60), kernel("a", 0, 20), kernel("b", 20, 20, **told(1, 1)))
     result = overview(one)
-    assert (result.filled, result.occupancy) == (None, None)
-    assert not [c for c in counters.of(one) if c.what == "filled"]
-    assert (overview(trace()).filled, overview(trace()).occupancy) == (None, None)
+    assert (result.sm_efficiency, result.occupancy) == (None, None)
+    assert not [c for c in counters.of(one) if c.what == "sm_efficiency"]
+    assert (overview(trace()).sm_efficiency, overview(trace()).occupancy) == (None, None)
 
 
 def test_devices_that_tell_count_alike() -> None:
@@ -61,8 +61,8 @@ def test_devices_that_tell_count_alike() -> None:
         kernel("b", 0, 40, device=1, **told(1, 50)),
         kernel("c", 0, 40, device=2),
     )
-    assert overview(one).filled == pytest.approx((0.5 + 1) / 2)
-    names = [c.name for c in counters.of(one) if c.what == "filled"]
+    assert overview(one).sm_efficiency == pytest.approx((0.5 + 1) / 2)
+    names = [c.name for c in counters.of(one) if c.what == "sm_efficiency"]
     assert names == [OF_DEVICE, OF_DEVICE.replace("0", "1")]
 
 

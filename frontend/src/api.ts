@@ -226,7 +226,7 @@ export interface Constant {
 /** A curve in the window: its entries in ``Curves``. */
 export interface Counter {
   label: string;
-  what: "utilisation" | "filled" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory";
+  what: "utilisation" | "sm_efficiency" | "waiting" | "rate" | "data_loader" | "copies" | "communication" | "memory";
   unit: "bytes" | "bytes/s" | "kernels" | "kernels/ms" | "share";
   inferred: boolean;
   first: number;
@@ -833,7 +833,7 @@ export interface Overview {
   averages: Average[];
   utilisation: number | null;
   utilisation_bound: number | null;
-  filled: number | null;
+  sm_efficiency: number | null;
   occupancy: number | null;
   totals: Totals;
   idle: Cause[];

@@ -101,7 +101,7 @@ class Overview(Result):
     """Busy device time within the steps' windows as a share of these windows."""
     utilisation_bound: float | None
     """How far off that may be, as a share; 0 if measured, null if that is not known."""
-    filled: float | None
+    sm_efficiency: float | None
     """The share of the device's multiprocessors that held blocks within the same windows, and"""
     occupancy: float | None
     """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
@@ -140,7 +140,7 @@ def overview(trace: Trace, *, step: int | None = None) -> Overview:
         averages=averages_of(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
-        filled=multiprocessors.share(trace, trace.kernels, *_windows(trace, row)),
+        sm_efficiency=multiprocessors.share(trace, trace.kernels, *_windows(trace, row)),
         occupancy=multiprocessors.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         idle=idle.causes,

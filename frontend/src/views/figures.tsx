@@ -38,10 +38,10 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
       <Figure name="utilisation" label={step === null ? "Device utilisation" : `Utilisation${of}`} exact={now.utilisation} unit="of 1" value={percent(now.utilisation)} bound={now.utilisation === null ? "" : percentBound(now.utilisation_bound, inferred)}
         note={now.utilisation === null ? "no device times" : "busy within the steps"}
         help="Busy device time within the steps' windows, as a share of these windows." />
-      {now.filled !== null && (
-        <Figure name="filled" label={`Multiprocessors filled${of}`} exact={now.filled} unit="of 1" value={percent(now.filled)}
+      {now.sm_efficiency !== null && (
+        <Figure name="sm_efficiency" label={`SM efficiency${of}`} exact={now.sm_efficiency} unit="of 1" value={percent(now.sm_efficiency)}
           note={now.occupancy === null ? "" : `occupancy ${percent(now.occupancy)}`}
-          help="Within the steps, the share of multiprocessors that held blocks (SM efficiency); and the occupancy of kernels, weighted by duration. CUPTI estimates both from launches." />
+          help="Within the steps, the share of multiprocessors that held blocks ; and the occupancy of kernels, weighted by duration. CUPTI estimates both from launches." />
       )}
       <Figure name="busy_ns" label={`Busy${of}`} exact={totals.busy_ns} unit="ns" value={duration(totals.busy_ns)} bound={totals.busy_ns === null ? "" : off(totals.busy_bound_ns)}
         note={ofSpan(totals.busy_ns, totals.span_ns)} help="At least one device activity ran: the union over all streams." />

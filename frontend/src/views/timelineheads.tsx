@@ -72,7 +72,7 @@ const noteOf = (track: Track): string =>
 
 const HELP: Readonly<Record<Counter["what"], string>> = {
   utilisation: "The share of time in which anything runs on the device.",
-  filled: "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
+  sm_efficiency: "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
   waiting: "Launched and not started yet: the greatest number in each part.",
   rate: "Kernels, copies and fills that start per ms.",
   data_loader: "The share of time in which any thread is in the data loader.",
