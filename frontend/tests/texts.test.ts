@@ -75,7 +75,8 @@ const DONE = [
   "app.tsx", "chosen.ts", "fetch.ts", "frame.tsx", "help.tsx", "host.ts",
   "load.ts", "place.ts", "state.ts", "topbar.tsx", "views/index.ts", "views/instance.tsx",
   "views/instancespanel.tsx", "views/kernels.tsx", "views/link.ts", "views/page.ts", "views/memory.tsx", "views/memorycategories.ts",
-  "views/memorytables.tsx", "views/source.tsx",
+  "views/memorytables.tsx", "views/source.tsx", "views/about.tsx", "views/advice.tsx", "views/averages.tsx", "views/best.tsx",
+  "views/choices.ts", "views/doubts.tsx", "views/empty.tsx", "views/figures.tsx", "views/rankadvice.tsx",
 ];
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */

@@ -81,7 +81,7 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
         finding.locator("button.headline").click()
         source = finding.get_by_test_id("source")
         expect(source).to_have_text(re.compile(rf"classify\.py\(\d+\): {function}$"))
-        expect(finding.locator("[data-key='To mend']")).to_be_visible()
+        expect(finding.locator("[data-key=fix]")).to_be_visible()
     record(log, "classify_mended")
     advice(server, "classify_mended")
     dashboard.open(run="classify_mended", view="advice")

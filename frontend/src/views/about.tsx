@@ -1,41 +1,39 @@
 // Where the figures come from: files, engine, how it was recorded, what is doubtful.
 import { bytes, dateTime } from "../base/format";
+import { t } from "../texts";
 import type { PageProps } from "./page";
 import { Source } from "./source";
 import { Findings } from "./status";
 import { Facts } from "./summary";
 
-const RANK_SOURCES: Readonly<Record<string, string>> = {
-  metadata: "the trace's distributedInfo",
-  name: "the file's name",
-  order: "the order of the files: nothing tells it",
-};
+const texts = t.about;
+const RANK_SOURCES: Readonly<Record<string, string>> = texts.rankSources;
 
 export function About({ selected: { worker, span, run }, base }: PageProps) {
   const { provenance } = base;
   const facts = [
-    ...(run ? [{ label: "Run", value: run.run }] : []),
-    ...(worker ? [{ label: "Rank", value: `${worker.rank}, from ${RANK_SOURCES[worker.rank_source] ?? worker.rank_source}` }] : []),
+    ...(run ? [{ label: texts.run, value: run.run }] : []),
+    ...(worker ? [{ label: texts.rank, value: texts.rankFrom(worker.rank, RANK_SOURCES[worker.rank_source] ?? worker.rank_source) }] : []),
     ...(span ? [
-      { label: "Span", value: `${span.span}, ${span.label}` },
-      { label: "Size", value: bytes(span.bytes) },
-      ...(span.modified_ns === null ? [] : [{ label: "Written", value: dateTime(span.modified_ns) }]),
-      { label: "Elapsed times", value: span.has_sidecar ? "in a sidecar file" : "no sidecar file" },
+      { label: texts.span, value: `${span.span}, ${span.label}` },
+      { label: texts.size, value: bytes(span.bytes) },
+      ...(span.modified_ns === null ? [] : [{ label: texts.written, value: dateTime(span.modified_ns) }]),
+      { label: texts.elapsed, value: span.has_sidecar ? texts.inSidecar : texts.noSidecar },
     ] : []),
-    { label: "Engine", value: `tb_privateuse1 ${provenance.version}` },
+    { label: texts.engine, value: `tb_privateuse1 ${provenance.version}` },
   ];
   return (
     <div class="about">
-      <section><h2>Findings</h2><Findings findings={provenance.warnings} /></section>
-      <section><h2>Device times</h2><Source overview={base} /></section>
+      <section><h2>{texts.findings}</h2><Findings findings={provenance.warnings} /></section>
+      <section><h2>{texts.deviceTimes}</h2><Source overview={base} /></section>
       <section>
-        <h2>Files</h2>
+        <h2>{texts.files}</h2>
         <ul class="files" data-testid="files">{provenance.files.map((f) => <li key={f}>{f}</li>)}</ul>
       </section>
       <div class="columns equal">
-        <Facts title="This trace" facts={facts} testid="trace-facts" />
-        <Facts title="How it was recorded" facts={base.run} testid="run-facts" />
-        <Facts title="Device" facts={base.device} testid="device-facts" />
+        <Facts title={texts.thisTrace} facts={facts} testid="trace-facts" />
+        <Facts title={texts.recorded} facts={base.run} testid="run-facts" />
+        <Facts title={texts.device} facts={base.device} testid="device-facts" />
       </div>
     </div>
   );

@@ -3,8 +3,11 @@ import type { Average, Overview, Step } from "../api";
 import { color, DEVICE, LABELS, type Category } from "../base/color";
 import { csv } from "../base/csv";
 import { download } from "../base/dom";
-import { boundOf, duration, exactDuration, percent, plural, signedDuration } from "../base/format";
+import { boundOf, duration, exactDuration, percent, signedDuration } from "../base/format";
 import { stepNumber } from "../place";
+import { t } from "../texts";
+
+const texts = t.averages;
 
 interface AveragesProps {
   all: Overview;
@@ -23,18 +26,18 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
   const rows = averages.filter((a) => categories.includes(a.part as Category) && (a.max_ns > 0 || (chosen?.[`${a.part as Category}_ns`] ?? 0) > 0));
   return (
     <section class="averages" data-testid="averages">
-      <h2 class="withcsv">Average step <small class="muted">of {plural(complete, "complete step")}</small>
-        <button type="button" class="quiet" onClick={() => save(averages)} data-testid="csv-averages" title="Download the averages, exact values in ns">CSV</button>
+      <h2 class="withcsv">{texts.title} <small class="muted">{texts.of(complete)}</small>
+        <button type="button" class="quiet" onClick={() => save(averages)} data-testid="csv-averages" title={texts.save}>CSV</button>
       </h2>
       <table class="plain">
         <thead><tr>
-          <th scope="col">Part</th><th scope="col" class="number">Mean</th><th scope="col" class="number" title="Of the mean duration.">Share</th>
-          <th scope="col" class="number" title="Standard deviation over the steps.">σ</th><th scope="col" class="number">Least</th><th scope="col" class="number">Most</th>
-          {chosen && <><th scope="col" class="number">Step {stepNumber(chosen.name)}</th><th scope="col" class="number" title="The selected step's less the mean.">Difference</th></>}
+          <th scope="col">{texts.part}</th><th scope="col" class="number">{texts.mean}</th><th scope="col" class="number" title={texts.shareHelp}>{texts.share}</th>
+          <th scope="col" class="number" title={texts.deviationHelp}>σ</th><th scope="col" class="number">{texts.least}</th><th scope="col" class="number">{texts.most}</th>
+          {chosen && <><th scope="col" class="number">{texts.step(stepNumber(chosen.name))}</th><th scope="col" class="number" title={texts.differenceHelp}>{texts.difference}</th></>}
         </tr></thead>
         <tbody>
           {rows.map((a) => <Line key={a.part} average={a} label={LABELS[a.part as Category]} category={a.part as Category} inferred={inferred} chosen={chosen && chosen[`${a.part as Category}_ns`]} />)}
-          <Line average={{ ...spread, part: "duration", share: 1 }} label="Step" category={null} inferred={inferred} chosen={chosen && chosen.duration_ns} />
+          <Line average={{ ...spread, part: "duration", share: 1 }} label={texts.whole} category={null} inferred={inferred} chosen={chosen && chosen.duration_ns} />
         </tbody>
       </table>
     </section>
@@ -53,9 +56,8 @@ interface LineProps {
 function Line({ average: a, label, category, inferred, chosen }: LineProps) {
   // What is left to the host depends on inferred times, too.
   const off = inferred && a.bound_ns !== 0;
-  const figure = off ? "number uncertain" : "number";
   const cell = (ns: number, bound = false) => (
-    <td class={figure} title={`${exactDuration(ns)}${bound && off ? ` ${boundOf(a.bound_ns, inferred)}` : ""}`}>{duration(ns)}</td>
+    <td class={off ? "number uncertain" : "number"} title={`${exactDuration(ns)}${bound && off ? ` ${boundOf(a.bound_ns, inferred)}` : ""}`}>{duration(ns)}</td>
   );
   return (
     <tr class={category === null ? "sum" : ""} data-key={a.part} data-value={a.mean_ns} data-bound={a.bound_ns ?? "unknown"}>
@@ -63,7 +65,7 @@ function Line({ average: a, label, category, inferred, chosen }: LineProps) {
       {cell(a.mean_ns, true)}
       <td class="number">{percent(a.share)}</td>
       {cell(a.deviation_ns)}{cell(a.min_ns)}{cell(a.max_ns)}
-      {chosen !== null && <>{cell(chosen)}<td class={figure} title={exactDuration(chosen - a.mean_ns)}>{signedDuration(chosen - a.mean_ns)}</td></>}
+      {chosen !== null && <>{cell(chosen)}<td class={off ? "number uncertain" : "number"} title={exactDuration(chosen - a.mean_ns)}>{signedDuration(chosen - a.mean_ns)}</td></>}
     </tr>
   );
 }

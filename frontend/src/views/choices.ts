@@ -1,11 +1,12 @@
 // What the selectors of run, rank, span and step offer.
 import type { Overview, Runs } from "../api";
-import { bytes, count, dateTime, duration, plural } from "../base/format";
+import { bytes, count, dateTime, duration } from "../base/format";
 import { stepNumber, type Selected } from "../place";
+import { t } from "../texts";
 import type { Choice } from "../widgets/picker";
 
 export function runChoices(runs: Runs): Choice[] {
-  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: plural(r.workers.length, "rank") }));
+  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: t.choices.ranks(r.workers.length) }));
 }
 
 export function rankChoices({ run }: Selected): Choice[] {
@@ -30,10 +31,10 @@ export function stepChoices({ steps, spread }: Overview): Choice[] {
   });
   const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
   return [
-    { value: null, label: "all", note: numbered.length ? count(numbered.length) : "the trace has no steps" },
+    { value: null, label: t.choices.all, note: numbered.length ? count(numbered.length) : t.choices.noSteps },
     ...numbered.map((s): Choice => ({
       value: s.number, label: String(s.number), bar: s.duration_ns / longest, slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
-      note: duration(s.duration_ns) + (s.incomplete ? " incomplete" : ""),
+      note: s.incomplete ? t.choices.incomplete(duration(s.duration_ns)) : duration(s.duration_ns),
     })),
   ];
 }

@@ -1,23 +1,21 @@
 // A logdir without traces: what was looked for, and how to make one.
 import type { Runs } from "../api";
+import { t } from "../texts";
 import { CaptureLines } from "./source";
 import { Findings } from "./status";
 
 export function Scanning({ runs }: { runs: Runs }) {
-  return <p class="state muted" role="status" data-testid="scanning">Looking for traces in {runs.logdir}…</p>;
+  return <p class="state muted" role="status" data-testid="scanning">{t.empty.looking(runs.logdir)}</p>;
 }
 
 export function EmptyLogdir({ runs }: { runs: Runs }) {
   return (
     <section class="state" data-testid="empty">
-      <h2>No traces in {runs.logdir || "the logdir"} yet</h2>
-      <p>
-        Traces of torch.profiler are files such as <code>worker0.1700000000000.pt.trace.json.gz</code>, in any folder below the
-        logdir. With these lines a training script writes one there:
-      </p>
+      <h2>{t.empty.title(runs.logdir)}</h2>
+      <p>{t.empty.what()}</p>
       <CaptureLines />
-      <p class="muted">The page looks again every few seconds and shows a trace as soon as there is one.</p>
-      {runs.warnings.length > 0 && <><h2>What else was found</h2><Findings findings={runs.warnings} /></>}
+      <p class="muted">{t.empty.again}</p>
+      {runs.warnings.length > 0 && <><h2>{t.empty.else}</h2><Findings findings={runs.warnings} /></>}
     </section>
   );
 }

@@ -1,23 +1,21 @@
 // What to mend in a run of several ranks: findings, how each is known, and the ranks that show it.
 import type { RankAdvice as Row } from "../api";
-import { count, duration, exactDuration, percent, plural } from "../base/format";
+import { duration, exactDuration, percent } from "../base/format";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { ShareBar } from "../widgets/sharebar";
-import { Mark, type Severity } from "./doubts";
+import { Fact } from "./advice";
+import { MARKS } from "./best";
+import { Mark } from "./doubts";
 import { linkProps } from "./link";
 
-const MARKS: Readonly<Record<Row["severity"], { shape: Severity; word: string }>> = {
-  high: { shape: "error", word: "High" },
-  medium: { shape: "warning", word: "Medium" },
-  low: { shape: "info", word: "Low" },
-  note: { shape: "info", word: "Note" },
-};
+const [texts, own] = [t.advice, t.rankadvice];
 
 export function RankAdvice({ rows, inferred }: { rows: readonly Row[]; inferred: boolean }) {
   if (rows.length === 0) return null;
   return (
     <section class="mend" data-testid="rank-advice" data-rows={rows.length}>
-      <h2>Advice <small class="muted">{plural(rows.length, "finding")} of all ranks together; each rank has <a {...linkProps({ view: "advice" })}>its own</a></small></h2>
+      <h2>{own.title} <small class="muted">{own.titleNote(rows.length, (text) => <a {...linkProps({ view: "advice" })}>{text}</a>)}</small></h2>
       <div>{rows.map((row, i) => <Finding key={`${row.rule}/${i}`} row={row} name={`${row.rule}/${i}`} inferred={inferred} />)}</div>
     </section>
   );
@@ -32,31 +30,27 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
         <Mark severity={mark.shape} word={mark.word} />
         <span class="title">{row.title}</span>
         {row.saving_share !== null && <ShareBar share={row.saving_share} category="communication" inferred={inferred} />}
-        <span class="saving" title={row.saving_ns === null ? "No saving is known" : `${exactDuration(row.saving_ns)} of a mean step`}>{row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}</span>
+        <span class="saving" title={row.saving_ns === null ? texts.noSaving : own.ofStep(exactDuration(row.saving_ns))}>{row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}</span>
       </button>
       {open && (
         <div class="body">
           <p>{row.explanation}</p>
           <dl class="facts">
-            <Fact name="To mend">{row.fix}</Fact>
-            {row.saving_ns !== null && <Fact name="Saves"><span title={exactDuration(row.saving_ns)}>{duration(row.saving_ns)} per step, {percent(row.saving_share)}</span></Fact>}
-            <Fact name="How computed">{row.how}</Fact>
-            <Fact name="Confidence">{row.confidence}</Fact>
-            <Fact name={row.evidence.length === 1 ? "Rank" : `${count(row.evidence.length)} ranks`}>
+            <Fact id="fix" name={texts.fix}>{row.fix}</Fact>
+            {row.saving_ns !== null && <Fact id="saving" name={texts.saves}><span title={exactDuration(row.saving_ns)}>{texts.savesPerStep(duration(row.saving_ns), percent(row.saving_share))}</span></Fact>}
+            <Fact id="how" name={texts.how}>{row.how}</Fact>
+            <Fact id="confidence" name={texts.confidence}>{texts.confidences[row.confidence]}</Fact>
+            <Fact id="evidence" name={own.ranks(row.evidence.length)}>
               <ul class="examples">{row.evidence.map((e) => (
                 <li key={e.rank} data-testid="rank-evidence" data-rank={e.rank}>
-                  <a {...linkProps({ view: "advice", rank: e.rank, span: state.value.span })}>rank {e.rank}</a> <a class="small" {...linkProps({ view: "timeline", rank: e.rank, span: state.value.span })}>timeline</a> <span class="muted">{e.note}</span>
+                  <a {...linkProps({ view: "advice", rank: e.rank, span: state.value.span })}>{own.rank(e.rank)}</a> <a class="small" {...linkProps({ view: "timeline", rank: e.rank, span: state.value.span })}>{texts.timeline}</a> <span class="muted">{e.note}</span>
                 </li>
               ))}</ul>
             </Fact>
-            <Fact name="Known from"><span class="muted">{row.reference}</span></Fact>
+            <Fact id="reference" name={texts.reference}><span class="muted">{row.reference}</span></Fact>
           </dl>
         </div>
       )}
     </article>
   );
-}
-
-function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
-  return <div data-key={name}><dt>{name}</dt><dd>{children}</dd></div>;
 }

@@ -1,6 +1,14 @@
+import { about } from "./about";
+import { advice } from "./advice";
+import { averages } from "./averages";
+import { best } from "./best";
+import { choices } from "./choices";
 import { color } from "./color";
+import { doubts } from "./doubts";
 import { editor } from "./editor";
+import { empty } from "./empty";
 import { fetch } from "./fetch";
+import { figures } from "./figures";
 import { filter } from "./filter";
 import { format } from "./format";
 import { frame } from "./frame";
@@ -13,6 +21,7 @@ import { memorycategories } from "./memorycategories";
 import { memorytables } from "./memorytables";
 import { pages } from "./pages";
 import { picture } from "./picture";
+import { rankadvice } from "./rankadvice";
 import { source } from "./source";
 import { table } from "./table";
 import { topbar } from "./topbar";
@@ -20,9 +29,17 @@ import { tracks } from "./tracks";
 import { widgets } from "./widgets";
 
 export const zh = {
+  about,
+  advice,
+  averages,
+  best,
+  choices,
   color,
+  doubts,
   editor,
+  empty,
   fetch,
+  figures,
   filter,
   format,
   frame,
@@ -35,6 +52,7 @@ export const zh = {
   memorytables,
   pages,
   picture,
+  rankadvice,
   source,
   table,
   topbar,
