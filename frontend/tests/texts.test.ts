@@ -76,7 +76,8 @@ const DONE = [
   "load.ts", "place.ts", "state.ts", "topbar.tsx", "views/index.ts", "views/instance.tsx",
   "views/instancespanel.tsx", "views/kernels.tsx", "views/link.ts", "views/page.ts", "views/memory.tsx", "views/memorycategories.ts",
   "views/memorytables.tsx", "views/source.tsx", "views/about.tsx", "views/advice.tsx", "views/averages.tsx", "views/best.tsx",
-  "views/choices.ts", "views/doubts.tsx", "views/empty.tsx", "views/figures.tsx", "views/rankadvice.tsx",
+  "views/choices.ts", "views/doubts.tsx", "views/empty.tsx", "views/figures.tsx", "views/rankadvice.tsx", "views/operators.tsx",
+  "views/stackpanel.tsx", "views/steplink.tsx", "views/modules.tsx", "views/nodevice.tsx", "views/overview.tsx", "views/summary.tsx",
 ];
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */

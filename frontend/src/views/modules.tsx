@@ -5,6 +5,7 @@ import { count, duration, exactDuration, percent } from "../base/format";
 import { joinNames } from "../base/names";
 import { useView } from "../load";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { Code } from "../widgets/code";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
@@ -13,6 +14,9 @@ import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
 import { Show } from "./status";
+
+const texts = t.modules;
+const heads = texts.columns;
 
 type Group = "instance" | "class";
 
@@ -57,25 +61,25 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   }), [result, tree]);
   const { filter, sort, selected } = state.value;
   const device = result.device_ns !== null;
-  const noun = result.source === "modules" ? "module" : "annotation";
+  const words = result.source === "modules" ? texts.module : texts.annotation;
   return (
-    <Table name="modules" noun={noun} columns={columns} rows={rows} rowKey={(r) => r.path} tree={tree}
+    <Table name="modules" {...words} columns={columns} rows={rows} rowKey={(r) => r.path} tree={tree}
       sort={sort} defaultSort={device ? "-share" : "-host_total_ns"} filter={filter} selected={selected}
       inferred={result.provenance.timeline === "inferred"}
       onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
       onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
-      {result.source === "modules" && <Segmented label="Rows" value={group} onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })} choices={[
-        { value: "instance", label: "Modules", title: "A row per module" },
-        { value: "class", label: "Classes", title: "One row for all modules of a class at the same place, as the layers of a transformer" },
+      {result.source === "modules" && <Segmented label={texts.rows} value={group} onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })} choices={[
+        { value: "instance", label: texts.modules, title: texts.modulesHelp },
+        { value: "class", label: texts.classes, title: texts.classesHelp },
       ]} />}
       <span class="segmented">
-        <button type="button" data-testid="open-all" onClick={() => setOpen(new Set(rows.map((r) => r.path)))} title="Show all rows">Expand</button>
-        <button type="button" data-testid="close-all" onClick={() => setOpen(new Set())} title="Show the outermost rows only">Collapse</button>
+        <button type="button" data-testid="open-all" onClick={() => setOpen(new Set(rows.map((r) => r.path)))} title={texts.expandHelp}>{texts.expand}</button>
+        <button type="button" data-testid="close-all" onClick={() => setOpen(new Set())} title={texts.collapseHelp}>{texts.collapse}</button>
       </span>
       {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
         <span class="muted" data-testid="outside" data-value={result.outside_device_ns}
-          title={`Device time of the optimizer, of gradient reduction, and of all else that no ${noun} has: ${exactDuration(result.outside_device_ns)}. In no row.`}>
-          {duration(result.outside_device_ns)} ({percent(result.outside_device_ns / result.device_ns)}) outside all {noun}s
+          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}>
+          {texts.outside(duration(result.outside_device_ns), percent(result.outside_device_ns / result.device_ns), words.nouns)}
         </span>
       )}
     </Table>
@@ -125,24 +129,21 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
   const trains = result.rows.some((r) => r.backward_host_ns > 0);
   const all = result.device_ns || 1;
   const columns: (Column<ModuleRow> | false)[] = [
-    { key: "name", title: result.source === "modules" ? "Module" : "Annotation", kind: "text", width: 300, value: (r) => r.name,
+    { key: "name", ...(result.source === "modules" ? heads.module : heads.annotation), kind: "text", width: 300, value: (r) => r.name,
       cell: (r) => <Name row={r} handles={handles} /> },
-    { key: "share", title: "Share", kind: "share", width: 132, value: (r) => r.share, bar: () => (device ? "kernel" : "cpu"),
-      help: device ? `Of all device time${trains ? ", forward and backward" : ""}.` : "Of the host time of all outermost rows.",
+    { key: "share", ...heads.share, kind: "share", width: 132, value: (r) => r.share, bar: () => (device ? "kernel" : "cpu"),
+      help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all) },
-    device && { key: "device_total_ns", title: "Device total", kind: "time", width: 98,
-      help: `What it and the modules inside launched${trains ? " in the forward pass" : ""}.`, value: (r) => r.device_total_ns, bound: ofAll },
-    device && { key: "device_self_ns", title: "Device self", kind: "time", width: 92, additive: true,
-      help: "Without the modules inside.", value: (r) => r.device_self_ns, bound: ofAll },
-    device && trains && { key: "backward_device_ns", title: "Backward", kind: "time", width: 92,
-      help: "Device time of the backward pass of its operators.", value: (r) => r.backward_device_ns, bound: ofAll },
-    { key: "host_total_ns", title: "Host total", kind: "time", width: 88, help: "From call to return.", value: (r) => r.host_total_ns },
-    { key: "host_self_ns", title: "Host self", kind: "time", width: 88, additive: true, help: "Without the modules inside.", value: (r) => r.host_self_ns },
-    trains && { key: "backward_host_ns", title: "Host backward", kind: "time", width: 112,
-      help: "Host time of the backward pass of its operators.", value: (r) => r.backward_host_ns },
-    { key: "calls", title: "Calls", kind: "count", width: 68, help: "The link finds them in the timeline.", value: (r) => r.calls,
-      cell: (r) => <a class="value" data-testid="module-timeline" {...linkProps({ view: "timeline", find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name })} title="Find them in the timeline">{count(r.calls)}</a> },
-    device && { key: "kernels", title: "Kernels", kind: "count", width: 76, help: "Device activities in both passes, those of the modules inside too.", value: (r) => r.kernels },
+    device && { key: "device_total_ns", ...heads.deviceTotal, kind: "time", width: 98,
+      help: trains ? texts.deviceTotalForward : texts.deviceTotal, value: (r) => r.device_total_ns, bound: ofAll },
+    device && { key: "device_self_ns", ...heads.deviceSelf, kind: "time", width: 92, additive: true, value: (r) => r.device_self_ns, bound: ofAll },
+    device && trains && { key: "backward_device_ns", ...heads.backwardDevice, kind: "time", width: 92, value: (r) => r.backward_device_ns, bound: ofAll },
+    { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
+    { key: "host_self_ns", ...heads.hostSelf, kind: "time", width: 88, additive: true, value: (r) => r.host_self_ns },
+    trains && { key: "backward_host_ns", ...heads.backwardHost, kind: "time", width: 112, value: (r) => r.backward_host_ns },
+    { key: "calls", ...heads.calls, kind: "count", width: 68, value: (r) => r.calls,
+      cell: (r) => <a class="value" data-testid="module-timeline" {...linkProps({ view: "timeline", find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name })} title={texts.toTimeline}>{count(r.calls)}</a> },
+    device && { key: "kernels", ...heads.kernels, kind: "count", width: 76, value: (r) => r.kernels },
   ];
   return columns.filter((c) => c !== false);
 }
@@ -153,10 +154,10 @@ function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(row.depth, 16) * 14}px` }}>
       {place?.inner
-        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? `Close ${row.name}` : `Open ${row.name}`} data-testid="twist"
+        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? texts.close(row.name) : texts.open(row.name)} data-testid="twist"
             onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>
         : <span class="twist" />}
-      <a {...linkProps({ view: "flame", levels: "modules", group: state.value.group, zoom: joinNames(place?.names ?? []) })} title={`${row.path}\nShow it in the flame graph`}>{row.name}</a>
+      <a {...linkProps({ view: "flame", levels: "modules", group: state.value.group, zoom: joinNames(place?.names ?? []) })} title={texts.toFlame(row.path)}>{row.name}</a>
       {row.instances > 1 && <span class="muted"> × {count(row.instances)}</span>}
     </span>
   );
@@ -165,25 +166,24 @@ function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
 function Annotations({ result }: { result: Result }) {
   return (
     <aside class="notice" data-kind="host_only" data-testid="annotations">
-      <p><b>This trace holds no modules.</b> The rows are the ranges of <code>record_function</code> instead.{" "}
-        {!result.stacks && <>Record with <code>with_stack=True</code> to see the modules.</>}</p>
+      <p>{texts.annotations()} {!result.stacks && texts.withStack()}</p>
     </aside>
   );
 }
 
 const CAPTURE = `from tb_privateuse1 import capture
-with capture.profile(with_stack=True,   # Python frames, and with them the calls of nn.Modules
+with capture.profile(with_stack=True,   # ${texts.frames}
                      on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
-    ...  # your steps, each followed by prof.step()`;
+    ...  # ${t.source.yourSteps}`;
 
 function NoModules({ result }: { result: Result }) {
   return (
     <section class="state" data-testid="no-modules" data-stacks={result.stacks}>
-      <h2>This trace holds no modules</h2>
+      <h2>{texts.noModules}</h2>
       {result.stacks
-        ? <p>Python frames were recorded, but no nn.Module was called within. Compiled and replayed graphs run without them. The <a {...linkProps({ view: "flame" })}>flame graph</a> shows the frames.</p>
-        : <><p>torch records calls of nn.Modules with the Python stack. These lines do:</p><Code text={CAPTURE} />
-            <p class="muted">Ranges of <code>torch.profiler.record_function</code> would be shown here as well.</p></>}
+        ? <p>{texts.noneCalled((flame) => <a {...linkProps({ view: "flame" })}>{flame}</a>)}</p>
+        : <><p>{texts.linesDo}</p><Code text={CAPTURE} />
+            <p class="muted">{texts.rangesToo()}</p></>}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 // A trace without device times: why, and what to change. Gently where there is no device at all.
 import type { Finding, Overview } from "../api";
+import { t } from "../texts";
 import { CaptureLines } from "./source";
 
 /** What the server found out about the lack; see infer/facts.py. */
@@ -13,7 +14,7 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (unusable) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="unusable">
-        <p><b>This trace has no device times.</b> {unusable.message}</p>
+        <p><b>{t.nodevice.noDeviceTimes}</b> {unusable.message}</p>
         {unusable.hint && <p>{unusable.hint}</p>}
       </aside>
     );
@@ -21,10 +22,10 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (finding(HOST_ONLY)) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="host_only">
-        <p><b>This trace holds host activity only.</b> If the run used the CPU alone, nothing is missing.</p>
+        <p><b>{t.nodevice.hostOnly}</b> {t.nodevice.cpuAlone}</p>
         <details>
-          <summary>It did use a device?</summary>
-          <p>Then its activity was not recorded. With these lines it is:</p>
+          <summary>{t.nodevice.deviceAfterAll}</summary>
+          <p>{t.nodevice.notRecorded}</p>
           <CaptureLines />
         </details>
       </aside>
@@ -32,13 +33,10 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   }
   return (
     <aside class="notice" data-testid="no-device-times" data-kind="device">
-      <p><b>This trace has no device times.</b> {finding(DEAD)?.message ?? WHY}</p>
-      <p>Change the capture to these lines; they take the arguments of torch.profiler.profile:</p>
+      <p><b>{t.nodevice.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.nodevice.why}</p>
+      <p>{t.nodevice.changeCapture}</p>
       <CaptureLines />
-      <p class="muted">What follows is what the host did.</p>
+      <p class="muted">{t.nodevice.follows}</p>
     </aside>
   );
 }
-
-const WHY = "In its default state torch.profiler records host times only on a PrivateUse1 device: it never calls the "
-  + "backend's ProfilerStubs, so no device time reaches the trace.";

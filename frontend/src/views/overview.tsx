@@ -6,6 +6,7 @@ import type { Overview as Result, Step } from "../api";
 import { useView } from "../load";
 import { stepNumber } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
@@ -20,6 +21,8 @@ import { StepLink } from "./steplink";
 import { Source } from "./source";
 import { Show } from "./status";
 import { Facts, TopKernels, TopOperators, TotalsCard } from "./summary";
+
+const texts = t.overview;
 
 export function Overview({ selected, base }: PageProps) {
   // The chart always shows all steps; figures and totals are of the selected one.
@@ -49,14 +52,14 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">
         <section class="wide">
-          <h2>Steps <small class="muted">{step === null ? all.steps.some((s) => stepNumber(s.name) !== null) && "click one to select it" : <>step {step} selected <button type="button" class="link" data-testid="clear-step" onClick={() => go({ step: null })}>show all</button></>}</small></h2>
+          <h2>{texts.steps} <small class="muted">{step === null ? all.steps.some((s) => stepNumber(s.name) !== null) && texts.clickOne : <>{texts.selected(step)} <button type="button" class="link" data-testid="clear-step" onClick={() => go({ step: null })}>{texts.showAll}</button></>}</small></h2>
           <Doubts findings={all.provenance.warnings} figures={["steps"]} />
-          {all.steps.length === 0 ? <p class="muted">The trace has no steps.</p> : (
+          {all.steps.length === 0 ? <p class="muted">{texts.noSteps}</p> : (
             <>
               <StackedBars bars={all.steps.map((s) => barOf(s, inferred))} inferred={inferred} selected={selectedStep} average={all.average_step_ns} onSelect={choose} />
               <Legend steps={all.steps.filter((s) => step === null || stepNumber(s.name) === step)} inferred={inferred} categories={categories} average={all.steps.length > 1 ? all.average_step_ns : null} />
               <div class="steptable" style={{ "--rows": Math.min(10, all.steps.length + (all.steps.length > 1 ? 2 : 1)) }}>
-                <Table name="steps" noun="step" columns={columns} rows={all.steps} rowKey={(s) => s.name}
+                <Table name="steps" {...texts.step} columns={columns} rows={all.steps} rowKey={(s) => s.name}
                   sort={state.value.sort} defaultSort="start_ns" filter={state.value.filter} selected={selectedStep}
                   onSort={(sort) => go({ sort })} onFilter={(filter) => go({ filter }, "replace")} onOpen={(s) => choose(s.name)} />
               </div>
@@ -73,10 +76,10 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
       </div>
       <IdleTime now={now} step={step} />
       <IdleSteps all={all} step={step} />
-      <section><h2>What {hostOnly ? "host only" : all.provenance.timeline} means here</h2><Source overview={now} /></section>
+      <section><h2>{texts.meaning(t.source.explained[all.provenance.timeline].label)}</h2><Source overview={now} /></section>
       <div class="columns equal">
-        <Facts title="Device" facts={all.device} testid="device-facts" />
-        <Facts title="Run" facts={all.run} testid="run-facts" />
+        <Facts title={texts.device} facts={all.device} testid="device-facts" />
+        <Facts title={texts.run} facts={all.run} testid="run-facts" />
       </div>
     </div>
   );
@@ -85,14 +88,14 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
 const part = (step: Step, category: Category): number => step[`${category}_ns`];
 
 const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
-  { key: "name", title: "Step", kind: "text", width: 64, value: (s) => s.name,
-    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title="Cut off by the end of the recording; not in the averages."> cut off</span>}{s.primed && <span class="muted" title="The capture kept the device busy first, so that durations show; not in the averages."> primed</span>}</span> },
-  { key: "start_ns", title: "Start", help: "Since the recording's start; the link shows the step in the timeline.", kind: "time", width: 72, value: (s) => s.start_ns,
+  { key: "name", ...texts.columns.step, kind: "text", width: 64, value: (s) => s.name,
+    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title={texts.cutOffHelp}> {texts.cutOff}</span>}{s.primed && <span class="muted" title={texts.primedHelp}> {texts.primed}</span>}</span> },
+  { key: "start_ns", ...texts.columns.start, kind: "time", width: 72, value: (s) => s.start_ns,
     cell: (s) => <StepLink name={s.name} testid="step-timeline">{duration(s.start_ns)}</StepLink> },
-  { key: "duration_ns", title: "Duration", kind: "time", width: 74, additive: true, value: (s) => s.duration_ns, bound: (s) => s.duration_bound_ns },
+  { key: "duration_ns", ...texts.columns.duration, kind: "time", width: 74, additive: true, value: (s) => s.duration_ns, bound: (s) => s.duration_bound_ns },
   ...categories.map((category): Column<Step> => ({
     key: `${category}_ns`, title: LABELS[category], kind: "time", width: Math.max(72, LABELS[category].length * 7.4 + 14), additive: true,
-    help: `What part of the step goes to ${LABELS[category]}; the parts sum to the duration.`,
+    help: texts.part(LABELS[category]),
     value: (s) => part(s, category), bound: (s) => s[`${category}_bound_ns`],
   })),
 ];
@@ -134,7 +137,7 @@ interface LegendProps {
 function Legend({ steps, inferred, categories, average }: LegendProps) {
   const total = steps.reduce((sum, s) => sum + s.duration_ns, 0);
   return (
-    <ul class="legend" data-testid="legend" aria-label="What the steps go to">
+    <ul class="legend" data-testid="legend" aria-label={texts.legend}>
       {categories.map((c) => {
         const ns = steps.reduce((sum, s) => sum + part(s, c), 0);
         return (
@@ -144,7 +147,7 @@ function Legend({ steps, inferred, categories, average }: LegendProps) {
           </li>
         );
       })}
-      {average !== null && <li title={exactDuration(average)}><i class="dash" />average <span class="muted">{duration(average)}</span></li>}
+      {average !== null && <li title={exactDuration(average)}><i class="dash" />{texts.average} <span class="muted">{duration(average)}</span></li>}
     </ul>
   );
 }

@@ -3,37 +3,40 @@ import type { Fact, Overview, Share } from "../api";
 import { type Category, categoryOf } from "../base/color";
 import { quote } from "../base/filter";
 import { count, percent } from "../base/format";
+import { t } from "../texts";
 import { Bars, type BarRow } from "../widgets/bars";
 import { Doubts } from "./doubts";
 import { linkProps } from "./link";
 
-type Length = "span" | "busy" | "idle" | "compute" | "communication" | "overlap" | "memcpy" | "memset";
+const texts = t.summary;
+
+type Length = keyof typeof texts.rows;
 
 /** Where the device's time goes; the lines of a group sum as their notes say. */
 export function TotalsCard({ overview, step }: { overview: Overview; step: number | null }) {
-  const { totals: t, provenance } = overview;
-  const row = (name: Length, label: string, category: Category, title: string): BarRow => ({
-    key: `${name}_ns`, label, title, category, bound: t[`${name}_bound_ns`], ns: t[`${name}_ns`], inferred: provenance.timeline === "inferred",
-    share: t[`${name}_ns`] === null || !t.span_ns ? null : (t[`${name}_ns`] ?? 0) / t.span_ns,
+  const { totals, provenance } = overview;
+  const row = (name: Length, category: Category): BarRow => ({
+    key: `${name}_ns`, ...texts.rows[name], category, bound: totals[`${name}_bound_ns`], ns: totals[`${name}_ns`], inferred: provenance.timeline === "inferred",
+    share: totals[`${name}_ns`] === null || !totals.span_ns ? null : (totals[`${name}_ns`] ?? 0) / totals.span_ns,
   });
   return (
     <section>
-      <h2>Device totals <small class="muted">{step === null ? "of the recording" : `of step ${step}`}, as shares of the span</small></h2>
-      {t.span_ns === null ? <p class="muted">No device times.</p> : (
+      <h2>{texts.totals} <small class="muted">{texts.totalsNote(step)}</small></h2>
+      {totals.span_ns === null ? <p class="muted">{texts.noDeviceTimes}</p> : (
         <>
           <Doubts findings={provenance.warnings} figures={["totals"]} />
           <Bars testid="totals" rows={[
-            row("span", "Span", "other", "From the first device activity's start to the last one's end."),
-            row("busy", "Busy", "kernel", "At least one activity ran."),
-            row("idle", "Idle", "other", "Span less busy."),
-            row("compute", "Compute", "kernel", "At least one kernel ran that is not communication."),
-            row("communication", "Communication", "communication", "At least one communication kernel ran."),
-            row("overlap", "Overlap", "communication", "Compute and communication at once."),
-            row("memcpy", "Memcpy", "memcpy", "At least one copy ran."),
-            row("memset", "Memset", "memset", "At least one fill ran."),
+            row("span", "other"),
+            row("busy", "kernel"),
+            row("idle", "other"),
+            row("compute", "kernel"),
+            row("communication", "communication"),
+            row("overlap", "communication"),
+            row("memcpy", "memcpy"),
+            row("memset", "memset"),
           ]} />
-          <p class="muted small" data-testid="linked" data-value={t.linked ?? ""}>
-            {count(t.linked)} activities are linked to the operator that launched them{t.unlinked ? `, ${count(t.unlinked)} are not` : ""}.
+          <p class="muted small" data-testid="linked" data-value={totals.linked ?? ""}>
+            {texts.linked(count(totals.linked), totals.unlinked ?? 0)}
           </p>
         </>
       )}
@@ -42,12 +45,12 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
 }
 
 export function TopOperators({ overview }: { overview: Overview }) {
-  return <Top title="Top operators" view="operators" rows={overview.top_operators} overview={overview} />;
+  return <Top title={texts.topOperators} view="operators" rows={overview.top_operators} overview={overview} />;
 }
 
 export function TopKernels({ overview }: { overview: Overview }) {
   if (overview.top_kernels.length === 0) return null;
-  return <Top title="Top kernels" view="kernels" rows={overview.top_kernels} overview={overview} />;
+  return <Top title={texts.topKernels} view="kernels" rows={overview.top_kernels} overview={overview} />;
 }
 
 interface TopProps {
@@ -63,11 +66,11 @@ function Top({ title, view, rows, overview }: TopProps) {
   const largest = Math.max(0, ...rows.map((r) => r.share));
   return (
     <section>
-      <h2>{title} <small class="muted">by {timeline === "none" ? "host" : "device"} {view === "operators" && "self "}time</small></h2>
-      {rows.length === 0 ? <p class="muted">None.</p> : (
+      <h2>{title} <small class="muted">{timeline === "none" ? (view === "operators" ? texts.byHostSelf : texts.byHost) : view === "operators" ? texts.byDeviceSelf : texts.byDevice}</small></h2>
+      {rows.length === 0 ? <p class="muted">{texts.none}</p> : (
         <Bars testid={`top-${view}`} rows={rows.map((r) => {
           return {
-            key: r.name, label: r.name, ns: r.total_ns, bound: r.bound_ns, bounded: r.bounded_share, share: largest > 0 ? r.share / largest : 0, title: `${r.name}\n${count(r.calls)} calls`,
+            key: r.name, label: r.name, ns: r.total_ns, bound: r.bound_ns, bounded: r.bounded_share, share: largest > 0 ? r.share / largest : 0, title: texts.calls(r.name, r.calls),
             category: timeline === "none" ? "cpu" : categoryOf(r.kind), inferred: timeline === "inferred",
             note: percent(r.share), ...linkProps({ view, filter: `name = ${quote(r.name)}` }),
           };
@@ -81,7 +84,7 @@ export function Facts({ title, facts, testid }: { title: string; facts: readonly
   return (
     <section>
       <h2>{title}</h2>
-      {facts.length === 0 ? <p class="muted">The trace does not tell.</p> : (
+      {facts.length === 0 ? <p class="muted">{texts.notTold}</p> : (
         <dl class="facts" data-testid={testid}>
           {facts.map((f) => <div key={f.label} data-key={f.label}><dt>{f.label}</dt><dd>{f.value}</dd></div>)}
         </dl>

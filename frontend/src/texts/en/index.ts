@@ -19,10 +19,17 @@ import { kernels } from "./kernels";
 import { memory } from "./memory";
 import { memorycategories } from "./memorycategories";
 import { memorytables } from "./memorytables";
+import { modules } from "./modules";
+import { nodevice } from "./nodevice";
+import { operators } from "./operators";
+import { overview } from "./overview";
 import { pages } from "./pages";
 import { picture } from "./picture";
 import { rankadvice } from "./rankadvice";
 import { source } from "./source";
+import { stackpanel } from "./stackpanel";
+import { steplink } from "./steplink";
+import { summary } from "./summary";
 import { table } from "./table";
 import { topbar } from "./topbar";
 import { tracks } from "./tracks";
@@ -50,10 +57,17 @@ export const en = {
   memory,
   memorycategories,
   memorytables,
+  modules,
+  nodevice,
+  operators,
+  overview,
   pages,
   picture,
   rankadvice,
   source,
+  stackpanel,
+  steplink,
+  summary,
   table,
   topbar,
   tracks,

@@ -13,11 +13,11 @@ export const memorytables: typeof english = {
   byStepHelp: "每个迭代的增长",
   noSteps: "trace 中没有迭代。",
   nouns: {
-    group: { noun: "组", nouns: "组" },
+    group: { noun: "分组", nouns: "分组" },
     category: { noun: "类别", nouns: "类别" },
     operator: { noun: "算子", nouns: "算子" },
     step: { noun: "迭代", nouns: "迭代" },
-    allocation: { noun: "分配", nouns: "分配" },
+    allocation: { noun: "次分配", nouns: "次分配" },
   },
   largestOf: (allocations) => `共 ${count(allocations)} 次分配，仅列出最大的`,
   showMore: "显示更多",

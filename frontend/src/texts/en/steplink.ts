@@ -1,0 +1,3 @@
+export const steplink = {
+  title: (name: string) => `${name}\nShow it in the timeline`,
+};
