@@ -6,6 +6,7 @@ lie within it one look each, in blocks where they are many).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -108,3 +109,27 @@ def _edges(start: int, end: int, parts: int) -> I64:
     each, rest = divmod(end - start, parts)
     k = np.arange(parts + 1)
     return start + k * each + k * rest // parts
+
+
+def windows(
+    curves: Sequence[Curve], start_ns: int, stop_ns: int, parts: int, most: int
+) -> list[Points]:
+    """Of each its window, at most ``most`` entries of all together.
+
+    Each has as many parts; those in which much changes have fewer if all are too many.
+    """
+    found = [curve.window(start_ns, stop_ns, parts) for curve in curves]
+    sizes = np.array([len(points.at_ns) for points in found], np.int64)
+    fewer = _fair(sizes, most)
+    for i in np.flatnonzero(sizes > fewer).tolist():
+        found[i] = curves[i].window(start_ns, stop_ns, fewer)
+    return found
+
+
+def _fair(sizes: I64, most: int) -> int:
+    """What the largest of these may be so that they sum to no more; at least 1."""
+    rising = np.sort(sizes)
+    left = np.arange(len(rising), 0, -1)
+    limits = (most - (np.cumsum(rising) - rising)) // left
+    fits = rising <= limits
+    return int(rising.max(initial=1)) if fits.all() else max(int(limits[np.argmin(fits)]), 1)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, opkinds
+from tb_privateuse1 import calltree, modulenames, opkinds
 from tb_privateuse1.trace import I32, I64, NONE, Bools, Trace
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
@@ -52,7 +52,7 @@ def modules(trace: Trace) -> I32:
     frames, ops = trace.frames, trace.ops
     inner = calltree.own_or_nearest(frames.parent, calltree.is_module(trace))
     own = calltree.at(inner, ops.frame)
-    forward = calltree.forward_of(ops)
+    forward = modulenames.forward(trace)
     frame = np.where(forward >= 0, calltree.at(own, forward), own).astype(np.int32)
     return calltree.at(frames.name, frame)
 

@@ -34,6 +34,7 @@ curves
 certainty
 breakdown describe allocations pyramid calltree launchtimes waits
 stepbounds looks
+modulenames
 steptable limits regions idle
 phases memorydevices opgroups opfigures kernelgroups
 lasting

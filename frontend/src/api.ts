@@ -1027,6 +1027,7 @@ export interface Rectangles {
   kind: Int8Array;
   look: Int8Array;
   bound_ns: Float32Array;
+  module: Int16Array;
 }
 
 /** A directory below the logdir that holds traces; its name is its path from there. */
@@ -1166,6 +1167,8 @@ export interface Timeline {
   kinds: string[];
   looks: string[];
   table_names: string[];
+  has_modules: boolean;
+  modules: string[];
   counters: Counter[];
   curves: Curves;
 }
@@ -1268,7 +1271,7 @@ export interface Options {
   overview: { step?: number | null };
   advice: { step?: number | null };
   whatif: { changes?: string | null; step?: number | null; ranking?: boolean; limit?: number };
-  timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number };
+  timeline: { step?: number | null; start_ns?: number | null; stop_ns?: number | null; width?: number; tracks?: string | null; folded?: string | null; most?: number; modules?: boolean };
   operators: { group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; find?: string | null; sort?: string | null; limit?: number; offset?: number };
   kernels: { group?: "operator" | "name" | "launch"; step?: number | null; short_ns?: number; find?: string | null; limit?: number; offset?: number };
   memory: { device?: string | null; step?: number | null; start_ns?: number | null; end_ns?: number | null; points?: number; limit?: number; offset?: number };

@@ -50,6 +50,8 @@ export interface State {
   marks: string | null;
   /** Further ranks on the timeline: `3,17`. */
   ranks: string | null;
+  /** What the timeline's colours tell, if not the kind of each range: `name`, `module`. */
+  colors: string | null;
   /** The query of the SQL page. */
   sql: string | null;
 }
@@ -57,7 +59,7 @@ export interface State {
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
   view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, changes: null, critical: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
-  item: null, find: null, lanes: null, marks: null, ranks: null, sql: null,
+  item: null, find: null, lanes: null, marks: null, ranks: null, colors: null, sql: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
@@ -126,7 +128,7 @@ function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
   if (!("event" in changes)) next.event = null;
   const reset = (...keys: (keyof State)[]): void => void Object.assign(next, Object.fromEntries(keys.map((k) => [k, null])));
-  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "columns", "device", "range", "scale", "by", "levels", "zoom", "selected", "ranks", ...TIMELINE);
+  if ("view" in changes && changes.view !== now.view) reset("sort", "filter", "group", "columns", "device", "range", "scale", "by", "levels", "zoom", "selected", "ranks", "colors", ...TIMELINE);
   if ("run" in changes && changes.run !== now.run) reset("aside", "changes", "rank", "span", "step", "device", "range", "zoom", "ranks", ...TIMELINE);
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);

@@ -15,12 +15,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   widgets: ["base", "texts", "widgets"],
   host: [],
   state: ["host"],
+  palette: [],
   packed: [],
   fetch: ["api", "host", "packed", "texts"],
   place: ["api", "fetch", "state"],
   chosen: ["state", "widgets"],
   load: ["api", "fetch", "host", "place"],
-  views: ["api", "base", "texts", "widgets", "state", "fetch", "place", "load", "views"],
+  views: ["api", "base", "texts", "widgets", "palette", "state", "fetch", "place", "load", "views"],
 };
 
 function imports(file: string): string[] {

@@ -91,12 +91,12 @@ describe("what depends on what", () => {
     [{ base: "c" }, { run: "r", step: 3, ranks: "3,9", baserank: null, basespan: null, basestep: null }],
     [{ baserank: 5 }, { base: "b", basespan: null, basestep: null }],
     [{ basespan: 5 }, { baserank: 2, basestep: null }],
-    [{ step: 9, view: "operators" }, { ranks: null, base: "b", basestep: 4 }],
+    [{ step: 9, view: "operators" }, { ranks: null, colors: null, base: "b", basestep: 4 }],
     [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
     module.state.value = {
       view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", columns: "t:a", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r", changes: "aten::mm=0.5\ncopies=0", critical: "1",
-      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", ranks: "3,9", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
+      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", ranks: "3,9", colors: "module", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

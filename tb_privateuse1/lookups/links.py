@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty, intervals, opgroups
+from tb_privateuse1 import calltree, certainty, intervals, modulenames, opgroups
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
@@ -165,7 +165,7 @@ def _chain(parent: I32, row: int) -> list[int]:
 
 def _forward_frames(trace: Trace, op: int) -> list[int]:
     """The Python frames around the forward operator of one of the backward pass."""
-    forward = int(calltree.forward_of(trace.ops)[op]) if op >= 0 and len(trace.frames) else NONE
+    forward = int(modulenames.forward(trace)[op]) if op >= 0 and len(trace.frames) else NONE
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 

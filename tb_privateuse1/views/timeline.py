@@ -8,18 +8,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import certainty, describe, looks
-from tb_privateuse1.curves import Curve, Unit, What
+from tb_privateuse1 import certainty, describe, looks, modulenames, opgroups
+from tb_privateuse1.curves import Curve, Unit, What, windows
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, Trace, TraceError
+from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
-Numbers = NDArray[np.int32]
 Short = NDArray[np.int16]
-Small = NDArray[np.int8]
 
 TrackKind = Literal["steps", "operators", "frames", "device"]
 
@@ -64,22 +62,21 @@ class Rectangles:
     row: Short
     """Within its track."""
     start_ns: Floats
-    """Exact: whole numbers below 2^53."""
     length_ns: Narrow
     busy_ns: Narrow
-    count: Numbers
-    table: Small
-    """An index into ``table_names``."""
-    index: Numbers
+    count: I32
+    table: I8
+    """An index into ``table_names``, as ``name``, ``kind`` and ``look`` are into theirs."""
+    index: I32
     """The range's row in its table."""
-    name: Numbers
-    """An index into ``names``."""
-    kind: Small
-    """An index into ``kinds``."""
-    look: Small
-    """An index into ``looks``: how well it is known; of several, the longest."""
+    name: I32
+    kind: I8
+    look: I8
+    """How well it is known; of several, the longest."""
     bound_ns: Narrow
     """How far off an inferred start may be; 0 for what was recorded, -1 where it is unknown."""
+    module: Short
+    """An index into ``modules``; -1 outside of modules, and if they were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ class Curves:
     at_ns: Floats
     value: Floats
     bound: Narrow
-    """How far off an inferred value may be; 0 for what was recorded, -1 where it is unknown."""
+    """As ``Rectangles.bound_ns``."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +110,8 @@ class Timeline(Result):
     end_ns: int
     """The end of the recording; it starts at 0."""
     start_ns: int
-    """The window's start."""
     stop_ns: int
-    """The window's end."""
+    """The window is [start_ns, stop_ns)."""
     tracks: tuple[Track, ...]
     """All of the trace."""
     rectangles: Rectangles
@@ -124,6 +120,9 @@ class Timeline(Result):
     kinds: tuple[str, ...]
     looks: tuple[str, ...]
     table_names: tuple[str, ...]
+    has_modules: bool
+    """Whether calls of nn.Modules were recorded."""
+    modules: tuple[str, ...]
     counters: tuple[Counter, ...]
     curves: Curves
 
@@ -140,13 +139,14 @@ def timeline(
     tracks: str | None = None,
     folded: str | None = None,
     most: int = MOST,
+    modules: bool = False,
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
     Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
     ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
     default all) and those shown with their first row only. Where there are more than ``most``
-    rectangles (at most ``MOST``), parts are taken together.
+    rectangles (at most ``MOST``), parts are taken together. ``modules`` asks for their nn.Modules.
 
     Raises TraceError ``bad_option`` or ``unknown_step``.
     """
@@ -158,7 +158,7 @@ def timeline(
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
-    rectangles, names = _rectangles(trace, pyramid, row, found)
+    rectangles, names, bearers = _rectangles(trace, pyramid, row, found, modules)
     counters, joined = _counters(curves, start, stop, parts)
     return Timeline(
         provenance=provenance(trace),
@@ -171,6 +171,8 @@ def timeline(
         kinds=looks.CLASSES,
         looks=certainty.LOOKS,
         table_names=looks.TABLES,
+        has_modules=modulenames.recorded(trace),
+        modules=bearers,
         counters=counters,
         curves=joined,
     )
@@ -179,12 +181,7 @@ def timeline(
 def _counters(
     curves: tuple[Curve, ...], start: int, stop: int, parts: int
 ) -> tuple[tuple[Counter, ...], Curves]:
-    """Each counter in as many parts, those in which much changes in fewer if all are too many."""
-    found = [curve.window(start, stop, parts) for curve in curves]
-    sizes = np.array([len(points.at_ns) for points in found], np.int64)
-    fewer = _fair(sizes, _POINTS)
-    for i in np.flatnonzero(sizes > fewer).tolist():
-        found[i] = curves[i].window(start, stop, fewer)
+    found = windows(curves, start, stop, parts, _POINTS)
     counters, first = [], 0
     for curve, points in zip(curves, found, strict=True):
         size = len(points.at_ns)
@@ -195,15 +192,6 @@ def _counters(
         for name in ("at_ns", "value", "bound")
     )
     return tuple(counters), Curves(at, value, bound.astype(np.float32))
-
-
-def _fair(sizes: I64, most: int) -> int:
-    """What the largest of these may be so that they sum to no more; at least 1."""
-    rising = np.sort(sizes)
-    left = np.arange(len(rising), 0, -1)
-    limits = (most - (np.cumsum(rising) - rising)) // left
-    fits = rising <= limits
-    return int(rising.max(initial=1)) if fits.all() else max(int(limits[np.argmin(fits)]), 1)
 
 
 def _extent(trace: Trace, step: int | None) -> tuple[int, int]:
@@ -234,8 +222,8 @@ def _numbers(option: str, text: str | None, tracks: int) -> I64:
 
 
 def _rectangles(
-    trace: Trace, pyramid: Pyramid, row: I64, found: Ranges
-) -> tuple[Rectangles, tuple[str, ...]]:
+    trace: Trace, pyramid: Pyramid, row: I64, found: Ranges, modules: bool
+) -> tuple[Rectangles, tuple[str, ...], tuple[str, ...]]:
     first = pyramid.first_row()
     track = np.searchsorted(first, row, side="right") - 1
     # Of several tracks without rows before it, the last one has this row.
@@ -243,23 +231,37 @@ def _rectangles(
     table, index = _referred(trace, kind, found.ref)
     seen = looks.of(trace, table, index)
     used, place = np.unique(seen.name, return_inverse=True)
-    return Rectangles(
-        track=track.astype(np.int16),
-        row=(row - first[track]).astype(np.int16),
-        start_ns=found.start_ns.astype(np.float64),
-        length_ns=(found.end_ns - found.start_ns).astype(np.float32),
-        busy_ns=found.busy_ns.astype(np.float32),
-        count=found.count,
-        table=table,
-        index=index.astype(np.int32),
-        name=place.astype(np.int32),
-        kind=seen.kind,
-        look=seen.look,
-        bound_ns=seen.bound_ns,
-    ), tuple(_short(trace.text(i)) for i in used)
+    bearers, module = _modules(trace, table, index) if modules else ((), np.full(len(row), NONE))
+    return (
+        Rectangles(
+            track=track.astype(np.int16),
+            row=(row - first[track]).astype(np.int16),
+            start_ns=found.start_ns.astype(np.float64),
+            length_ns=(found.end_ns - found.start_ns).astype(np.float32),
+            busy_ns=found.busy_ns.astype(np.float32),
+            count=found.count,
+            table=table,
+            index=index.astype(np.int32),
+            name=place.astype(np.int32),
+            kind=seen.kind,
+            look=seen.look,
+            bound_ns=seen.bound_ns,
+            module=module.astype(np.int16),
+        ),
+        tuple(_short(trace.text(i)) for i in used),
+        bearers,
+    )
 
 
-def _referred(trace: Trace, kind: Numbers, ref: Numbers) -> tuple[Small, Numbers]:
+def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
+    """The modules of some ranges, and each one's place among these."""
+    used, place = np.unique(modulenames.of(trace, table, index), return_inverse=True)
+    none = int(len(used) > 0 and used[0] == NONE)
+    names = tuple(_short(opgroups.module_title(trace.text(i)) or "") for i in used[none:])
+    return names, (place - none).astype(np.int32)
+
+
+def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
     """The table and the row that ``Ranges.ref`` means."""
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(

@@ -143,3 +143,24 @@ def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     expect(dashboard.get("counters")).to_have_attribute("aria-expanded", "false", timeout=WAIT_MS)
     dashboard.get("counters").click()
     expect(heads).to_have_count(len(told))
+
+
+def test_colours_tell_the_module_and_the_url_keeps_it(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    told = dashboard.get("colors")
+    expect(told).to_have_attribute("data-value", "kind")
+    told.click()
+    dashboard.get("group-name").click()
+    expect(told).to_have_attribute("data-value", "name")
+    dashboard.page.keyboard.press("Escape")
+    assert dashboard.state()["colors"] == "name"
+    has_modules = result(dashboard, "timeline?run=mlp&width=1")["has_modules"]
+    told.click()
+    expect(dashboard.get("group-module")).to_be_enabled(enabled=has_modules)
+    root = dashboard.inside.locator("html")
+    dashboard.get("color-safe").check()
+    expect(root).to_have_attribute("data-palette", "safe")
+    dashboard.page.reload()
+    expect(found).to_have_attribute("data-drawn", re.compile("[1-9]"), timeout=WAIT_MS)
+    expect(told).to_have_attribute("data-value", "name")
+    expect(root).to_have_attribute("data-palette", "safe")

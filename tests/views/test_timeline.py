@@ -154,3 +154,30 @@ def test_no_more_than_asked_for() -> None:
     few = ask(one, most=20).rectangles
     assert len(few.row) <= 20
     assert few.count.sum() == 201
+
+
+def test_modules_only_where_asked_for() -> None:
+    one = trace(
+        frame("nn.Module: Net_0", 0, 100), frame("f", 5, 60), frame("nn.Module: Linear_0", 10, 50),
+        op("aten::mm", 20, 40, 1, **{"Sequence number": 3, "Fwd thread id": 0}), launch(25, 30, 7),
+        kernel("gemm", 31, 39, 7, **{"External id": 1}), op("aten::add", 70, 80, 2),
+        op("MmBackward", 200, 230, 3, tid=9, **{"Sequence number": 3, "Fwd thread id": 1}),
+        op("aten::mm", 205, 225, 4, tid=9),
+    )  # fmt: skip
+    told = ask(one)
+    assert told.has_modules
+    assert (told.modules, set(told.rectangles.module.tolist())) == ((), {-1})
+    found = ask(one, modules=True)
+    r = found.rectangles
+    of = {
+        (found.names[n], int(s) // 1000): found.modules[m] if m >= 0 else None
+        for n, s, m in zip(r.name, r.start_ns, r.module, strict=True)
+    }
+    assert of == {
+        ("whole trace", 0): None, ("nn.Module: Net_0", 0): "Net_0", ("f", 5): "Net_0",
+        ("nn.Module: Linear_0", 10): "Linear_0", ("gemm", 31): "Linear_0",
+        ("aten::mm", 20): "Linear_0", ("cudaLaunchKernel", 25): "Linear_0",
+        ("aten::add", 70): "Net_0", ("MmBackward", 200): "Linear_0", ("aten::mm", 205): "Linear_0",
+    }  # fmt: skip
+    without = ask(some(), modules=True)
+    assert (without.has_modules, without.modules) == (False, ())

@@ -7,8 +7,10 @@ import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
 import { isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Arrangement, type Section } from "../base/tracks";
 import { useView } from "../load";
+import { safe } from "../palette";
 import type { Selected } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { Minimap } from "../widgets/minimap";
 import { neighbour, type Arrow, type Counter } from "../widgets/scene";
 import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
@@ -16,6 +18,7 @@ import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
 import { useCamera, useKeys } from "./timelinecamera";
+import { colorBy, Colors } from "./timelinecolors";
 import { CriticalToggle, useSpots } from "./timelinecritical";
 import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
 import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
@@ -54,12 +57,12 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const [scroll, setScroll] = useState({ top: 0, height: 600 });
   const [width, setWidth] = useState(1000);
   const [area, setArea] = useState<Camera | null>(null);
-  const [byName, setByName] = useState(false);
+  const by = colorBy();
   const hoverAt = useRef<number | null>(null);
   /** What was picked here: only a link's range moves the camera. */
   const own = useRef<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
-  const { scene, failure, busy, retry } = useScene(lanes, camera, lines, arrangement, scroll, width);
+  const { scene, failure, busy, retry } = useScene(lanes, camera, lines, arrangement, scroll, width, by === "module");
   const item = useMemo(() => parseItem(itemOf), [itemOf]);
   const place = item?.rank == null ? 0 : numbers.indexOf(item.rank, 1);
   const lane = lanes[place];
@@ -72,6 +75,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
   const theme = document.documentElement.dataset["theme"] ?? "light";
+  const palette = safe.value ? `${theme} safe` : theme;
 
   const pick = (text: string | null): void => {
     own.current = text;
@@ -143,13 +147,13 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     if (spot && range === null && own.current !== itemOf && state.value.item === itemOf) show(spot, true);
   }, [linked]);
 
-  const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, byName, path }), [linked, lane, place, area, marks, found, byName, path]);
+  const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, by, path }), [linked, lane, place, area, marks, found, by, path]);
   return (
     <div class="timeline fill" ref={box} aria-busy={busy} data-testid="timeline">
       <div class="toolbar">
         <Search find={find} search={search} show={showOf(0)} />
         <RankPicker selected={selected} ranks={ranks} />
-        <button type="button" aria-pressed={byName} onClick={() => setByName(!byName)} title="Colour by name instead of by kind" data-testid="by-name">Colour by name</button>
+        <Colors modules={lanes.some((one) => one.base.has_modules)} />
         <CriticalToggle selected={selected} lane={lanes[0]} found={critical} onFound={setCritical} />
         <button type="button" onClick={() => move(whole(all))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
         <Export selected={selected} camera={camera} area={area} all={all} />
@@ -159,7 +163,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
       {ranks.failed.map(({ rank, failure: why }) => <p key={rank} class="notice warn" data-testid="rank-failed">Rank {rank} cannot be shown: {why.message}</p>)}
       <Minimap camera={camera} all={all} of={{ start: 0, stop: result.end_ns }} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
       {failure && <Problem failure={failure} retry={retry} />}
-      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={theme}
+      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={palette}
         onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
         onPick={(i) => pick(i === null || !scene ? null : itemText(itemAt(scene, i, numbers)))}
         onOpen={(i) => { if (scene) move(around(...extent(scene, i), all)); }}
@@ -186,11 +190,13 @@ function Tip({ scene, at }: { scene: Drawn; at: number }) {
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
   const look = scene.looks[r.look[at] ?? 0] ?? "measured";
+  const module = scene.modules[r.module[at] ?? -1];
   return (
     <>
       <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
       <div>{many > 1 ? <>and {count(many - 1)} more here, busy {duration(Math.round(r.busy_ns[at] ?? 0))} of {duration(Math.round(r.length_ns[at] ?? 0))}</> : exactDuration(Math.round(r.length_ns[at] ?? 0))}</div>
       <div class="muted">{scene.kinds[r.kind[at] ?? 0]} at {duration(r.start_ns[at] ?? 0)}{look !== "measured" && <>{off < 0 ? ", bound not known" : ` ${bound(Math.round(off))}`}, <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />{look === "bounded" ? "inferred, only limits are known" : "inferred"}</>}</div>
+      {module !== undefined && <div class="muted">{t.timeline.ofModule(module)}</div>}
     </>
   );
 }

@@ -58,7 +58,7 @@ interface Wanted {
   key: string;
 }
 
-function wantedOf(lanes: readonly Lane[], lines: readonly Line[], arrangement: Arrangement, { top, height }: { top: number; height: number }): Wanted[] {
+function wantedOf(lanes: readonly Lane[], lines: readonly Line[], arrangement: Arrangement, { top, height }: { top: number; height: number }, modules: boolean): Wanted[] {
   const near = lines.filter((line) => (line.kind === "track" || line.kind === "counter") && line.y + line.height > top - height && line.y < top + 2 * height);
   const shown = new Set(near.filter((line) => line.kind === "track").map((line) => line.id));
   let counters = 0;
@@ -70,15 +70,15 @@ function wantedOf(lanes: readonly Lane[], lines: readonly Line[], arrangement: A
     if (at > 0 && some.length === 0 && !curves) return [];
     const [folded, open] = [true, false].map((is) => some.filter((t) => isFolded(t, arrangement) === is).map((t) => trackOf(t.id)).join(","));
     const { run, span: number } = selected.place;
-    return [{ at, rank, open: open ?? "", folded: folded ?? "", key: JSON.stringify([run, rank, number, selected.stamp, open, folded]) }];
+    return [{ at, rank, open: open ?? "", folded: folded ?? "", key: JSON.stringify([run, rank, number, selected.stamp, open, folded, modules]) }];
   });
 }
 
-export function useScene(lanes: readonly Lane[], camera: Camera, lines: readonly Line[], arrangement: Arrangement, scroll: { top: number; height: number }, width: number): Shown {
+export function useScene(lanes: readonly Lane[], camera: Camera, lines: readonly Line[], arrangement: Arrangement, scroll: { top: number; height: number }, width: number, modules: boolean): Shown {
   const [got, setGot] = useState<Got>(new Map());
   const [failure, setFailure] = useState<Failure | null>(null);
   const [attempt, setAttempt] = useState(0);
-  const wanted = useMemo(() => wantedOf(lanes, lines, arrangement, scroll), [lanes, lines, scroll.top, scroll.height, arrangement]);
+  const wanted = useMemo(() => wantedOf(lanes, lines, arrangement, scroll, modules), [lanes, lines, scroll.top, scroll.height, arrangement, modules]);
   const fine = span(camera) / width;
   const missing = wanted.filter(({ rank, key }) => !serves(got.get(rank)?.asked, key, camera, fine));
   const key = JSON.stringify([missing.map((one) => one.key), attempt]);
@@ -90,7 +90,7 @@ export function useScene(lanes: readonly Lane[], camera: Camera, lines: readonly
     const ask = async (one: Wanted): Promise<[number, { asked: Asked; scene: Timeline }] | null> => {
       const lane = lanes[one.at];
       if (!lane) return null;
-      const options = { start_ns: window.start - lane.shift, stop_ns: window.stop - lane.shift, width: Math.min(4000, Math.round(width * (1 + 2 * MARGIN))), tracks: one.open, folded: one.folded, most };
+      const options = { start_ns: window.start - lane.shift, stop_ns: window.stop - lane.shift, width: Math.min(4000, Math.round(width * (1 + 2 * MARGIN))), tracks: one.open, folded: one.folded, most, modules };
       const scene = await fetchView("timeline", { ...lane.selected.place, step: null }, options, { signal: controller.signal });
       return [one.rank, { asked: { key: one.key, window, fine }, scene }];
     };
@@ -121,15 +121,16 @@ function joined(lanes: readonly Lane[], got: Got): Drawn | null {
     const scene = got.get(lane.rank)?.scene;
     return scene ? [{ lane, at, scene }] : [];
   });
+  const modules = parts.flatMap(({ scene }) => scene.modules);
   const names = parts.flatMap(({ scene }) => scene.names);
   const size = parts.reduce((sum, { scene }) => sum + scene.rectangles.row.length, 0);
   const points = parts.reduce((sum, { scene }) => sum + scene.curves.at_ns.length, 0);
   const r = {
     track: new Int32Array(size), row: new Int16Array(size), start_ns: new Float64Array(size), length_ns: new Float32Array(size), busy_ns: new Float32Array(size), count: new Int32Array(size),
-    table: new Int8Array(size), index: new Int32Array(size), name: new Int32Array(size), kind: new Int8Array(size), look: new Int8Array(size), bound_ns: new Float32Array(size),
+    table: new Int8Array(size), index: new Int32Array(size), name: new Int32Array(size), kind: new Int8Array(size), look: new Int8Array(size), bound_ns: new Float32Array(size), module: new Int32Array(size),
   };
   const curves = { at_ns: new Float64Array(points), value: new Float64Array(points), bound: new Float32Array(points) };
-  let [done, drawn, before] = [0, 0, 0];
+  let [done, drawn, before, within] = [0, 0, 0, 0];
   const firstPoint = new Map<number, number>();
   for (const { lane, at, scene } of parts) {
     const { rectangles: own } = scene;
@@ -137,6 +138,7 @@ function joined(lanes: readonly Lane[], got: Got): Drawn | null {
     r.track.set(Int32Array.from(own.track, (track) => trackId(at, track)), done);
     r.start_ns.set(own.start_ns.map((ns) => ns + lane.shift), done);
     r.name.set(own.name.map((name) => name + before), done);
+    r.module.set(Int32Array.from(own.module, (module) => (module < 0 ? -1 : module + within)), done);
     curves.at_ns.set(scene.curves.at_ns.map((ns) => ns + lane.shift), drawn);
     curves.value.set(scene.curves.value, drawn);
     curves.bound.set(scene.curves.bound, drawn);
@@ -144,12 +146,13 @@ function joined(lanes: readonly Lane[], got: Got): Drawn | null {
     done += own.row.length;
     drawn += scene.curves.at_ns.length;
     before += scene.names.length;
+    within += scene.modules.length;
   }
   const counters = lanes.flatMap((lane, at) => {
     const scene = got.get(lane.rank)?.scene;
     return scene ? scene.counters.map((c) => ({ ...c, first: c.first + (firstPoint.get(at) ?? 0) })) : lane.base.counters.map((c) => ({ ...c, first: 0, points: 0 }));
   });
-  return { rectangles: r, names, kinds: first.kinds, looks: first.looks, table_names: first.table_names, counters, curves, stop_ns: first.stop_ns };
+  return { rectangles: r, names, modules, kinds: first.kinds, looks: first.looks, table_names: first.table_names, counters, curves, stop_ns: first.stop_ns };
 }
 
 /** The rank of a track, and its number there. */

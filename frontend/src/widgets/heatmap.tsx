@@ -55,7 +55,7 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
   useEffect(() => {
     // The theme's colours are not the canvas's: it has to be drawn again.
     const observer = new MutationObserver(() => setLook((n) => n + 1));
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "data-palette"] });
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {

@@ -3,7 +3,7 @@
 import type { Camera } from "../base/camera";
 import { ROW_PX, type Line } from "../base/tracks";
 import { follow, place } from "./pathline";
-import { linesByTrack, rowTop, type Arrow, type Counter, type Curves, type Scene, type Spot } from "./scene";
+import { linesByTrack, rowTop, type Arrow, type ColorBy, type Counter, type Curves, type Scene, type Spot } from "./scene";
 
 const BAR_PX = ROW_PX - 2;
 const LETTER_PX = 6.1;
@@ -26,7 +26,7 @@ export interface Picked {
   arrows: readonly Arrow[];
   /** Names that a search looks for; what has another one is pale. */
   found: ((name: string) => boolean) | null;
-  byName: boolean;
+  by: ColorBy;
   /** The critical path: pieces in order of time. */
   path: readonly Spot[];
 }
@@ -35,6 +35,8 @@ export interface Picked {
 export interface Palette {
   of: Readonly<Record<string, string>>;
   names: readonly string[];
+  /** Of what belongs to nothing. */
+  none: string;
   ink: string;
   muted: string;
   rule: string;
@@ -97,7 +99,7 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
     const left = Math.max(x, -2);
     const wide = Math.min(right, view.width + 2) - left;
     const name = all.name[i] ?? 0;
-    const fill = picked.byName ? nameColor(scene.names[name] ?? "", palette) : (palette.of[scene.kinds[all.kind[i] ?? 0] ?? ""] ?? palette.muted);
+    const fill = fillOf(scene, i, picked.by, palette);
     const many = (all.count[i] ?? 1) > 1;
     const pale = matches && !matches[name] ? 0.2 : 1;
     // A rectangle for many is as dense as they are.
@@ -274,9 +276,17 @@ function over(context: CanvasRenderingContext2D, view: View, picked: Picked, pal
   for (const at of picked.marks) context.fillRect(Math.round(x(at)), 0, 1, view.height);
 }
 
+/** What a rectangle is filled with. What belongs to no module is grey, as no module is. */
+export function fillOf({ rectangles, names, kinds, modules }: Scene, i: number, by: ColorBy, palette: Pick<Palette, "of" | "names" | "none" | "muted">): string {
+  if (by === "kind") return palette.of[kinds[rectangles.kind[i] ?? 0] ?? ""] ?? palette.muted;
+  if (by === "name") return nameColor(names[rectangles.name[i] ?? 0] ?? "", palette.names);
+  const module = modules[rectangles.module[i] ?? -1];
+  return module === undefined ? palette.none : nameColor(module, palette.names);
+}
+
 /** The same name has the same colour everywhere. */
-function nameColor(name: string, palette: Palette): string {
+function nameColor(name: string, colors: readonly string[]): string {
   let sum = 0;
   for (let i = 0; i < name.length; i += 1) sum = (sum * 31 + name.charCodeAt(i)) | 0;
-  return palette.names[Math.abs(sum) % palette.names.length] ?? palette.muted;
+  return colors[Math.abs(sum) % colors.length] ?? "";
 }

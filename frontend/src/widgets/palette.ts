@@ -13,7 +13,7 @@ export function paletteOf(element: Element): Palette {
   const light = new Map<string, string>();
   return {
     of: Object.fromEntries(Object.entries(KINDS).map(([kind, name]) => [kind, of(name)])),
-    names: ["--kernel", "--memcpy", "--memset", "--communication", "--runtime", "--dataloader", "--cpu", "--other"].map(of),
+    names: ["--kernel", "--memcpy", "--memset", "--communication", "--runtime", "--dataloader", "--cpu"].map(of), none: of("--other"),
     ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), ground: of("--ground"), sunken: of("--sunken"), accent: of("--accent"),
     onto: (fill) => {
       const known = light.get(fill) ?? (luminance(fill) > 0.3 ? "#111" : "#fff");

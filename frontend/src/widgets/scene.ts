@@ -15,7 +15,12 @@ export interface Rectangles {
   kind: Int8Array;
   look: Int8Array;
   bound_ns: Float32Array;
+  /** -1 outside of modules, and where nobody asked. */
+  module: Int16Array | Int32Array;
 }
+
+/** What a rectangle's colour tells. */
+export type ColorBy = "kind" | "name" | "module";
 
 export interface Counter {
   label: string;
@@ -38,6 +43,7 @@ export interface Scene {
   names: readonly string[];
   kinds: readonly string[];
   looks: readonly string[];
+  modules: readonly string[];
   counters: readonly Counter[];
   curves: Curves;
 }

@@ -31,6 +31,7 @@ import { stackpanel } from "./stackpanel";
 import { steplink } from "./steplink";
 import { summary } from "./summary";
 import { table } from "./table";
+import { timeline } from "./timeline";
 import { topbar } from "./topbar";
 import { tracks } from "./tracks";
 import { widgets } from "./widgets";
@@ -69,6 +70,7 @@ export const zh = {
   steplink,
   summary,
   table,
+  timeline,
   topbar,
   tracks,
   widgets,

@@ -1,0 +1,16 @@
+export const timeline = {
+  colors: "Colours",
+  colorsTitle: "What the colours tell",
+  colorBy: "Colour by",
+  byKind: "Kind",
+  byKindHelp: "Kernels, copies, communication, operators, …",
+  byName: "Name",
+  byNameHelp: "The same name has the same colour",
+  byModule: "Module",
+  byModuleHelp: "The nn.Module that an operator is in, and a device activity was launched from",
+  noModules: "No modules were recorded: they are with with_stack=True",
+  outside: "grey: outside of modules",
+  safe: "Colour-blind safe",
+  safeHelp: "Colours that remain apart for every kind of colour blindness, in all charts. This browser keeps it.",
+  ofModule: (name: string) => `module ${name}`,
+};
