@@ -11,6 +11,7 @@ import numpy as np
 
 from tb_privateuse1 import bottleneck, describe, intervals, stacks, vendor_file
 from tb_privateuse1.findings import Example, TableName
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, MEMCPY, OPERATOR, Bools, Trace
 from tb_privateuse1.vendors.base import Vendor
 
@@ -230,14 +231,14 @@ class Case:
 
 
 LACKS: dict[Need, str] = {
-    "device": "device times (on a PrivateUse1 device, record with tb_privateuse1.capture)",
-    "operators": "operators (ProfilerActivity.CPU)",
-    "steps": "two or more steps (a schedule and prof.step())",
-    "shapes": "input shapes (record_shapes=True)",
-    "stacks": "Python stacks (with_stack=True)",
-    "memory": "memory events (profile_memory=True)",
-    "links": "links from device activities to operators",
-    "collectives": "collectives with their sizes",
+    "device": say("device times (on a PrivateUse1 device, record with tb_privateuse1.capture)"),
+    "operators": say("operators (ProfilerActivity.CPU)"),
+    "steps": say("two or more steps (a schedule and prof.step())"),
+    "shapes": say("input shapes (record_shapes=True)"),
+    "stacks": say("Python stacks (with_stack=True)"),
+    "memory": say("memory events (profile_memory=True)"),
+    "links": say("links from device activities to operators"),
+    "collectives": say("collectives with their sizes"),
 }
 
 _NEXT_NS = 50_000

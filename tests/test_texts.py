@@ -24,7 +24,15 @@ PACKAGE = Path(texts.__file__).parents[1]
 OTHERS = texts.LANGUAGES[1:]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
-PROSE: dict[str, tuple[str | int, ...]] = {}
+_RULE = ("title", "looks_for", "why", "fix", "threshold", "reference")
+PROSE: dict[str, tuple[str | int, ...]] = {
+    "Rule": _RULE,
+    "RankRule": _RULE,
+    "Found": ("title", "explanation", "how", "lacks"),
+    "RankFound": ("title", "explanation", "how", "lacks"),
+    "RankEvidence": (1, "note"),
+    "Example": (5, "note"),
+}
 """The arguments that are prose, by the name of what is called."""
 
 
@@ -113,6 +121,8 @@ def _bare(given: ast.expr) -> bool:
         return _bare(given.body) or _bare(given.orelse)
     if isinstance(given, ast.BinOp):
         return True
+    if isinstance(given, ast.Tuple):
+        return any(_bare(one) for one in given.elts)
     constant = isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value
     return bool(constant) or isinstance(given, ast.JoinedStr)
 

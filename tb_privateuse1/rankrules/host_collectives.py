@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule, milliseconds
+from tb_privateuse1.rankrules.base import (
+    RankCase,
+    RankEvidence,
+    RankFound,
+    RankRule,
+    listed,
+    milliseconds,
+    say,
+)
 from tb_privateuse1.rules.base import percent
 
 _LEAST = 0.02
@@ -26,17 +34,26 @@ def check(case: RankCase) -> Iterator[RankFound]:
         return
     kinds = sorted({calls.shapes[i].label.kind for i in np.unique(calls.shape[rows]).tolist()})
     yield RankFound(
-        title=f"Ranks with a device communicate on the host: {percent(case.share(spent))} of the "
-        "time",
-        explanation=f"{len(rows):,} calls ({', '.join(kinds)}) went through the host's memory and "
-        "network, by way of gloo.",
+        title=say(
+            "Ranks with a device communicate on the host: {share} of the time",
+            share=percent(case.share(spent)),
+        ),
+        explanation=say(
+            "{calls:,} calls ({names}) went through the host's memory and network, by way of gloo.",
+            calls=len(rows),
+            names=listed(kinds),
+        ),
         evidence=tuple(
-            RankEvidence(case.numbers[i], f"{milliseconds(each[i])} a step on the host")
+            RankEvidence(
+                case.numbers[i], say("{time} a step on the host", time=milliseconds(each[i]))
+            )
             for i in case.most(each)
             if each[i] > 0
         ),
-        how="No saving is given: how fast the device's own library is cannot be told from here. "
-        "The figure is the time of these calls per step.",
+        how=say(
+            "No saving is given: how fast the device's own library is cannot be told from "
+            "here. The figure is the time of these calls per step."
+        ),
         confidence="high",
         urgent=True,
     )
@@ -44,12 +61,14 @@ def check(case: RankCase) -> Iterator[RankFound]:
 
 RULE = RankRule(
     name="host_collectives",
-    title="Collectives on the host",
-    looks_for="Calls of gloo on ranks that have a device.",
-    why="Each tensor goes to the host and back, and over the slower network.",
-    fix="Use the device's own backend: init_process_group('cuda:nccl,cpu:gloo'), or the process "
-    "group that the vendor registers for PrivateUse1.",
-    threshold="2 % of the step: barriers and small metrics on the host are fine.",
-    reference="torch.distributed: which backend to use.",
+    title=say("Collectives on the host"),
+    looks_for=say("Calls of gloo on ranks that have a device."),
+    why=say("Each tensor goes to the host and back, and over the slower network."),
+    fix=say(
+        "Use the device's own backend: init_process_group('cuda:nccl,cpu:gloo'), or the process "
+        "group that the vendor registers for PrivateUse1."
+    ),
+    threshold=say("2 % of the step: barriers and small metrics on the host are fine."),
+    reference=say("torch.distributed: which backend to use."),
     check=check,
 )

@@ -10,6 +10,7 @@ from tb_privateuse1.rankrules.base import (
     RankEvidence,
     RankFound,
     RankRule,
+    say,
 )
 
 
@@ -19,26 +20,30 @@ def check(case: RankCase) -> Iterator[RankFound]:
     if not lost:
         return
     whole = lost + len(case.parts)
-    notes = [(rank, "no trace") for rank in case.absent]
-    notes += [(rank, "its trace cannot be read") for rank in case.unread]
+    notes = [(rank, say("no trace")) for rank in case.absent]
+    notes += [(rank, say("its trace cannot be read")) for rank in case.unread]
     yield RankFound(
-        title=f"{lost:,} of {whole:,} ranks are not here",
-        explanation="Who waits for whom is known among the others only: the one they all wait for "
-        "may be among the missing.",
+        title=say("{lost:,} of {whole:,} ranks are not here", lost=lost, whole=whole),
+        explanation=say(
+            "Who waits for whom is known among the others only: the one they all wait for may "
+            "be among the missing."
+        ),
         evidence=tuple(RankEvidence(rank, note) for rank, note in sorted(notes)[:MOST_RANKS]),
-        how="No saving: it is about what is not known.",
+        how=say("No saving: it is about what is not known."),
         confidence="high",
     )
 
 
 RULE = RankRule(
     name="missing_ranks",
-    title="Ranks missing",
-    looks_for="Ranks below the world's size without a trace that can be read.",
-    why="A slow rank that did not write its trace is the one to look for.",
-    fix="Let every rank write its trace into one directory, at the same steps, and let none be "
-    "stopped before it has written it.",
-    threshold="One.",
-    reference="torch's distributedInfo in the trace.",
+    title=say("Ranks missing"),
+    looks_for=say("Ranks below the world's size without a trace that can be read."),
+    why=say("A slow rank that did not write its trace is the one to look for."),
+    fix=say(
+        "Let every rank write its trace into one directory, at the same steps, and let none be "
+        "stopped before it has written it."
+    ),
+    threshold=say("One."),
+    reference=say("torch's distributedInfo in the trace."),
     check=check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.bandwidth import CollectiveRow
-from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule
+from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule, say
 from tb_privateuse1.rules.base import percent
 
 _LARGE_BYTES = 16 << 20
@@ -33,18 +33,30 @@ def check(case: RankCase) -> Iterator[RankFound]:
         if not slow or case.share(spent) < _LEAST:
             continue
         than = (
-            f"Another group of as many ranks reaches {reach / 1e9:.3g} GB/s."
+            say("Another group of as many ranks reaches {rate:.3g} GB/s.", rate=reach / 1e9)
             if reach > _TIMES * bus
-            else "Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25."
+            else say("Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25.")
         )
-        group = f" of group {row.group}" if row.group else ""
+        group = say(" of group {group}", group=row.group) if row.group else ""
         yield RankFound(
-            title=f"{row.kind.replace('_', '-')}{group} at {bus / 1e9:.2g} GB/s: "
-            f"{percent(case.share(spent))} of the time",
-            explanation=f"{row.calls:,} calls of {(row.bytes or 0) >> 20:,} MiB. {than}",
+            title=say(
+                "{kind}{group} at {rate:.2g} GB/s: {share} of the time",
+                kind=row.kind.replace("_", "-"),
+                group=group,
+                rate=bus / 1e9,
+                share=percent(case.share(spent)),
+            ),
+            explanation=say(
+                "{calls:,} calls of {size:,} MiB. {than}",
+                calls=row.calls,
+                size=(row.bytes or 0) >> 20,
+                than=than,
+            ),
             evidence=_members(case, row),
-            how="No saving is given: how fast the link can be is in no trace. The bandwidth is "
-            "that of the transfer alone, without waiting for ranks that come later.",
+            how=say(
+                "No saving is given: how fast the link can be is in no trace. The bandwidth is "
+                "that of the transfer alone, without waiting for ranks that come later."
+            ),
             confidence="medium",
             urgent=True,
         )
@@ -73,7 +85,14 @@ def _members(case: RankCase, row: CollectiveRow) -> tuple[RankEvidence, ...]:
     count = np.bincount(calls.rank[at], minlength=len(case.parts))
     mean = took / np.maximum(count, 1)
     return tuple(
-        RankEvidence(case.numbers[i], f"{count[i]:,} calls, {mean[i] / 1e6:.3g} ms each")
+        RankEvidence(
+            case.numbers[i],
+            say(
+                "{calls:,} calls, {time:.3g} ms each",
+                calls=int(count[i]),
+                time=float(mean[i]) / 1e6,
+            ),
+        )
         for i in case.most(took.astype(float))
         if count[i]
     )
@@ -81,15 +100,23 @@ def _members(case: RankCase, row: CollectiveRow) -> tuple[RankEvidence, ...]:
 
 RULE = RankRule(
     name="slow_link",
-    title="Slow links",
-    looks_for="Collectives of 16 MiB and more below 1.25 GB/s, or at less than a quarter of what "
-    "another group of as many ranks reaches.",
-    why="A library that falls back to sockets, or the wrong network, is slower by a factor of ten.",
-    fix="Look at the library's own log for the transport that it chose (NCCL_DEBUG=INFO and the "
-    "like): sockets instead of RDMA or peer-to-peer, a wrong interface (NCCL_SOCKET_IFNAME), ranks "
-    "of one group spread over nodes, a link that is down.",
-    threshold="16 MiB: from there on bandwidth rules, not latency. 10 Gbit/s is below any link "
-    "that training uses; groups of equal size differ by four where one has left the node.",
-    reference="nccl-tests; msprof-analyze slow link.",
+    title=say("Slow links"),
+    looks_for=say(
+        "Collectives of 16 MiB and more below 1.25 GB/s, or at less than a quarter of what "
+        "another group of as many ranks reaches."
+    ),
+    why=say(
+        "A library that falls back to sockets, or the wrong network, is slower by a factor of ten."
+    ),
+    fix=say(
+        "Look at the library's own log for the transport that it chose (NCCL_DEBUG=INFO and the "
+        "like): sockets instead of RDMA or peer-to-peer, a wrong interface (NCCL_SOCKET_IFNAME), "
+        "ranks of one group spread over nodes, a link that is down."
+    ),
+    threshold=say(
+        "16 MiB: from there on bandwidth rules, not latency. 10 Gbit/s is below any link that "
+        "training uses; groups of equal size differ by four where one has left the node."
+    ),
+    reference=say("nccl-tests; msprof-analyze slow link."),
     check=check,
 )

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule, milliseconds
+from tb_privateuse1.rankrules.base import (
+    RankCase,
+    RankEvidence,
+    RankFound,
+    RankRule,
+    milliseconds,
+    say,
+)
 from tb_privateuse1.rules.base import percent
 from tb_privateuse1.stragglers import Straggler
 
@@ -15,13 +22,13 @@ _PART = 0.2
 """Of the excess: what a kernel or a cause has to have of it to be named."""
 
 IDLE = {
-    "data_loader": "waiting for its data loader",
-    "synchronisation": "with its host in synchronising calls",
-    "communication_wait": "in barriers and waits for communication",
-    "host_operator": "with its host in operators",
-    "host_code": "with its host in Python",
-    "launch_latency": "between launches and their starts",
-    "unknown": "for reasons that the trace does not tell",
+    "data_loader": say("waiting for its data loader"),
+    "synchronisation": say("with its host in synchronising calls"),
+    "communication_wait": say("in barriers and waits for communication"),
+    "host_operator": say("with its host in operators"),
+    "host_code": say("with its host in Python"),
+    "launch_latency": say("between launches and their starts"),
+    "unknown": say("for reasons that the trace does not tell"),
 }
 
 
@@ -34,13 +41,23 @@ def check(case: RankCase) -> Iterator[RankFound]:
             continue
         why, sure = _why(case, late, at)
         yield RankFound(
-            title=f"Rank {late.rank} keeps the others waiting: {percent(case.share(saving))} of "
-            "their time",
-            explanation=f"It came last to {late.last:,} of {late.collectives:,} collectives in "
-            f"which somebody waited. {why}",
+            title=say(
+                "Rank {rank} keeps the others waiting: {share} of their time",
+                rank=late.rank,
+                share=percent(case.share(saving)),
+            ),
+            explanation=say(
+                "It came last to {last:,} of {collectives:,} collectives in which somebody waited. "
+                "{why}",
+                last=late.last,
+                collectives=late.collectives,
+                why=why,
+            ),
             evidence=(RankEvidence(late.rank, why),),
-            how="What each other rank waits on average in the collectives to which this one comes "
-            "last, per step, as far as no computation hides it.",
+            how=say(
+                "What each other rank waits on average in the collectives to which this one comes "
+                "last, per step, as far as no computation hides it."
+            ),
             saving_ns=saving,
             confidence="high" if sure else "low",
         )
@@ -55,19 +72,41 @@ def _waiting(case: RankCase, at: int) -> float:
 def _why(case: RankCase, late: Straggler, at: int) -> tuple[str, bool]:
     """In words, and whether the trace tells."""
     excess, hosted = milliseconds(late.excess_ns), case.parts[at].on_host
-    more = f"{excess} a step longer than the median of the others"
     if late.cause == "computation":
-        verb = "Its operators take" if hosted else "It computes"
-        return f"{verb} {more}{_kernel(case, late, at)}.", True
+        kernel = _kernel(case, late, at)
+        if hosted:
+            return say(
+                "Its operators take {excess} a step longer than the median of the others{kernel}.",
+                excess=excess,
+                kernel=kernel,
+            ), True
+        return say(
+            "It computes {excess} a step longer than the median of the others{kernel}.",
+            excess=excess,
+            kernel=kernel,
+        ), True
     if late.cause == "copy":
-        return f"It copies {more}.", True
+        return say(
+            "It copies {excess} a step longer than the median of the others.", excess=excess
+        ), True
     if late.cause != "idle":
-        return "What it does longer cannot be told.", False
-    told = "It does nothing for" if hosted else "Its device has nothing to do for"
+        return say("What it does longer cannot be told."), False
     name, beyond = _most_idle(case, at)
-    if beyond < _PART * late.excess_ns:
-        return f"{told} {more}.", False
-    return f"{told} {more}, {milliseconds(beyond)} of it {IDLE[name]}.", True
+    sure = beyond >= _PART * late.excess_ns
+    most = say(", {time} of it {cause}", time=milliseconds(beyond), cause=IDLE[name])
+    cause = most if sure else ""
+    if hosted:
+        return say(
+            "It does nothing for {excess} a step longer than the median of the others{cause}.",
+            excess=excess,
+            cause=cause,
+        ), sure
+    return say(
+        "Its device has nothing to do for {excess} a step longer than the median of the "
+        "others{cause}.",
+        excess=excess,
+        cause=cause,
+    ), sure
 
 
 def _most_idle(case: RankCase, at: int) -> tuple[str, float]:
@@ -88,18 +127,24 @@ def _kernel(case: RankCase, late: Straggler, at: int) -> str:
         more = own - float(np.median([kernels.get(name, 0) for kernels in others]))
         if more >= most:
             best, most = name, more
-    return f", {milliseconds(most)} of it in `{best[:120]}`" if best else ""
+    return (
+        say(", {time} of it in `{kernel}`", time=milliseconds(most), kernel=best[:120])
+        if best
+        else ""
+    )
 
 
 RULE = RankRule(
     name="straggler",
-    title="A rank that the others wait for",
-    looks_for="A rank that is clearly more often the last at collectives than chance has it.",
-    why="All ranks are as slow as the slowest.",
-    fix="Look at this rank's own page of advice. It computes longer: a slower or throttled device, "
-    "or more work (longer samples, another model part). Its device idles: its host, its data "
-    "loader, or what only one rank does (logging, checkpoints, evaluation).",
-    threshold="2 % of the step: networks vary by that much.",
-    reference="HTA and XProf stragglers; docs/definitions.md, stragglers.",
+    title=say("A rank that the others wait for"),
+    looks_for=say("A rank that is clearly more often the last at collectives than chance has it."),
+    why=say("All ranks are as slow as the slowest."),
+    fix=say(
+        "Look at this rank's own page of advice. It computes longer: a slower or throttled "
+        "device, or more work (longer samples, another model part). Its device idles: its host, "
+        "its data loader, or what only one rank does (logging, checkpoints, evaluation)."
+    ),
+    threshold=say("2 % of the step: networks vary by that much."),
+    reference=say("HTA and XProf stragglers; docs/definitions.md, stragglers."),
     check=check,
 )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule, milliseconds
+from tb_privateuse1.rankrules.base import (
+    RankCase,
+    RankEvidence,
+    RankFound,
+    RankRule,
+    listed,
+    milliseconds,
+    say,
+)
 from tb_privateuse1.rules.base import percent
 
 _LEAST, _SPREAD = 0.05, 0.05
@@ -26,29 +34,43 @@ def check(case: RankCase) -> Iterator[RankFound]:
     most = [i for i in case.most(np.where(has, work, -1.0))[:_TOP] if work[i] > middle]
     constant = bool(most) and case.share(work[most[0]] - middle) >= _SPREAD
     if constant:
-        names = ", ".join(str(case.numbers[i]) for i in most)
-        why = f"Work differs between ranks: most have ranks {names}."
+        names = listed(str(case.numbers[i]) for i in most)
+        why = say("Work differs between ranks: most have ranks {names}.", names=names)
         shown = most
     else:
         why = (
-            "Too few collectives tell who came last to say whether it is always the same rank."
+            say("Too few collectives tell who came last to say whether it is always the same rank.")
             if case.blamed.telling < _MANY
-            else "All have about the same work on average: who is late changes from step to step."
+            else say(
+                "All have about the same work on average: who is late changes from step to step."
+            )
         )
         shown = [i for i in case.most(case.waiting)[:_TOP] if case.waiting[i] > 0]
     yield RankFound(
-        title=f"Ranks wait for each other: {percent(case.share(waiting))} of the time",
-        explanation=f"No single rank is always late, and yet in collectives a rank waits "
-        f"{milliseconds(waiting)} of each step on average. {why}",
+        title=say(
+            "Ranks wait for each other: {share} of the time", share=percent(case.share(waiting))
+        ),
+        explanation=say(
+            "No single rank is always late, and yet in collectives a rank waits {time} of each "
+            "step on average. {why}",
+            time=milliseconds(waiting),
+            why=why,
+        ),
         evidence=tuple(
             RankEvidence(
                 case.numbers[i],
-                f"computes {milliseconds(work[i])}, waits {milliseconds(case.waiting[i])} a step",
+                say(
+                    "computes {work}, waits {wait} a step",
+                    work=milliseconds(work[i]),
+                    wait=milliseconds(case.waiting[i]),
+                ),
             )
             for i in shown
         ),
-        how="The mean over the ranks of what matched collectives take longer than on the rank that "
-        "comes last, as far as no computation hides it, less what stragglers cause.",
+        how=say(
+            "The mean over the ranks of what matched collectives take longer than on the rank "
+            "that comes last, as far as no computation hides it, less what stragglers cause."
+        ),
         saving_ns=waiting,
         confidence="medium" if constant else "low",
     )
@@ -56,13 +78,15 @@ def check(case: RankCase) -> Iterator[RankFound]:
 
 RULE = RankRule(
     name="uneven_ranks",
-    title="Uneven ranks",
-    looks_for="Waiting in collectives without a rank that is always the last.",
-    why="In each step all wait for whichever has most to do.",
-    fix="Give ranks batches of the same cost (bucket samples by length, sort and deal them out, "
-    "pad less), balance pipeline stages and experts, and keep what is random (evaluation, logging, "
-    "garbage collection) at the same step on all ranks.",
-    threshold="5 % of the step: batches of real data differ by some per cent.",
-    reference="msprof-analyze slow rank; HTA.",
+    title=say("Uneven ranks"),
+    looks_for=say("Waiting in collectives without a rank that is always the last."),
+    why=say("In each step all wait for whichever has most to do."),
+    fix=say(
+        "Give ranks batches of the same cost (bucket samples by length, sort and deal them out, "
+        "pad less), balance pipeline stages and experts, and keep what is random (evaluation, "
+        "logging, garbage collection) at the same step on all ranks."
+    ),
+    threshold=say("5 % of the step: batches of real data differ by some per cent."),
+    reference=say("msprof-analyze slow rank; HTA."),
     check=check,
 )

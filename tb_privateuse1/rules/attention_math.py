@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _NAMES = r"^aten::_scaled_dot_product_attention_math$"
 _PRODUCTS = r"^aten::(mm|bmm|matmul|baddbmm|addmm)$"
@@ -27,15 +27,22 @@ def check(case: Case) -> Iterator[Found]:
         return
     calls = np.unique(case.around(launcher, wanted))
     yield Found(
-        title="Attention is computed step by step: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(calls):,} calls took torch's general path: it writes the matrix of all "
-        "scores to memory, scales, masks and normalises it there, and reads it again.",
+        title=say(
+            "Attention is computed step by step: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls:,} calls took torch's general path: it writes the matrix of all scores to "
+            "memory, scales, masks and normalises it there, and reads it again.",
+            calls=len(calls),
+        ),
         events=len(calls),
         evidence=case.examples("ops", calls),
-        how="Activities of these calls beside the two products, while others waited for the "
-        "device, and the host's time while the device had nothing to do. The fused kernel does "
-        "that on the way.",
+        how=say(
+            "Activities of these calls beside the two products, while others waited for the "
+            "device, and the host's time while the device had nothing to do. The fused kernel "
+            "does that on the way."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(calls),
@@ -45,15 +52,17 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="attention_math",
-    title="Attention without a fused kernel",
+    title=say("Attention without a fused kernel"),
     cause="device",
-    looks_for="`aten::_scaled_dot_product_attention_math`.",
-    why="Time and memory grow with the square of the sequence's length.",
-    fix="Use half precision and a mask that the fused kernels take (is_causal instead of a full "
-    "matrix); torch.nn.attention.sdpa_kernel says why one is refused. A backend registers "
-    "`_fused_sdp_choice` and a fused attention for PrivateUse1.",
-    threshold="1 % of the step.",
-    reference="torch.nn.functional.scaled_dot_product_attention.",
+    looks_for=say("`aten::_scaled_dot_product_attention_math`."),
+    why=say("Time and memory grow with the square of the sequence's length."),
+    fix=say(
+        "Use half precision and a mask that the fused kernels take (is_causal instead of a full "
+        "matrix); torch.nn.attention.sdpa_kernel says why one is refused. A backend registers "
+        "`_fused_sdp_choice` and a fused attention for PrivateUse1."
+    ),
+    threshold=say("1 % of the step."),
+    reference=say("torch.nn.functional.scaled_dot_product_attention."),
     check=check,
     needs=("device", "operators", "links"),
 )

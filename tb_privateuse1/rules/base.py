@@ -18,6 +18,7 @@ from tb_privateuse1.findings import Example
 from tb_privateuse1.texts import listed as listed
 from tb_privateuse1.texts import plural as plural
 from tb_privateuse1.texts import say as say
+from tb_privateuse1.texts import sentences as sentences
 
 Cause = Literal[
     "input", "launching", "waiting", "device", "communication", "memory", "fallback", "recording"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 from tb_privateuse1.trace import I64, NONE, Bools
 
 _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
@@ -28,19 +28,29 @@ def check(case: Case) -> Iterator[Found]:
         return
     claim = case.of_device(case.time(_adding(case, rows), "kernels"))
     known = intervals.length(claim) > 0
-    cost = f": {percent(case.share(intervals.length(claim)))} of the time" if known else ""
+    cost = say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
     each = len(rows) / len(case.steps)
     yield Found(
-        title=f"{plural(round(each), 'convolution')} a step with a bias before batch norm{cost}",
-        explanation=f"{plural(len(rows), 'convolution')} with a bias are directly followed by a "
-        "batch norm, which subtracts the mean and so the bias. Its gradient is computed as well, "
-        "and is zero.",
+        title=say(
+            "{convolutions} a step with a bias before batch norm{cost}",
+            convolutions=plural(round(each), "convolution"),
+            cost=cost if known else "",
+        ),
+        explanation=say(
+            "{convolutions} with a bias are directly followed by a batch norm, which subtracts "
+            "the mean and so the bias. Its gradient is computed as well, and is zero.",
+            convolutions=plural(len(rows), "convolution"),
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="The kernels that add the bias, while others waited for the device. Its gradient's are "
-        "not counted."
-        if known
-        else "Not known: the convolution's own kernel adds the bias.",
+        how=(
+            say(
+                "The kernels that add the bias, while others waited for the device. Its "
+                "gradient's are not counted."
+            )
+            if known
+            else say("Not known: the convolution's own kernel adds the bias.")
+        ),
         claim=claim if known else None,
         confidence="high",
         source=case.source(rows),
@@ -74,13 +84,13 @@ def _adding(case: Case, rows: I64) -> I64:
 
 RULE = Rule(
     name="bias_before_norm",
-    title="Bias before batch norm",
+    title=say("Bias before batch norm"),
     cause="device",
-    looks_for="`aten::conv2d` with a bias, directly followed by `aten::batch_norm`.",
-    why="The bias has no effect on the result, but costs a pass each way and memory.",
-    fix="Conv2d(…, bias=False) where a batch norm follows.",
-    threshold="None: it is of no use in any case.",
-    reference="torch's Conv2dBiasFollowedByBatchNorm2dPattern.",
+    looks_for=say("`aten::conv2d` with a bias, directly followed by `aten::batch_norm`."),
+    why=say("The bias has no effect on the result, but costs a pass each way and memory."),
+    fix=say("Conv2d(…, bias=False) where a batch norm follows."),
+    threshold=say("None: it is of no use in any case."),
+    reference=say("torch's Conv2dBiasFollowedByBatchNorm2dPattern."),
     check=check,
     needs=("operators", "shapes"),
 )

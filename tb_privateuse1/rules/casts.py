@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL
 
 _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
@@ -25,13 +25,18 @@ def check(case: Case) -> Iterator[Found]:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
     yield Found(
-        title=f"Conversions between types take {percent(case.share(intervals.length(claim)))} of "
-        "the time",
-        explanation=f"{len(rows):,} kernels only convert tensors, such as weights that autocast "
-        "makes half precision in every step.",
+        title=say(
+            "Conversions between types take {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels only convert tensors, such as weights that autocast makes "
+            "half precision in every step.",
+            kernels=len(rows),
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="Their time while others waited for the device.",
+        how=say("Their time while others waited for the device."),
         claim=claim,
         confidence="medium",
         source=case.source(ops),
@@ -41,15 +46,19 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="casts",
-    title="Conversions between types",
+    title=say("Conversions between types"),
     cause="device",
-    looks_for="Kernels launched below `aten::_to_copy` that are no copies between host and device.",
-    why="They read and write all of a tensor and compute nothing.",
-    fix="Keep weights and inputs in the type that is computed with (model.bfloat16() with a master "
-    "copy in the optimizer), leave autocast's weight cache on, and avoid .float() in the forward "
-    "pass.",
-    threshold="3 % of the step: mixed precision needs a few.",
-    reference="PyTorch automatic mixed precision.",
+    looks_for=say(
+        "Kernels launched below `aten::_to_copy` that are no copies between host and device."
+    ),
+    why=say("They read and write all of a tensor and compute nothing."),
+    fix=say(
+        "Keep weights and inputs in the type that is computed with (model.bfloat16() with a "
+        "master copy in the optimizer), leave autocast's weight cache on, and avoid .float() in "
+        "the forward pass."
+    ),
+    threshold=say("3 % of the step: mixed precision needs a few."),
+    reference=say("PyTorch automatic mixed precision."),
     check=check,
     needs=("device", "operators", "links"),
 )

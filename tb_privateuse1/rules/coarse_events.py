@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say, sentences
 from tb_privateuse1.trace import MISSING, Trace
 
 _LEAST = 0.5
@@ -19,8 +19,8 @@ def check(case: Case) -> Iterator[Found]:
     trace = case.trace
     coarse = [finding for finding in trace.meta.findings if finding.code == "elapsed_coarse"]
     if coarse:
-        told = f"{coarse[0].message} {coarse[0].hint or ''}".strip()
-        yield _found("The device's events are too coarse to time operators", told, 0)
+        told = sentences((coarse[0].message, coarse[0].hint or ""))
+        yield _found(say("The device's events are too coarse to time operators"), told, 0)
         return
     if trace.meta.timeline != "inferred":
         return
@@ -32,9 +32,15 @@ def check(case: Case) -> Iterator[Found]:
     zero = float((elapsed <= (resolution or 0)).mean()) if len(elapsed) else 0.0
     if zero >= _LEAST and resolution:
         yield _found(
-            f"{percent(zero)} of the device's event times are no longer than the clock can tell",
-            f"The backend's events count in {worded('resolution_ns', resolution)}; most operators "
-            "take less, so their device times are rounded to nothing or to one count.",
+            say(
+                "{share} of the device's event times are no longer than the clock can tell",
+                share=percent(zero),
+            ),
+            say(
+                "The backend's events count in {resolution}; most operators take less, so their "
+                "device times are rounded to nothing or to one count.",
+                resolution=worded("resolution_ns", resolution),
+            ),
             len(elapsed),
         )
         return
@@ -45,10 +51,13 @@ def check(case: Case) -> Iterator[Found]:
     if int(bounds.sum()) < _WIDE * int(duration.sum()):
         return
     yield _found(
-        "The inferred device times are too uncertain for most advice",
-        f"Activities last {worded('mean_ns', round(float(duration.mean())))} on average, known to "
-        f"within {worded('mean_ns', round(float(bounds.mean())))}: with bounds as wide as that, "
-        "rules that need to know when the device was idle stay silent.",
+        say("The inferred device times are too uncertain for most advice"),
+        say(
+            "Activities last {mean} on average, known to within {bound}: with bounds as wide "
+            "as that, rules that need to know when the device was idle stay silent.",
+            mean=worded("mean_ns", round(float(duration.mean()))),
+            bound=worded("mean_ns", round(float(bounds.mean()))),
+        ),
         len(kernels),
     )
 
@@ -65,23 +74,29 @@ def _found(title: str, explanation: str, events: int) -> Found:
         explanation=explanation,
         events=events,
         evidence=(),
-        how="Saves no time: with finer times, rules can tell what a finding costs.",
+        how=say("Saves no time: with finer times, rules can tell what a finding costs."),
         confidence="high",
-        lacks=("device times that are measured, or finer ones",),
+        lacks=(say("device times that are measured, or finer ones"),),
     )
 
 
 RULE = Rule(
     name="coarse_events",
-    title="Event times too coarse",
+    title=say("Event times too coarse"),
     cause="recording",
-    looks_for="Elapsed times of one clock tick or less; inferred durations with bounds of half of "
-    "themselves or more.",
-    why="A timeline made of rounded times cannot show what limits the program.",
-    fix="Check the unit that the backend's ProfilerStubs return (elapsed takes microseconds) and "
-    "use the finest event clock; or record with the vendor's own profiler through Kineto.",
-    threshold="Half of the operators, or half of the time: then the other half carries no advice.",
-    reference="docs/inference.md.",
+    looks_for=say(
+        "Elapsed times of one clock tick or less; inferred durations with bounds of half of "
+        "themselves or more."
+    ),
+    why=say("A timeline made of rounded times cannot show what limits the program."),
+    fix=say(
+        "Check the unit that the backend's ProfilerStubs return (elapsed takes microseconds) and "
+        "use the finest event clock; or record with the vendor's own profiler through Kineto."
+    ),
+    threshold=say(
+        "Half of the operators, or half of the time: then the other half carries no advice."
+    ),
+    reference=say("docs/inference.md."),
     check=check,
     needs=("operators",),
 )

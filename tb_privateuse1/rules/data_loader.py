@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
 _LEAST = 0.03
@@ -18,15 +18,23 @@ def check(case: Case) -> Iterator[Found]:
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     share = percent(case.share(intervals.length(claim)))
-    who = "The program" if case.limits.known == "host" else "The device"
     yield Found(
-        title=f"{who} waits {share} of the time for the data loader",
-        explanation=f"{len(rows):,} times the program asked the data loader for data that was not "
-        "ready yet, and nothing else was left to do.",
+        title=(
+            say("The program waits {share} of the time for the data loader", share=share)
+            if case.limits.known == "host"
+            else say("The device waits {share} of the time for the data loader", share=share)
+        ),
+        explanation=say(
+            "{times:,} times the program asked the data loader for data that was not ready "
+            "yet, and nothing else was left to do.",
+            times=len(rows),
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="The time in the loader's __next__ during which no device activity ran and none was "
-        "queued.",
+        how=say(
+            "The time in the loader's __next__ during which no device activity ran and none "
+            "was queued."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(rows),
@@ -36,14 +44,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="data_loader",
-    title="Data comes late",
+    title=say("Data comes late"),
     cause="input",
-    looks_for="Time in `enumerate(DataLoader)` of several workers while the device is idle.",
-    why="Workers that are too few or too slow let the device stand still at each step.",
-    fix="Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "
-    "then make the work per sample smaller: decode and augment on the device, or store the data "
-    "decoded.",
-    threshold="3 % of the step: below that, other causes of waiting weigh as much.",
-    reference="torch-tb-profiler (5 % of the step), XProf input-bound (10 %).",
+    looks_for=say("Time in `enumerate(DataLoader)` of several workers while the device is idle."),
+    why=say("Workers that are too few or too slow let the device stand still at each step."),
+    fix=say(
+        "Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "
+        "then make the work per sample smaller: decode and augment on the device, or store the "
+        "data decoded."
+    ),
+    threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
+    reference=say("torch-tb-profiler (5 % of the step), XProf input-bound (10 %)."),
     check=check,
 )

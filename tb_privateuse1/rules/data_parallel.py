@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _OPS = r"^(Broadcast|ReduceAddCoalesced|Scatter|Gather)(Backward)?$"
 _FRAMES = r"torch/nn/parallel/data_parallel\.py|^nn\.Module: DataParallel_"
@@ -30,17 +30,27 @@ def check(case: Case) -> Iterator[Found]:
     claim = intervals.merge(device, case.of_host(case.time(rows)) or intervals.EMPTY)
     if len(rows) and case.share(intervals.length(claim)) < _LEAST:
         return
-    cost = f": {percent(case.share(intervals.length(claim)))} of the time" if len(rows) else ""
+    cost = say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
     yield Found(
-        title=f"DataParallel feeds {len(used)} devices from one process{cost}",
-        explanation="In every step the model is copied to all devices, the batch is scattered and "
-        "results are gathered, and one Python process launches for all of them.",
+        title=say(
+            "DataParallel feeds {devices} devices from one process{cost}",
+            devices=len(used),
+            cost=cost if len(rows) else "",
+        ),
+        explanation=say(
+            "In every step the model is copied to all devices, the batch is scattered and "
+            "results are gathered, and one Python process launches for all of them."
+        ),
         events=len(rows) or len(framed),
         evidence=case.examples("ops", rows) or case.examples("frames", framed),
-        how="Time of these copies while others waited for the device, and of their operators while "
-        "no device had anything to do."
-        if len(rows)
-        else "The trace does not tell its parts.",
+        how=(
+            say(
+                "Time of these copies while others waited for the device, and of their operators "
+                "while no device had anything to do."
+            )
+            if len(rows)
+            else say("The trace does not tell its parts.")
+        ),
         claim=claim if len(rows) else None,
         confidence="high",
         source=case.source(rows),
@@ -51,13 +61,17 @@ _FEW = 2
 
 RULE = Rule(
     name="data_parallel",
-    title="DataParallel",
+    title=say("DataParallel"),
     cause="communication",
-    looks_for="`Broadcast`, `Scatter`, `Gather` of DataParallel and several devices in one trace.",
-    why="One interpreter launches for all devices, and the model is copied every time.",
-    fix="DistributedDataParallel with a process for each device (torchrun).",
-    threshold="Two devices and 0.5 % of the step.",
-    reference="torch-tb-profiler: DataParallel used; torch's documentation advises against it.",
+    looks_for=say(
+        "`Broadcast`, `Scatter`, `Gather` of DataParallel and several devices in one trace."
+    ),
+    why=say("One interpreter launches for all devices, and the model is copied every time."),
+    fix=say("DistributedDataParallel with a process for each device (torchrun)."),
+    threshold=say("Two devices and 0.5 % of the step."),
+    reference=say(
+        "torch-tb-profiler: DataParallel used; torch's documentation advises against it."
+    ),
     check=check,
     needs=("device", "operators"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
 from tb_privateuse1.trace import NONE
 
 _NAMES = (
@@ -39,17 +39,35 @@ def check(case: Case) -> Iterator[Found]:
     if not len(taken) or case.share(intervals.length(claim)) < _LEAST:
         return
     names = [case.trace.text(name) for name in np.unique(ops.name[taken])]
+    share = percent(case.share(intervals.length(claim)))
     yield Found(
-        title=f"{', '.join(names[:4])} {'is' if len(names) == 1 else 'are'} built of other "
-        f"operators: {percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(taken):,} calls launched {len(inside):,} activities by way of the "
-        "operators inside, each of which reads and writes memory again. Other backends have one "
-        "kernel for each.",
+        title=(
+            say(
+                "{name} is built of other operators: {share} of the time",
+                name=names[0],
+                share=share,
+            )
+            if len(names) == 1
+            else say(
+                "{names} are built of other operators: {share} of the time",
+                names=listed(names[:4]),
+                share=share,
+            )
+        ),
+        explanation=say(
+            "{calls:,} calls launched {activities:,} activities by way of the operators "
+            "inside, each of which reads and writes memory again. Other backends have one "
+            "kernel for each.",
+            calls=len(taken),
+            activities=len(inside),
+        ),
         events=len(taken),
         evidence=case.examples("ops", taken),
-        how="Time of the calls while the device had nothing to do, and of their activities while "
-        "others waited for the device. A kernel of its own will need some of it, so this is at "
-        "most.",
+        how=say(
+            "Time of the calls while the device had nothing to do, and of their activities "
+            "while others waited for the device. A kernel of its own will need some of it, so "
+            "this is at most."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(taken[taken != NONE]),
@@ -59,14 +77,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="decomposed",
-    title="Operators built of others",
+    title=say("Operators built of others"),
     cause="fallback",
-    looks_for="Layer norm, softmax, GELU, loss, dropout and the like with three or more launching "
-    "operators inside.",
-    why="Each part is a launch and a way through memory, where one kernel would do.",
-    fix="Register a kernel for the operator in the backend, the costliest first.",
-    threshold="Three parts and 1 % of the step: two is how some kernels are made everywhere.",
-    reference="msprof-analyze's fusible operator sequences.",
+    looks_for=say(
+        "Layer norm, softmax, GELU, loss, dropout and the like with three or more launching "
+        "operators inside."
+    ),
+    why=say("Each part is a launch and a way through memory, where one kernel would do."),
+    fix=say("Register a kernel for the operator in the backend, the costliest first."),
+    threshold=say("Three parts and 1 % of the step: two is how some kernels are made everywhere."),
+    reference=say("msprof-analyze's fusible operator sequences."),
     check=check,
     needs=("device", "operators", "links"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, plural, say
 
 _NAMES = (
     r"(?i)(malloc|memalloc|free)(async|host|managed|physical|align32)?$"
@@ -28,14 +28,20 @@ def check(case: Case) -> Iterator[Found]:
         return
     names = sorted({case.trace.text(name) for name in launches.name[rows]})
     yield Found(
-        title=f"Memory is asked of the driver in the loop: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{plural(len(rows), 'call')} of {', '.join(names[:4])} within the judged "
-        "steps. Such calls wait for the device and take up to milliseconds; the caching allocator "
-        "makes them unnecessary once it holds enough.",
+        title=say(
+            "Memory is asked of the driver in the loop: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} of {names} within the judged steps. Such calls wait for the device and "
+            "take up to milliseconds; the caching allocator makes them unnecessary once it "
+            "holds enough.",
+            calls=plural(len(rows), "call"),
+            names=listed(names[:4]),
+        ),
         events=len(rows),
         evidence=case.examples("launches", rows),
-        how="The time of these calls while the device had nothing to do.",
+        how=say("The time of these calls while the device had nothing to do."),
         claim=claim,
         confidence="high",
         source=case.source(launches.op[rows].astype(np.int64)),
@@ -45,14 +51,17 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="device_malloc",
-    title="Memory from the driver in the loop",
+    title=say("Memory from the driver in the loop"),
     cause="memory",
-    looks_for="Runtime calls such as cudaMalloc, hipFree, aclrtMalloc within the steps.",
-    why="Each is a synchronisation, and a sign of memory at its limit or in pieces.",
-    fix="Leave the first steps out of the profile; keep shapes the same; let segments grow "
-    "(expandable_segments:True); do not call empty_cache() in the loop; leave more memory free.",
-    threshold="0.5 % of the step: a warm allocator calls none.",
-    reference="msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree).",
+    looks_for=say("Runtime calls such as cudaMalloc, hipFree, aclrtMalloc within the steps."),
+    why=say("Each is a synchronisation, and a sign of memory at its limit or in pieces."),
+    fix=say(
+        "Leave the first steps out of the profile; keep shapes the same; let segments grow "
+        "(expandable_segments:True); do not call empty_cache() in the loop; leave more memory "
+        "free."
+    ),
+    threshold=say("0.5 % of the step: a warm allocator calls none."),
+    reference=say("msprof-analyze memory rule (10 ms of aclrtMalloc and aclrtFree)."),
     check=check,
     needs=("device",),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL
 
 _LEAST = 0.01
@@ -36,13 +36,19 @@ def check(case: Case) -> Iterator[Found]:
         return
     calls = np.unique(kernels.op[rows]).astype(np.int64)
     yield Found(
-        title=f"Work in float64: {percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(rows):,} kernels have a float64 tensor among their inputs, often by "
-        "accident: a NumPy array, a Python float in a tensor. float64 takes twice the memory, and "
-        "many times the arithmetic where units for it are few.",
+        title=say(
+            "Work in float64: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels have a float64 tensor among their inputs, often by accident: "
+            "a NumPy array, a Python float in a tensor. float64 takes twice the memory, and "
+            "many times the arithmetic where units for it are few.",
+            kernels=len(rows),
+        ),
         events=len(rows),
         evidence=case.examples("ops", calls),
-        how="Half of their time while others waited for the device: half the bytes, at least.",
+        how=say("Half of their time while others waited for the device: half the bytes, at least."),
         claim=claim,
         confidence="high",
         source=case.source(calls),
@@ -61,14 +67,16 @@ def _is_double(shapes: str, dtypes: str) -> bool:
 
 RULE = Rule(
     name="double_precision",
-    title="Work in float64",
+    title=say("Work in float64"),
     cause="device",
-    looks_for="Kernels of operators with `double` among their input types.",
-    why="Accelerators have few units for it, or none.",
-    fix="Make tensors float32 where they come from: torch.tensor(x, dtype=torch.float32), "
-    "array.astype(numpy.float32).",
-    threshold="1 % of the step; computations that need float64 are not rare in science.",
-    reference="msprof-analyze's data type tables for AICPU operators.",
+    looks_for=say("Kernels of operators with `double` among their input types."),
+    why=say("Accelerators have few units for it, or none."),
+    fix=say(
+        "Make tensors float32 where they come from: torch.tensor(x, dtype=torch.float32), "
+        "array.astype(numpy.float32)."
+    ),
+    threshold=say("1 % of the step; computations that need float64 are not rare in science."),
+    reference=say("msprof-analyze's data type tables for AICPU operators."),
     check=check,
     needs=("device", "shapes", "links"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _NAMES = (
     r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations)$"
@@ -22,15 +22,22 @@ def check(case: Case) -> Iterator[Found]:
         return
     rows = case.outermost(case.ops(_NAMES))
     yield Found(
-        title="Results of unknown size make the host wait: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{plural(len(rows), 'call')} of nonzero, masked_select, unique or an index "
-        "with a mask: the host must know how large the result is before it can go on, so it waits "
-        "for the device, which then stands still.",
+        title=say(
+            "Results of unknown size make the host wait: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} of nonzero, masked_select, unique or an index with a mask: the host must "
+            "know how large the result is before it can go on, so it waits for the device, "
+            "which then stands still.",
+            calls=plural(len(rows), "call"),
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="After each wait, the time in which the device had nothing to do, at most as long as "
-        "the wait.",
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(rows),
@@ -40,14 +47,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="dynamic_result",
-    title="Results of unknown size",
+    title=say("Results of unknown size"),
     cause="waiting",
-    looks_for="Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`.",
-    why="A shape that depends on data cannot be known before the device has computed it.",
-    fix="Use torch.where or multiply by the mask instead of indexing with it; give "
-    "repeat_interleave its output_size; pad to a fixed size.",
-    threshold="1 % of the step, as for values that are read.",
-    reference="PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule.",
+    looks_for=say(
+        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`."
+    ),
+    why=say("A shape that depends on data cannot be known before the device has computed it."),
+    fix=say(
+        "Use torch.where or multiply by the mask instead of indexing with it; give "
+        "repeat_interleave its output_size; pad to a fixed size."
+    ),
+    threshold=say("1 % of the step, as for values that are read."),
+    reference=say("PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule."),
     check=check,
     needs=("device", "operators"),
 )

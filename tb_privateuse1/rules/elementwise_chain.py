@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import I64
 
 _NAMES = (
@@ -42,14 +42,22 @@ def check(case: Case) -> Iterator[Found]:
         return
     runs = len(np.unique(run))
     yield Found(
-        title=f"Unfused elementwise operators take {percent(case.share(intervals.length(claim)))} "
-        "of the time more than needed",
-        explanation=f"{len(rows):,} kernels in {runs:,} runs of three or more only combine tensors "
-        "element by element. Each reads from memory what the one before has just written.",
+        title=say(
+            "Unfused elementwise operators take {share} of the time more than needed",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels in {runs:,} runs of three or more only combine tensors "
+            "element by element. Each reads from memory what the one before has just written.",
+            kernels=len(rows),
+            runs=runs,
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="All but the longest kernel of each run, while others waited for the device: fused, a "
-        "run is one way through memory.",
+        how=say(
+            "All but the longest kernel of each run, while others waited for the device: "
+            "fused, a run is one way through memory."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(np.unique(kernels.op[rows]).astype(np.int64)),
@@ -67,14 +75,18 @@ def _but_longest(case: Case, rows: I64, run: I64) -> I64:
 
 RULE = Rule(
     name="elementwise_chain",
-    title="Unfused elementwise operators",
+    title=say("Unfused elementwise operators"),
     cause="device",
-    looks_for="Three or more elementwise kernels in a row on a stream, outside of the optimizer.",
-    why="Such kernels wait for memory; one that does all of it needs a single pass.",
-    fix="torch.compile fuses them; else use fused operators (F.silu, torch.addcmul, fused "
-    "normalisation), or write a kernel for the hottest chain.",
-    threshold="5 % of the step: torch.compile has a price, too.",
-    reference="TraceLens fusion opportunities; msprof-analyze fusible sequences.",
+    looks_for=say(
+        "Three or more elementwise kernels in a row on a stream, outside of the optimizer."
+    ),
+    why=say("Such kernels wait for memory; one that does all of it needs a single pass."),
+    fix=say(
+        "torch.compile fuses them; else use fused operators (F.silu, torch.addcmul, fused "
+        "normalisation), or write a kernel for the hottest chain."
+    ),
+    threshold=say("5 % of the step: torch.compile has a price, too."),
+    reference=say("TraceLens fusion opportunities; msprof-analyze fusible sequences."),
     check=check,
     needs=("device", "operators", "links"),
 )

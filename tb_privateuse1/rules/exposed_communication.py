@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import breakdown, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _LEAST = 0.05
 
@@ -26,13 +26,20 @@ def check(case: Case) -> Iterator[Found]:
         return
     whole = max(intervals.length(talk), 1)
     yield Found(
-        title=f"Communication that nothing hides: {percent(case.share(bare))} of the time",
-        explanation=f"{percent(bare / whole)} of the time in which this rank communicates, it "
-        "computes nothing meanwhile. A part of it may be waiting for slower ranks: the "
-        "distributed view tells.",
+        title=say(
+            "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
+        ),
+        explanation=say(
+            "{share} of the time in which this rank communicates, it computes nothing "
+            "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
+            "tells.",
+            share=percent(bare / whole),
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="Time with a communication kernel and no other, while others waited for the device.",
+        how=say(
+            "Time with a communication kernel and no other, while others waited for the device."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(kernels.op[rows].astype(np.int64)),
@@ -42,15 +49,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="exposed_communication",
-    title="Exposed communication",
+    title=say("Exposed communication"),
     cause="communication",
-    looks_for="Communication kernels without a compute kernel beside them.",
-    why="Ranks that only talk compute nothing.",
-    fix="Let it overlap: DDP with smaller buckets (bucket_cap_mb) and gradient_as_bucket_view, "
-    "FSDP with prefetching; send less (bf16 gradients, accumulation over several steps).",
-    threshold="5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without "
-    "overlap.",
-    reference="TraceLens exposed communication; torch-tb-profiler communication rule.",
+    looks_for=say("Communication kernels without a compute kernel beside them."),
+    why=say("Ranks that only talk compute nothing."),
+    fix=say(
+        "Let it overlap: DDP with smaller buckets (bucket_cap_mb) and gradient_as_bucket_view, "
+        "FSDP with prefetching; send less (bf16 gradients, accumulation over several steps)."
+    ),
+    threshold=say(
+        "5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without overlap."
+    ),
+    reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
     check=check,
     needs=("device",),
     rank="symptom",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import breakdown, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 from tb_privateuse1.trace import MISSING
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
@@ -25,18 +25,24 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     size = kernels.bytes[rows]
-    rate = ""
+    rate: str = ""
     if (size != MISSING).any():
         told = size != MISSING
         length = int((kernels.end_ns - kernels.start_ns)[rows][told].sum())
-        rate = f" They moved {int(size[told].sum()) / max(length, 1):.2f} GB/s."
+        rate = say(" They moved {rate:.2f} GB/s.", rate=int(size[told].sum()) / max(length, 1))
     yield Found(
-        title=f"Copies between host and device take {percent(case.share(intervals.length(claim)))} "
-        "of the time",
-        explanation=f"{plural(len(rows), 'copy')} ran while the device computed nothing.{rate}",
+        title=say(
+            "Copies between host and device take {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{copies} ran while the device computed nothing.{rate}",
+            copies=plural(len(rows), "copy"),
+            rate=rate,
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="Time with such a copy and no kernel, while others waited for the device.",
+        how=say("Time with such a copy and no kernel, while others waited for the device."),
         claim=claim,
         confidence="high",
         source=case.source(kernels.op[rows].astype(np.int64)),
@@ -46,15 +52,19 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="exposed_copy",
-    title="Exposed copies",
+    title=say("Exposed copies"),
     cause="input",
-    looks_for="Copies between host and device without a kernel beside them.",
-    why="The link to the host is the slowest there is; while it is used, the device could compute.",
-    fix="Copy the next batch on another stream while this one computes (prefetcher), from pinned "
-    "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
-    "device.",
-    threshold="3 % of the step (TraceLens: 5 %).",
-    reference="TraceLens memory copies.",
+    looks_for=say("Copies between host and device without a kernel beside them."),
+    why=say(
+        "The link to the host is the slowest there is; while it is used, the device could compute."
+    ),
+    fix=say(
+        "Copy the next batch on another stream while this one computes (prefetcher), from pinned "
+        "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
+        "device."
+    ),
+    threshold=say("3 % of the step (TraceLens: 5 %)."),
+    reference=say("TraceLens memory copies."),
     check=check,
     needs=("device",),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
 from tb_privateuse1.trace import MEMCPY
 
 _FACTORIES = (
@@ -43,14 +43,22 @@ def check(case: Case) -> Iterator[Found]:
         return
     names = sorted({case.trace.text(name) for name in ops.name[made]})
     yield Found(
-        title=f"Tensors are filled on the host and copied: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(moved):,} tensors were made by {', '.join(names[:4])} on the host, and "
-        "the next operator copied them to the device, which can fill them itself.",
+        title=say(
+            "Tensors are filled on the host and copied: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{tensors:,} tensors were made by {names} on the host, and the next operator "
+            "copied them to the device, which can fill them itself.",
+            tensors=len(moved),
+            names=listed(names[:4]),
+        ),
         events=len(moved),
         evidence=case.examples("ops", moved),
-        how="Time of both operators while the device had nothing to do, and of the copies while "
-        "others waited for the device.",
+        how=say(
+            "Time of both operators while the device had nothing to do, and of the copies "
+            "while others waited for the device."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(moved),
@@ -60,14 +68,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="filled_on_host",
-    title="Filled on the host, then copied",
+    title=say("Filled on the host, then copied"),
     cause="launching",
-    looks_for="`aten::zeros`, `randn`, … without a kernel, directly followed by `aten::to` with a "
-    "copy to the device.",
-    why="Filling on the device costs one launch; this costs host time, a copy, often a wait.",
-    fix="Pass device=… to the factory: torch.zeros(n, device=x.device).",
-    threshold="0.5 % of the step: one argument mends it.",
-    reference="torch's ExtraCUDACopyPattern.",
+    looks_for=say(
+        "`aten::zeros`, `randn`, … without a kernel, directly followed by `aten::to` with a copy "
+        "to the device."
+    ),
+    why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),
+    fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
+    threshold=say("0.5 % of the step: one argument mends it."),
+    reference=say("torch's ExtraCUDACopyPattern."),
     check=check,
     needs=("device", "operators", "links"),
 )

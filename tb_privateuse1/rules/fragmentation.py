@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import allocations
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import MISSING
 
 _LEAST, _MUCH = 0.3, 1 << 30
@@ -33,28 +33,37 @@ def check(case: Case) -> Iterator[Found]:
         if unused < _MUCH or unused < _LEAST * reserved:
             continue
         yield Found(
-            title=f"{worded('bytes', unused)} of {allocations.label(trace, device)} are reserved "
-            "and not used at the peak",
-            explanation=f"When most was allocated ({worded('bytes', used)}), the allocator held "
-            f"{worded('bytes', reserved)}: {percent(unused / reserved)} lie in pieces that did not "
-            "fit what was asked for, or were needed before.",
+            title=say(
+                "{unused} of {device} are reserved and not used at the peak",
+                unused=worded("bytes", unused),
+                device=allocations.label(trace, device),
+            ),
+            explanation=say(
+                "When most was allocated ({used}), the allocator held {reserved}: {share} lie in "
+                "pieces that did not fit what was asked for, or were needed before.",
+                used=worded("bytes", used),
+                reserved=worded("bytes", reserved),
+                share=percent(unused / reserved),
+            ),
             events=1,
             evidence=case.examples("memory", np.array([peak])),
-            how="Saves memory, and time only where the device runs out of it.",
+            how=say("Saves memory, and time only where the device runs out of it."),
             confidence="medium",
         )
 
 
 RULE = Rule(
     name="fragmentation",
-    title="Memory reserved and not used",
+    title=say("Memory reserved and not used"),
     cause="memory",
-    looks_for="Total Reserved less Total Allocated when most is allocated.",
-    why="It is missing for larger batches, and leads to running out of memory that is there.",
-    fix="Let segments grow (expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF or the backend's "
-    "own), keep shapes the same from step to step, allocate the largest buffers first.",
-    threshold="30 % and 1 GiB: an allocator needs some room to round and to cache.",
-    reference="PyTorch CUDA semantics, memory management.",
+    looks_for=say("Total Reserved less Total Allocated when most is allocated."),
+    why=say("It is missing for larger batches, and leads to running out of memory that is there."),
+    fix=say(
+        "Let segments grow (expandable_segments:True in PYTORCH_CUDA_ALLOC_CONF or the backend's "
+        "own), keep shapes the same from step to step, allocate the largest buffers first."
+    ),
+    threshold=say("30 % and 1 GiB: an allocator needs some room to round and to cache."),
+    reference=say("PyTorch CUDA semantics, memory management."),
     check=check,
     needs=("memory",),
 )

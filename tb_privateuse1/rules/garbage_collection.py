@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
 _LEAST = 0.005
@@ -24,13 +24,18 @@ def check(case: Case) -> Iterator[Found]:
         return
     count = len(ranges) + len(framed)
     yield Found(
-        title=f"Garbage collection stops the program: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{plural(count, 'collection')} ran while the device had nothing to do. They "
-        "come at any time, on each rank at another, so that in a distributed job all wait for one.",
+        title=say(
+            "Garbage collection stops the program: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collections} ran while the device had nothing to do. They come at any time, on "
+            "each rank at another, so that in a distributed job all wait for one.",
+            collections=plural(count, "collection"),
+        ),
         events=count,
         evidence=case.examples("ops", ranges) or case.examples("frames", framed),
-        how="Their time while the device had nothing to do.",
+        how=say("Their time while the device had nothing to do."),
         claim=claim,
         confidence="high",
         source=case.source(ranges),
@@ -39,14 +44,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="garbage_collection",
-    title="Garbage collection",
+    title=say("Garbage collection"),
     cause="launching",
-    looks_for="Ranges `Python GC` or frames of gc.collect while the device is idle.",
-    why="Large models make millions of objects, and looking through all of them takes long.",
-    fix="gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
-    "ranks; gc.freeze() after building the model; no gc.collect() in the loop.",
-    threshold="0.5 % of the step.",
-    reference="msprof-analyze GC rule; torchtitan's GarbageCollection.",
+    looks_for=say("Ranges `Python GC` or frames of gc.collect while the device is idle."),
+    why=say("Large models make millions of objects, and looking through all of them takes long."),
+    fix=say(
+        "gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
+        "ranks; gc.freeze() after building the model; no gc.collect() in the loop."
+    ),
+    threshold=say("0.5 % of the step."),
+    reference=say("msprof-analyze GC rule; torchtitan's GarbageCollection."),
     check=check,
     needs=("operators",),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1 import intervals
 from tb_privateuse1.figures import worded
 from tb_privateuse1.findings import Example
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
 from tb_privateuse1.trace import I64
 
 _LEAST, _MANY = 0.10, 50
@@ -29,17 +29,27 @@ def check(case: Case) -> Iterator[Found]:
     operating = intervals.length(intervals.intersect(limits.idle, working))
     rows = _starving(case)
     names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
-    most = f" Most of it went by in {', '.join(names[:3])}." if names else ""
+    most = say(" Most of it went by in {names}.", names=listed(names[:3])) if names else ""
     yield Found(
-        title=f"The host cannot feed the device: idle {percent(case.share(idle))} of the time",
-        explanation="The device had done all it was given and waited for the next launch. Of that "
-        f"time the host spent {percent(operating / idle)} in operators, "
-        f"{percent(called / idle)} in runtime calls, and the rest outside of both (Python, the "
-        f"optimizer, the profiler itself).{most}",
+        title=say(
+            "The host cannot feed the device: idle {share} of the time",
+            share=percent(case.share(idle)),
+        ),
+        explanation=say(
+            "The device had done all it was given and waited for the next launch. Of that time "
+            "the host spent {operators} in operators, {calls} in runtime calls, and the rest "
+            "outside of both (Python, the optimizer, the profiler itself).{most}",
+            operators=percent(operating / idle),
+            calls=percent(called / idle),
+            most=most,
+        ),
         events=len(limits.idle[0]),
         evidence=_gaps(case),
-        how="All time within the steps during which no device activity ran and none was queued, "
-        "less what other findings explain. Removing the host's work entirely would save it.",
+        how=say(
+            "All time within the steps during which no device activity ran and none was "
+            "queued, less what other findings explain. Removing the host's work entirely would "
+            "save it."
+        ),
         claim=limits.idle,
         confidence="medium",
         source=case.source(rows),
@@ -55,7 +65,7 @@ def _gaps(case: Case) -> tuple[Example, ...]:
     next_ = np.searchsorted(kernels.start_ns, ends[longest])
     there = next_ < len(kernels)
     lengths = (ends - starts)[longest][there].tolist()
-    notes = [f"after {worded('idle_ns', length)} without work" for length in lengths]
+    notes = [say("after {time} without work", time=worded("idle_ns", length)) for length in lengths]
     return case.examples("kernels", next_[there], notes) if notes else ()
 
 
@@ -74,15 +84,19 @@ def _starving(case: Case) -> I64:
 
 RULE = Rule(
     name="host_bound",
-    title="The host is too slow for the device",
+    title=say("The host is too slow for the device"),
     cause="launching",
-    looks_for="Idle device time that ends with a launch which the host made too late.",
-    why="The device could do more work in the same time, or the same work in less.",
-    fix="Compile or capture the step into a graph (torch.compile, graph replay), use fused and "
-    "foreach operators, raise the batch size, and move Python work out of the loop.",
-    threshold="10 % of the step: less is found in any program that is not replayed from a graph "
-    "(XProf draws the line at 10 %, TraceLens at 15 %). 50 activities: fewer are no program.",
-    reference="XProf: device idle; torch-tb-profiler: GPU utilisation.",
+    looks_for=say("Idle device time that ends with a launch which the host made too late."),
+    why=say("The device could do more work in the same time, or the same work in less."),
+    fix=say(
+        "Compile or capture the step into a graph (torch.compile, graph replay), use fused and "
+        "foreach operators, raise the batch size, and move Python work out of the loop."
+    ),
+    threshold=say(
+        "10 % of the step: less is found in any program that is not replayed from a graph (XProf "
+        "draws the line at 10 %, TraceLens at 15 %). 50 activities: fewer are no program."
+    ),
+    reference=say("XProf: device idle; torch-tb-profiler: GPU utilisation."),
     check=check,
     needs=("device", "operators"),
     rank="rest",

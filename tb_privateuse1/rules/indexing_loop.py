@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _NAMES = r"^aten::select$"
 _LOADER = r"^enumerate\(DataLoader\)"
@@ -46,15 +46,25 @@ def check(case: Case) -> Iterator[Found]:
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     chosen = rows[long[run]]
-    cost = "" if claim is None else f": {percent(case.share(intervals.length(claim)))} of the time"
+    cost = (
+        ""
+        if claim is None
+        else say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
+    )
     yield Found(
-        title=f"A loop over the elements of a tensor{cost}",
-        explanation=f"{int(long.sum()):,} loops indexed a tensor {int(count[long].mean()):,} times "
-        "each, one element after the other, with operators for each of them.",
+        title=say("A loop over the elements of a tensor{cost}", cost=cost),
+        explanation=say(
+            "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the "
+            "other, with operators for each of them.",
+            loops=int(long.sum()),
+            rounds=int(count[long].mean()),
+        ),
         events=len(chosen),
         evidence=case.examples("ops", chosen),
-        how="From the first to the last index of each loop, while the device had nothing to do, "
-        "less one of the rounds.",
+        how=say(
+            "From the first to the last index of each loop, while the device had nothing to "
+            "do, less one of the rounds."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(chosen),
@@ -64,13 +74,15 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="indexing_loop",
-    title="Loop over elements",
+    title=say("Loop over elements"),
     cause="launching",
-    looks_for="20 or more `aten::select` of equal shapes in a row, at most seven operators apart.",
-    why="Each round launches small work for what one operator does for all elements.",
-    fix="Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather.",
-    threshold="20 rounds and 1 % of the step: a loop over layers or heads is shorter.",
-    reference="torch's ForLoopIndexingPattern (10 in a row).",
+    looks_for=say(
+        "20 or more `aten::select` of equal shapes in a row, at most seven operators apart."
+    ),
+    why=say("Each round launches small work for what one operator does for all elements."),
+    fix=say("Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather."),
+    threshold=say("20 rounds and 1 % of the step: a loop over layers or heads is shorter."),
+    reference=say("torch's ForLoopIndexingPattern (10 in a row)."),
     check=check,
     needs=("operators",),
 )

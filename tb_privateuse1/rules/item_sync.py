@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 from tb_privateuse1.trace import I64, Bools
 
 _NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
@@ -21,17 +21,29 @@ def check(case: Case) -> Iterator[Found]:
         return
     rows = case.outermost(case.ops(_NAMES))
     ops = rows[_waiting(case, rows, waits)]
-    often = "once" if len(ops) == len(case.steps) else f"{len(ops) / len(case.steps):.3g} times"
+    often = (
+        say("once a step")
+        if len(ops) == len(case.steps)
+        else say("{times:.3g} times a step", times=len(ops) / len(case.steps))
+    )
     yield Found(
-        title=f"Values read from the device ({often} a step) cost "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{plural(len(ops), 'call')} such as .item(), float(tensor) or `if tensor:` "
-        "waited until the device had done all its work. The device then had nothing queued, and "
-        "stood still until the host had launched again.",
+        title=say(
+            "Values read from the device ({often}) cost {share} of the time",
+            often=often,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} such as .item(), float(tensor) or `if tensor:` waited until the device "
+            "had done all its work. The device then had nothing queued, and stood still until "
+            "the host had launched again.",
+            calls=plural(len(ops), "call"),
+        ),
         events=len(ops),
         evidence=case.examples("ops", ops),
-        how="After each wait, the time in which the device had nothing to do, at most as long as "
-        "the wait: so far ahead would the host have been without it.",
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait: so far ahead would the host have been without it."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(ops),
@@ -54,14 +66,17 @@ def _waiting(case: Case, rows: I64, waits: I64) -> Bools:
 
 RULE = Rule(
     name="item_sync",
-    title="Values read from the device",
+    title=say("Values read from the device"),
     cause="waiting",
-    looks_for="Waits inside of `aten::item`, `_local_scalar_dense`, `is_nonzero`, `equal`.",
-    why="The host can only launch ahead as long as it need not know results.",
-    fix="Keep sums and losses on the device and read them every hundred steps; replace `if "
-    "tensor:` by torch.where; collect values in a tensor and copy it once with non_blocking=True.",
-    threshold="1 % of the step: usually one line that is easy to move.",
-    reference="PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization.",
+    looks_for=say("Waits inside of `aten::item`, `_local_scalar_dense`, `is_nonzero`, `equal`."),
+    why=say("The host can only launch ahead as long as it need not know results."),
+    fix=say(
+        "Keep sums and losses on the device and read them every hundred steps; replace `if "
+        "tensor:` by torch.where; collect values in a tensor and copy it once with "
+        "non_blocking=True."
+    ),
+    threshold=say("1 % of the step: usually one line that is easy to move."),
+    reference=say("PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization."),
     check=check,
     needs=("device", "operators"),
 )

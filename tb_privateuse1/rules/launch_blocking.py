@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL
 
 _MOST, _MANY, _LEAST = 0.9, 50, 0.05
@@ -27,13 +27,21 @@ def check(case: Case) -> Iterator[Found]:
     if held.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
         return
     yield Found(
-        title="Every launch waits for its kernel: the device idles "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{percent(float(held.mean()))} of {len(rows):,} launches returned only after "
-        "their kernel had ended. Host and device take turns: neither runs ahead.",
+        title=say(
+            "Every launch waits for its kernel: the device idles {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{share} of {launches:,} launches returned only after their kernel had ended. Host "
+            "and device take turns: neither runs ahead.",
+            share=percent(float(held.mean())),
+            launches=len(rows),
+        ),
         events=int(held.sum()),
         evidence=case.examples("launches", call[held].astype(np.int64)),
-        how="All time in which the device had nothing to do because the next launch came late.",
+        how=say(
+            "All time in which the device had nothing to do because the next launch came late."
+        ),
         claim=claim,
         confidence="high",
     )
@@ -41,14 +49,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="launch_blocking",
-    title="Blocking launches",
+    title=say("Blocking launches"),
     cause="waiting",
-    looks_for="Launching calls of which nine in ten end after the kernel that they started.",
-    why="A debugging mode of the runtime; nothing overlaps.",
-    fix="Unset CUDA_LAUNCH_BLOCKING (AMD_SERIALIZE_KERNEL, ASCEND_LAUNCH_BLOCKING); on an own "
-    "backend, return from a launch when it is queued.",
-    threshold="Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance.",
-    reference="msprof-analyze environment rules.",
+    looks_for=say("Launching calls of which nine in ten end after the kernel that they started."),
+    why=say("A debugging mode of the runtime; nothing overlaps."),
+    fix=say(
+        "Unset CUDA_LAUNCH_BLOCKING (AMD_SERIALIZE_KERNEL, ASCEND_LAUNCH_BLOCKING); on an own "
+        "backend, return from a launch when it is queued."
+    ),
+    threshold=say(
+        "Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance."
+    ),
+    reference=say("msprof-analyze environment rules."),
     check=check,
     needs=("device", "links"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL
 
 _NAMES = r"^aten::(contiguous|clone)$"
@@ -27,13 +27,20 @@ def check(case: Case) -> Iterator[Found]:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
     yield Found(
-        title=f"Changing the layout of tensors takes {percent(case.share(intervals.length(claim)))}"
-        " of the time",
-        explanation=f"{len(rows):,} kernels compute nothing: they copy a tensor into another order "
-        "in memory (contiguous, clone, or between channels first and last).",
+        title=say(
+            "Changing the layout of tensors takes {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels compute nothing: they copy a tensor into another order in "
+            "memory (contiguous, clone, or between channels first and last).",
+            kernels=len(rows),
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="Their time while others waited for the device. Some layout changes are needed once.",
+        how=say(
+            "Their time while others waited for the device. Some layout changes are needed once."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(ops),
@@ -43,16 +50,19 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="layout_conversion",
-    title="Layout conversions",
+    title=say("Layout conversions"),
     cause="device",
-    looks_for="Kernels launched below `aten::contiguous` or `aten::clone`, and transposing "
-    "kernels.",
-    why="They read and write all of a tensor for nothing new.",
-    fix="Keep one layout: model.to(memory_format=torch.channels_last) together with its input; "
-    "arrange dimensions once outside of the loop; drop .contiguous() where the next operator takes "
-    "strides.",
-    threshold="3 % of the step: a few are in every model.",
-    reference="PyTorch tutorial on channels last; msprof-analyze TransData.",
+    looks_for=say(
+        "Kernels launched below `aten::contiguous` or `aten::clone`, and transposing kernels."
+    ),
+    why=say("They read and write all of a tensor for nothing new."),
+    fix=say(
+        "Keep one layout: model.to(memory_format=torch.channels_last) together with its input; "
+        "arrange dimensions once outside of the loop; drop .contiguous() where the next operator "
+        "takes strides."
+    ),
+    threshold=say("3 % of the step: a few are in every model."),
+    reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
     check=check,
     needs=("device", "operators"),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import allocations
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import I64, MISSING
 
 _LEAST = 0.9
@@ -28,16 +28,27 @@ def check(case: Case) -> Iterator[Found]:
         peak = int(column.max(initial=0))
         if not _LEAST * capacity <= peak <= capacity:
             continue
-        what = "reserved" if reserved > 0 else "allocated"
+        full = {"peak": worded("peak_bytes", peak), "capacity": worded("peak_bytes", capacity)}
+        part = (
+            say("{peak} of {capacity} were reserved.", **full)
+            if reserved > 0
+            else say("{peak} of {capacity} were allocated.", **full)
+        )
         yield Found(
-            title=f"{allocations.label(trace, device)} is {percent(peak / capacity)} full at its "
-            "peak",
-            explanation=f"{worded('peak_bytes', peak)} of {worded('peak_bytes', capacity)} were "
-            f"{what}. A larger batch or a longer sequence may fail, and near the limit the "
-            "allocator returns memory and asks for it again, which stops the device.",
+            title=say(
+                "{device} is {share} full at its peak",
+                device=allocations.label(trace, device),
+                share=percent(peak / capacity),
+            ),
+            explanation=say(
+                "{part} A larger batch or a longer sequence may fail, and near the "
+                "limit the allocator returns memory and asks for it again, "
+                "which stops the device.",
+                part=part,
+            ),
             events=len(rows),
             evidence=case.examples("memory", rows[[int(np.argmax(column))]]),
-            how="Saves no time by itself: it endangers the run.",
+            how=say("Saves no time by itself: it endangers the run."),
             confidence="high",
             urgent=True,
         )
@@ -50,15 +61,18 @@ def _rows(case: Case, device: tuple[int, int]) -> I64:
 
 RULE = Rule(
     name="memory_capacity",
-    title="Memory almost full",
+    title=say("Memory almost full"),
     cause="memory",
-    looks_for="Peak of reserved (or allocated) bytes against the device's memory.",
-    why="What does not fit ends the run.",
-    fix="Recompute activations (torch.utils.checkpoint), use mixed precision or a smaller batch "
-    "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak.",
-    threshold="90 % of the capacity (torch-tb-profiler); a peak above it belongs to another "
-    "device.",
-    reference="torch-tb-profiler memory rule.",
+    looks_for=say("Peak of reserved (or allocated) bytes against the device's memory."),
+    why=say("What does not fit ends the run."),
+    fix=say(
+        "Recompute activations (torch.utils.checkpoint), use mixed precision or a smaller batch "
+        "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak."
+    ),
+    threshold=say(
+        "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device."
+    ),
+    reference=say("torch-tb-profiler memory rule."),
     check=check,
     needs=("memory",),
 )

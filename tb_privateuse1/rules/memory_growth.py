@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import allocations
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule
+from tb_privateuse1.rules.base import Case, Found, Rule, say
 from tb_privateuse1.trace import MISSING
 
 _LEAST = 1 << 20
@@ -31,13 +31,19 @@ def check(case: Case) -> Iterator[Found]:
         here = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
         told = np.flatnonzero(here & (trace.memory.allocated_bytes != MISSING))
         yield Found(
-            title=f"{allocations.label(trace, device)} holds "
-            f"{worded('bytes', growth.bytes_per_step)} more with every step",
-            explanation=f"Each of {growth.steps} complete steps ended with more allocated than the "
-            "one before. If that goes on, the run ends for want of memory.",
+            title=say(
+                "{device} holds {growth} more with every step",
+                device=allocations.label(trace, device),
+                growth=worded("bytes", growth.bytes_per_step),
+            ),
+            explanation=say(
+                "Each of {steps} complete steps ended with more allocated than the one before. If "
+                "that goes on, the run ends for want of memory.",
+                steps=growth.steps,
+            ),
             events=growth.steps,
             evidence=case.examples("memory", told[-1:]),
-            how="Saves no time: it endangers the run.",
+            how=say("Saves no time: it endangers the run."),
             confidence="medium" if growth.steps > _SURE else "low",
             lacks=case.lacks("stacks"),
             urgent=True,
@@ -49,14 +55,16 @@ _SURE = 4
 
 RULE = Rule(
     name="memory_growth",
-    title="Memory grows with each step",
+    title=say("Memory grows with each step"),
     cause="memory",
-    looks_for="Complete steps that each end with more allocated than the one before.",
-    why="Something keeps what should be let go: a list of losses with their graphs, a cache.",
-    fix="Store loss.item() or loss.detach(), not the loss; look in the memory view for allocations "
-    "that are `held`, and who made them.",
-    threshold="Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding.",
-    reference="docs/definitions.md, `memory_grows`.",
+    looks_for=say("Complete steps that each end with more allocated than the one before."),
+    why=say("Something keeps what should be let go: a list of losses with their graphs, a cache."),
+    fix=say(
+        "Store loss.item() or loss.detach(), not the loss; look in the memory view for "
+        "allocations that are `held`, and who made them."
+    ),
+    threshold=say("Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding."),
+    reference=say("docs/definitions.md, `memory_grows`."),
     check=check,
     needs=("memory", "steps"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import allocations, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import MISSING, NONE
 
 _FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
@@ -37,13 +37,21 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     yield Found(
-        title=f"Activations are computed twice with {percent(1 - room)} of the memory free: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(chosen):,} activities repeat the forward pass for the backward pass "
-        "(activation checkpointing), which saves memory that this run does not need.",
+        title=say(
+            "Activations are computed twice with {free} of the memory free: {share} of the time",
+            free=percent(1 - room),
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{activities:,} activities repeat the forward pass for the backward pass "
+            "(activation checkpointing), which saves memory that this run does not need.",
+            activities=len(chosen),
+        ),
         events=len(chosen),
         evidence=case.examples("kernels", chosen),
-        how="Their time while others waited for the device. Not all of it may fit into the memory.",
+        how=say(
+            "Their time while others waited for the device. Not all of it may fit into the memory."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(ops[inside].astype(np.int64)),
@@ -66,14 +74,16 @@ def _peak_share(case: Case) -> float | None:
 
 RULE = Rule(
     name="needless_recompute",
-    title="Recomputation without need",
+    title=say("Recomputation without need"),
     cause="device",
-    looks_for="Frames of torch.utils.checkpoint that recompute, and a peak of memory far below the "
-    "capacity.",
-    why="Recomputing costs a third of a step's arithmetic.",
-    fix="Checkpoint fewer layers, or none; or use the free memory for a larger batch.",
-    threshold="Peak below 60 % of the capacity, and 2 % of the step.",
-    reference="torch.utils.checkpoint.",
+    looks_for=say(
+        "Frames of torch.utils.checkpoint that recompute, and a peak of memory far below the "
+        "capacity."
+    ),
+    why=say("Recomputing costs a third of a step's arithmetic."),
+    fix=say("Checkpoint fewer layers, or none; or use the free memory for a larger batch."),
+    threshold=say("Peak below 60 % of the capacity, and 2 % of the step."),
+    reference=say("torch.utils.checkpoint."),
     check=check,
     needs=("device", "stacks", "memory", "links"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.rules.base import Case, Found, Rule
+from tb_privateuse1.rules.base import Case, Found, Rule, say, sentences
 
 _CODES = ("events_route_dead", "no_device_times", "elapsed_not_of_a_stream")
 
@@ -16,13 +16,13 @@ def check(case: Case) -> Iterator[Found]:
     told = [finding for finding in case.trace.meta.findings if finding.code in _CODES]
     if not told:
         return
-    said = " ".join(f"{finding.message} {finding.hint or ''}".strip() for finding in told)
+    parts = [part for finding in told for part in (finding.message, finding.hint or "")]
     yield Found(
-        title="The device's time is missing from this profile",
-        explanation=f"{said} Advice is limited to what the host did.",
+        title=say("The device's time is missing from this profile"),
+        explanation=sentences((*parts, say("Advice is limited to what the host did."))),
         events=0,
         evidence=(),
-        how="Saves no time: with device times, most rules can tell what a finding costs.",
+        how=say("Saves no time: with device times, most rules can tell what a finding costs."),
         confidence="high",
         lacks=case.lacks("device"),
         urgent=True,
@@ -31,14 +31,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="no_device_times",
-    title="Device times missing",
+    title=say("Device times missing"),
     cause="recording",
-    looks_for="A PrivateUse1 device in the trace, and neither kernels nor usable elapsed times.",
-    why="What limits the program cannot be told apart: the host's times include its waiting.",
-    fix="Record with tb_privateuse1.capture; the backend needs its ProfilerStubs registered "
-    "(c10 registerPrivateUse1Methods), with events that are recorded on the stream the operators "
-    "use. See docs/capture.md.",
-    threshold="None: it is there or not.",
-    reference="docs/capture.md, docs/inference.md.",
+    looks_for=say(
+        "A PrivateUse1 device in the trace, and neither kernels nor usable elapsed times."
+    ),
+    why=say("What limits the program cannot be told apart: the host's times include its waiting."),
+    fix=say(
+        "Record with tb_privateuse1.capture; the backend needs its ProfilerStubs registered (c10 "
+        "registerPrivateUse1Methods), with events that are recorded on the stream the operators "
+        "use. See docs/capture.md."
+    ),
+    threshold=say("None: it is there or not."),
+    reference=say("docs/capture.md, docs/inference.md."),
     check=check,
 )

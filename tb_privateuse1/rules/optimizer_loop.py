@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import OPERATOR
 
 _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
@@ -38,13 +38,26 @@ def check(case: Case) -> Iterator[Found]:
     name = case.trace.text(ops.name[steps[0]]).removeprefix("Optimizer.step#")
     name = name.removesuffix(".step")
     yield Found(
-        title=f"{name} updates one parameter after the other: {each:,.0f} operators a step",
-        explanation=f"The optimizer calls {each:,.0f} operators of {kinds} kinds in each step, one "
-        "for each parameter and kind. For-each kernels do the same with a call per kind.",
+        title=say(
+            "{name} updates one parameter after the other: {each:,.0f} operators a step",
+            name=name,
+            each=each,
+        ),
+        explanation=say(
+            "The optimizer calls {each:,.0f} operators of {kinds} kinds in each step, one for "
+            "each parameter and kind. For-each kernels do the same with a call per kind.",
+            each=each,
+            kinds=kinds,
+        ),
         events=len(inside),
         evidence=case.examples("ops", steps),
-        how=f"The optimizer's host time while the device had nothing to do, less {kinds} of "
-        f"{each:,.0f} calls ({percent(removed)}).",
+        how=say(
+            "The optimizer's host time while the device had nothing to do, less {kinds} of "
+            "{each:,.0f} calls ({share}).",
+            kinds=kinds,
+            each=each,
+            share=percent(removed),
+        ),
         claim=claim,
         confidence="high",
         source=case.source(steps),
@@ -54,14 +67,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="optimizer_loop",
-    title="Optimizer in a loop over parameters",
+    title=say("Optimizer in a loop over parameters"),
     cause="launching",
-    looks_for="`Optimizer.step` with many operators directly inside and neither `_foreach_` nor "
-    "`_fused_` among them.",
-    why="A model has hundreds of parameters, most of them small: the host is busy launching.",
-    fix="Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer.",
-    threshold="30 operators a step and 1 % of it: below that there is nothing to merge.",
-    reference="torch's OptimizerSingleTensorPattern.",
+    looks_for=say(
+        "`Optimizer.step` with many operators directly inside and neither `_foreach_` nor "
+        "`_fused_` among them."
+    ),
+    why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
+    fix=say(
+        "Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer."
+    ),
+    threshold=say("30 operators a step and 1 % of it: below that there is nothing to merge."),
+    reference=say("torch's OptimizerSingleTensorPattern."),
     check=check,
     needs=("operators",),
 )

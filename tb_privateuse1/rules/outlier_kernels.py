@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL, MEASURED
 
 _FACTOR, _MANY, _LEAST = 3, 10, 0.01
@@ -39,38 +39,56 @@ def check(case: Case) -> Iterator[Found]:
         return
     longest = np.argsort(kernels.start_ns[rows] - kernels.end_ns[rows], kind="stable")
     notes = [
-        f"{worded('x_ns', int(kernels.end_ns[r] - kernels.start_ns[r]))} where "
-        f"{worded('x_ns', int(u))} is usual"
+        say(
+            "{time} where {usual} is usual",
+            time=worded("x_ns", int(kernels.end_ns[r] - kernels.start_ns[r])),
+            usual=worded("x_ns", int(u)),
+        )
         for r, u in zip(rows[longest][:_MANY].tolist(), usual[longest].tolist(), strict=False)
     ]
     yield Found(
-        title=f"{len(rows):,} calls of kernels take {_FACTOR} times as long as their like, or "
-        f"more: {percent(case.share(intervals.length(claim)))} of the time",
-        explanation="The same kernel with the same input shapes takes much longer now and then. "
-        "Memory that others use at the same time, a lower clock (heat, power), or another process "
-        "on the device look like this.",
+        title=say(
+            "{calls:,} calls of kernels take {factor} times as long as their like, or more: "
+            "{share} of the time",
+            calls=len(rows),
+            factor=_FACTOR,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "The same kernel with the same input shapes takes much longer now and then. Memory "
+            "that others use at the same time, a lower clock (heat, power), or another process "
+            "on the device look like this."
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows[longest], notes),
-        how="What these calls took beyond the median of their like, while others waited for the "
-        "device.",
+        how=say(
+            "What these calls took beyond the median of their like, while others waited for "
+            "the device."
+        ),
         claim=claim,
         confidence="low",
         source=case.source(kernels.op[rows].astype(np.int64)),
-        lacks=("clocks and temperatures of the device",),
+        lacks=(say("clocks and temperatures of the device"),),
     )
 
 
 RULE = Rule(
     name="outlier_kernels",
-    title="Kernels of uneven length",
+    title=say("Kernels of uneven length"),
     cause="device",
-    looks_for="A kernel with the same input shapes ten times or more, and calls of three times the "
-    "median.",
-    why="The device can do it faster, as it shows itself.",
-    fix="Look at what else ran then (copies, communication, another process); watch clock and "
-    "temperature; compare with another device of the kind.",
-    threshold="Three times the median, 1 % of the step: kernels that share memory vary by two.",
-    reference="msprof-analyze frequency drop; TraceLens variation check.",
+    looks_for=say(
+        "A kernel with the same input shapes ten times or more, and calls of three times the "
+        "median."
+    ),
+    why=say("The device can do it faster, as it shows itself."),
+    fix=say(
+        "Look at what else ran then (copies, communication, another process); watch clock and "
+        "temperature; compare with another device of the kind."
+    ),
+    threshold=say(
+        "Three times the median, 1 % of the step: kernels that share memory vary by two."
+    ),
+    reference=say("msprof-analyze frequency drop; TraceLens variation check."),
     check=check,
     needs=("device", "shapes", "links"),
 )

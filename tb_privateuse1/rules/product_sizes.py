@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import I64
 
 _NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
@@ -30,17 +30,26 @@ def check(case: Case) -> Iterator[Found]:
         return
     shapes = sorted({case.trace.text(one) for one in case.trace.ops.shapes[odd]})
     yield Found(
-        title=f"Products whose sizes are no multiples of {multiple}: "
-        f"{percent(case.share(intervals.length(spent)))} of the time goes to them",
-        explanation=f"{len(odd):,} products in half precision have a size that the matrix units "
-        f"cannot use fully, such as {shapes[0][:80]}.",
+        title=say(
+            "Products whose sizes are no multiples of {multiple}: {share} of the time goes to them",
+            multiple=multiple,
+            share=percent(case.share(intervals.length(spent))),
+        ),
+        explanation=say(
+            "{products:,} products in half precision have a size that the matrix units cannot "
+            "use fully, such as {shape}.",
+            products=len(odd),
+            shape=shapes[0][:80],
+        ),
         events=len(odd),
         evidence=case.examples("ops", odd),
-        how="Not known: how much faster padded ones are depends on the kernels. The time that goes "
-        "to them is an upper limit.",
+        how=say(
+            "Not known: how much faster padded ones are depends on the kernels. The time that "
+            "goes to them is an upper limit."
+        ),
         confidence="low",
         source=case.source(odd),
-        lacks=("a measurement with padded sizes",),
+        lacks=(say("a measurement with padded sizes"),),
     )
 
 
@@ -67,14 +76,15 @@ def _is_odd(shapes: str, dtypes: str, name: str, multiple: int) -> bool:
 
 RULE = Rule(
     name="product_sizes",
-    title="Sizes off the units' multiple",
+    title=say("Sizes off the units' multiple"),
     cause="device",
-    looks_for="`mm`, `addmm`, `bmm` in half precision with K or N off the multiple of the vendor's "
-    "data.",
-    why="Such products take slower kernels, or pad each tile.",
-    fix="Pad vocabularies, hidden sizes and heads to multiples (64 is good everywhere).",
-    threshold="2 % of the step goes to such products.",
-    reference="torch's MatMulDimInFP16Pattern.",
+    looks_for=say(
+        "`mm`, `addmm`, `bmm` in half precision with K or N off the multiple of the vendor's data."
+    ),
+    why=say("Such products take slower kernels, or pad each tile."),
+    fix=say("Pad vocabularies, hidden sizes and heads to multiples (64 is good everywhere)."),
+    threshold=say("2 % of the step goes to such products."),
+    reference=say("torch's MatMulDimInFP16Pattern."),
     check=check,
     needs=("device", "shapes", "links"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import I64
 
 _NO_WORK = (
@@ -38,20 +38,28 @@ def check(case: Case) -> Iterator[Found]:
         return
     rows = _busiest(case, python)
     names = [trace.text(trace.frames.name[row]) for row in rows]
+    places = "; ".join(names[:3])
     yield Found(
-        title=f"The device waits for Python: {percent(case.share(intervals.length(python)))} of "
-        "the time",
-        explanation="The host was in Python, in no operator of torch, and the device had nothing "
-        f"to do. Most of the time was spent in {'; '.join(names[:3])}. Recording stacks makes "
-        "Python slower: without a profiler it is less.",
+        title=say(
+            "The device waits for Python: {share} of the time",
+            share=percent(case.share(intervals.length(python))),
+        ),
+        explanation=say(
+            "The host was in Python, in no operator of torch, and the device had nothing to "
+            "do. Most of the time was spent in {places}. Recording stacks makes Python slower: "
+            "without a profiler it is less.",
+            places=places,
+        ),
         events=len(python[0]),
         evidence=case.examples("frames", rows),
-        how="Time with open Python frames and without an operator or runtime call, while the "
-        "device had nothing to do.",
+        how=say(
+            "Time with open Python frames and without an operator or runtime call, while the "
+            "device had nothing to do."
+        ),
         claim=python,
         confidence="low",
         source=next((name for name in names if ".py(" in name), None),
-        lacks=("the program's speed without recording stacks",),
+        lacks=(say("the program's speed without recording stacks"),),
     )
 
 
@@ -80,14 +88,18 @@ def _busiest(case: Case, python: intervals.Set) -> I64:
 
 RULE = Rule(
     name="python_overhead",
-    title="Python between operators",
+    title=say("Python between operators"),
     cause="launching",
-    looks_for="Open Python frames without an operator or a runtime call, while the device idles.",
-    why="Python is slow enough to keep a fast device waiting.",
-    fix="Move the work out of the loop (logging, metrics, data preparation), vectorise it, or "
-    "compile the step.",
-    threshold="5 % of the step: recording stacks alone costs a few per cent.",
-    reference="PyTorch performance tuning guide.",
+    looks_for=say(
+        "Open Python frames without an operator or a runtime call, while the device idles."
+    ),
+    why=say("Python is slow enough to keep a fast device waiting."),
+    fix=say(
+        "Move the work out of the loop (logging, metrics, data preparation), vectorise it, or "
+        "compile the step."
+    ),
+    threshold=say("5 % of the step: recording stacks alone costs a few per cent."),
+    reference=say("PyTorch performance tuning guide."),
     check=check,
     needs=("device", "stacks", "operators"),
     rank="symptom",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _RANGES = r"^(_compile\.compile_inner|compile_fx_inner|entire_frame_compile|backend_compile)\b"
 _FRAMES = (
@@ -28,14 +28,18 @@ def check(case: Case) -> Iterator[Found]:
         return
     times = intervals.intersect(spent, case.window)
     yield Found(
-        title=f"Compilation within the steps: {percent(case.share(intervals.length(claim)))} of "
-        "the time",
-        explanation=f"{plural(len(times[0]), 'time')} the compiler ran in the judged steps, while "
-        "the device had nothing to do. After the first steps that happens when a shape or another "
-        "guard changes.",
+        title=say(
+            "Compilation within the steps: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{times} the compiler ran in the judged steps, while the device had nothing to do. "
+            "After the first steps that happens when a shape or another guard changes.",
+            times=plural(len(times[0]), "time"),
+        ),
         events=len(ranges) + len(framed),
         evidence=case.examples("ops", ranges) or case.examples("frames", framed),
-        how="The compiler's time while the device had nothing to do.",
+        how=say("The compiler's time while the device had nothing to do."),
         claim=claim,
         confidence="high",
         lacks=case.lacks("stacks", "shapes"),
@@ -44,14 +48,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="recompilation",
-    title="Compilation in the loop",
+    title=say("Compilation in the loop"),
     cause="launching",
-    looks_for="Ranges and frames of TorchDynamo, Inductor and Triton compiling.",
-    why="A compilation takes seconds, and the device waits.",
-    fix="TORCH_LOGS=recompiles names the guard; mark sizes with torch._dynamo.mark_dynamic or pad "
-    "to a few; leave the first steps out of the profile by the schedule's warmup.",
-    threshold="0.5 % of the step.",
-    reference="PyTorch, torch.compiler troubleshooting.",
+    looks_for=say("Ranges and frames of TorchDynamo, Inductor and Triton compiling."),
+    why=say("A compilation takes seconds, and the device waits."),
+    fix=say(
+        "TORCH_LOGS=recompiles names the guard; mark sizes with torch._dynamo.mark_dynamic or "
+        "pad to a few; leave the first steps out of the profile by the schedule's warmup."
+    ),
+    threshold=say("0.5 % of the step."),
+    reference=say("PyTorch, torch.compiler troubleshooting."),
     check=check,
     needs=("operators",),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _NAMES = r"^enumerate\(DataLoader\)#_SingleProcess"
 _LEAST = 0.01
@@ -19,13 +19,17 @@ def check(case: Case) -> Iterator[Found]:
         return
     share = percent(case.share(intervals.length(claim)))
     yield Found(
-        title=f"Batches are made in the training process: {share} of the time",
-        explanation="The data loader has no workers (num_workers=0). Nothing is loaded ahead: "
-        "all else stands still while the program reads, decodes and collates each batch.",
+        title=say("Batches are made in the training process: {share} of the time", share=share),
+        explanation=say(
+            "The data loader has no workers (num_workers=0). Nothing is loaded ahead: all else "
+            "stands still while the program reads, decodes and collates each batch."
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="The time in the loader's __next__ during which no device activity ran and none was "
-        "queued. Workers load meanwhile, as long as they keep up.",
+        how=say(
+            "The time in the loader's __next__ during which no device activity ran and none "
+            "was queued. Workers load meanwhile, as long as they keep up."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(rows),
@@ -35,12 +39,12 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="single_process_loader",
-    title="Data loader without workers",
+    title=say("Data loader without workers"),
     cause="input",
-    looks_for="`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle.",
-    why="Loading and computing take turns instead of running side by side.",
-    fix="DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True).",
-    threshold="1 % of the step: one argument mends it, so little is worth it.",
-    reference="torch's SynchronizedDataLoaderPattern, which fires without regard to the time.",
+    looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
+    why=say("Loading and computing take turns instead of running side by side."),
+    fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
+    threshold=say("1 % of the step: one argument mends it, so little is worth it."),
+    reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
     check=check,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 
 _LEAST = 0.02
 _SAVED = 0.5
@@ -23,15 +23,22 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     yield Found(
-        title=f"Matrix products in full float32: {percent(case.share(intervals.length(claim)))} of "
-        "the time",
-        explanation=f"{len(rows):,} kernels multiply in float32 on the general units. The matrix "
-        "units of this device take TF32, several times as fast, with the exponents of float32 and "
-        "fewer digits.",
+        title=say(
+            "Matrix products in full float32: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels multiply in float32 on the general units. The matrix units of "
+            "this device take TF32, several times as fast, with the exponents of float32 and "
+            "fewer digits.",
+            kernels=len(rows),
+        ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
-        how="Half of their time while others waited for the device: the units are eight times as "
-        "fast, but memory is not.",
+        how=say(
+            "Half of their time while others waited for the device: the units are eight times "
+            "as fast, but memory is not."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(case.trace.kernels.op[rows].astype(np.int64)),
@@ -40,14 +47,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="slow_products",
-    title="Products in full precision",
+    title=say("Products in full precision"),
     cause="device",
-    looks_for="Kernels of products that do not use the matrix units, on devices that have a faster "
-    "mode (vendor data `slow_products`).",
-    why="Most of the device's arithmetic lies idle.",
-    fix="torch.set_float32_matmul_precision('high'), or mixed precision (torch.autocast).",
-    threshold="2 % of the step: fewer digits are a decision.",
-    reference="torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule.",
+    looks_for=say(
+        "Kernels of products that do not use the matrix units, on devices that have a faster "
+        "mode (vendor data `slow_products`)."
+    ),
+    why=say("Most of the device's arithmetic lies idle."),
+    fix=say("torch.set_float32_matmul_precision('high'), or mixed precision (torch.autocast)."),
+    threshold=say("2 % of the step: fewer digits are a decision."),
+    reference=say("torch's FP32MatMulPattern; torch-tb-profiler's tensor core rule."),
     check=check,
     needs=("device",),
 )

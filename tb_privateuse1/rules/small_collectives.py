@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import bottleneck, breakdown, intervals
 from tb_privateuse1.figures import worded
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import MISSING
 
 _SMALL, _BUCKET = 1 << 20, 25 << 20
@@ -32,15 +32,25 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     yield Found(
-        title=f"{len(rows) / steps:,.0f} small collectives a step: "
-        f"{percent(case.share(intervals.length(claim)))} of the time",
-        explanation=f"{len(rows):,} collectives moved {worded('bytes', whole)} together, "
-        f"{worded('bytes', whole // len(rows))} each. So small ones take the time of their "
-        "latency, not of their bytes.",
+        title=say(
+            "{count:,.0f} small collectives a step: {share} of the time",
+            count=len(rows) / steps,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collectives:,} collectives moved {whole} together, {each} each. So small ones "
+            "take the time of their latency, not of their bytes.",
+            collectives=len(rows),
+            whole=worded("bytes", whole),
+            each=worded("bytes", whole // len(rows)),
+        ),
         events=len(rows),
         evidence=case.examples("kernels", kernel),
-        how=f"Their time without a kernel beside them, less what {needed:,} in buckets of 25 MiB "
-        "would need at the same time each.",
+        how=say(
+            "Their time without a kernel beside them, less what {needed:,} in buckets of 25 "
+            "MiB would need at the same time each.",
+            needed=needed,
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(kernels.op[kernel].astype(np.int64)),
@@ -49,15 +59,18 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="small_collectives",
-    title="Small collectives",
+    title=say("Small collectives"),
     cause="communication",
-    looks_for="Ten or more collectives of less than 1 MiB a step.",
-    why="Each costs tens of microseconds before the first byte.",
-    fix="Larger buckets (DDP bucket_cap_mb, FSDP wrapping of larger modules), one all_reduce of a "
-    "concatenated tensor (all_reduce_coalesced), metrics gathered rarely.",
-    threshold="1 MiB: below it latency rules on links of today; msprof-analyze takes 1 MB for "
-    "RDMA.",
-    reference="msprof-analyze small packets.",
+    looks_for=say("Ten or more collectives of less than 1 MiB a step."),
+    why=say("Each costs tens of microseconds before the first byte."),
+    fix=say(
+        "Larger buckets (DDP bucket_cap_mb, FSDP wrapping of larger modules), one all_reduce of "
+        "a concatenated tensor (all_reduce_coalesced), metrics gathered rarely."
+    ),
+    threshold=say(
+        "1 MiB: below it latency rules on links of today; msprof-analyze takes 1 MB for RDMA."
+    ),
+    reference=say("msprof-analyze small packets."),
     check=check,
     needs=("device", "collectives"),
 )

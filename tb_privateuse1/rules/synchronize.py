@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals, stacks
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _LEAST = 0.01
 
@@ -22,14 +22,21 @@ def check(case: Case) -> Iterator[Found]:
         return
     launches = table.launch[waits].astype(np.int64)
     yield Found(
-        title=f"synchronize() in the loop costs {percent(case.share(intervals.length(claim)))} of "
-        "the time",
-        explanation=f"{plural(len(waits), 'call')} outside of any operator made the host wait for "
-        "the device, which then had nothing queued.",
+        title=say(
+            "synchronize() in the loop costs {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} outside of any operator made the host wait for the device, which then had "
+            "nothing queued.",
+            calls=plural(len(waits), "call"),
+        ),
         events=len(waits),
         evidence=case.examples("launches", launches),
-        how="After each wait, the time in which the device had nothing to do, at most as long as "
-        "the wait.",
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait."
+        ),
         claim=claim,
         confidence="high",
         source=stacks.around(case.trace, launches),
@@ -39,14 +46,16 @@ def check(case: Case) -> Iterator[Found]:
 
 RULE = Rule(
     name="synchronize",
-    title="Explicit synchronisation",
+    title=say("Explicit synchronisation"),
     cause="waiting",
-    looks_for="A synchronising runtime call outside of all operators, once a step or more.",
-    why="The device runs dry each time, and the host launches from nothing again.",
-    fix="Remove torch.<device>.synchronize() from the loop; to measure, record events and read "
-    "them later. Logging and timing tools often do it: give them an interval.",
-    threshold="1 % of the step; less than one call a step is the profiler's own.",
-    reference="msprof-analyze's synchronize-stream rule.",
+    looks_for=say("A synchronising runtime call outside of all operators, once a step or more."),
+    why=say("The device runs dry each time, and the host launches from nothing again."),
+    fix=say(
+        "Remove torch.<device>.synchronize() from the loop; to measure, record events and read "
+        "them later. Logging and timing tools often do it: give them an interval."
+    ),
+    threshold=say("1 % of the step; less than one call a step is the profiler's own."),
+    reference=say("msprof-analyze's synchronize-stream rule."),
     check=check,
     needs=("device",),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, breakdown, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
 from tb_privateuse1.trace import I64
 
 _LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
@@ -36,13 +36,23 @@ def check(case: Case) -> Iterator[Found]:
     most = [trace.text(names[i]) for i in np.argsort(-count, kind="stable")[:3]]
     ops = np.unique(kernels.op[tiny]).astype(np.int64)
     yield Found(
-        title=f"{percent(len(tiny) / len(every))} of the kernels are shorter than their launch",
-        explanation=f"{per_step:,.0f} kernels a step run for less than the {interval / 1000:.3g} "
-        f"us that the host needs from one launch to the next. Most come from {', '.join(most)}.",
+        title=say(
+            "{share} of the kernels are shorter than their launch",
+            share=percent(len(tiny) / len(every)),
+        ),
+        explanation=say(
+            "{per_step:,.0f} kernels a step run for less than the {interval:.3g} us that the "
+            "host needs from one launch to the next. Most come from {names}.",
+            per_step=per_step,
+            interval=interval / 1000,
+            names=listed(most),
+        ),
         events=len(tiny),
         evidence=case.examples("kernels", tiny),
-        how="Half of the idle time directly before them: fused in pairs, half of the launches go. "
-        "Graph replay or torch.compile may save more.",
+        how=say(
+            "Half of the idle time directly before them: fused in pairs, half of the launches "
+            "go. Graph replay or torch.compile may save more."
+        ),
         claim=claim,
         confidence="medium",
         source=case.source(ops),
@@ -76,15 +86,19 @@ def _before(case: Case, rows: I64, most_ns: float) -> intervals.Set:
 
 RULE = Rule(
     name="tiny_kernels",
-    title="Many tiny kernels",
+    title=say("Many tiny kernels"),
     cause="launching",
-    looks_for="Kernels shorter than the median time from launch to launch of this trace.",
-    why="However fast the device is, such a sequence runs at the pace of the host.",
-    fix="Fuse them: torch.compile, graph capture, fused or foreach operators, larger batches; "
-    "replace loops over small tensors by one operation on a stacked tensor.",
-    threshold="At least 100 a step and half of all kernels, with 5 % of the step to gain; the line "
-    "between short and long is measured in each trace, as hosts differ.",
-    reference="TraceLens short kernels (10 us), msprof-analyze small operators.",
+    looks_for=say("Kernels shorter than the median time from launch to launch of this trace."),
+    why=say("However fast the device is, such a sequence runs at the pace of the host."),
+    fix=say(
+        "Fuse them: torch.compile, graph capture, fused or foreach operators, larger batches; "
+        "replace loops over small tensors by one operation on a stacked tensor."
+    ),
+    threshold=say(
+        "At least 100 a step and half of all kernels, with 5 % of the step to gain; the line "
+        "between short and long is measured in each trace, as hosts differ."
+    ),
+    reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
     check=check,
     needs=("device", "operators", "links"),
     rank="symptom",

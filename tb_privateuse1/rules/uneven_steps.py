@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import breakdown, intervals, launchtimes
-from tb_privateuse1.rules.base import Case, Found, Rule, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, plural, say
 from tb_privateuse1.trace import I64, NONE
 
 _FACTOR, _FEW = 1.3, 3
@@ -34,16 +34,26 @@ def check(case: Case) -> Iterator[Found]:
     usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
     more = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
     part = max(more, key=lambda name: more[name])
-    first = " The first one is among them: it may still warm up." if 0 in slow else ""
+    first = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
     longest = float(duration[slow].max()) / median
     yield Found(
-        title=f"{plural(len(at), 'step')} of {len(rows)} took up to {longest:.1f} times as long as "
-        "the others",
-        explanation=f"The median step takes {median / 1e6:,.4g} ms. What the long ones have most "
-        f"of beyond that is time of the kind `{part}` ({more[part] / 1e6:,.4g} ms).{first}",
+        title=say(
+            "{steps} of {whole} took up to {longest:.1f} times as long as the others",
+            steps=plural(len(at), "step"),
+            whole=len(rows),
+            longest=longest,
+        ),
+        explanation=say(
+            "The median step takes {median:,.4g} ms. What the long ones have most of beyond "
+            "that is time of the kind `{part}` ({more:,.4g} ms).{first}",
+            median=median / 1e6,
+            part=part,
+            more=more[part] / 1e6,
+            first=first,
+        ),
         events=len(at),
         evidence=case.examples("ops", ranges),
-        how="What each of these steps took beyond the median, and no other finding explains.",
+        how=say("What each of these steps took beyond the median, and no other finding explains."),
         claim=claim,
         confidence="low" if first else "medium",
         lacks=case.lacks("shapes", "stacks"),
@@ -60,15 +70,17 @@ def _ranges(case: Case, at: I64) -> I64:
 
 RULE = Rule(
     name="uneven_steps",
-    title="Uneven steps",
+    title=say("Uneven steps"),
     cause="launching",
-    looks_for="Complete steps that take 1.3 times the median or more.",
-    why="Averages hide them; in a job of many ranks all wait for the slowest.",
-    fix="Look at such a step beside a usual one: data that came late, a new shape that is "
-    "compiled, "
-    "a checkpoint, garbage collection. Leave out the first steps with the schedule's warmup.",
-    threshold="1.3 times the median of three or more steps: noise stays below.",
-    reference="docs/definitions.md, steps.",
+    looks_for=say("Complete steps that take 1.3 times the median or more."),
+    why=say("Averages hide them; in a job of many ranks all wait for the slowest."),
+    fix=say(
+        "Look at such a step beside a usual one: data that came late, a new shape that is "
+        "compiled, a checkpoint, garbage collection. Leave out the first steps with the "
+        "schedule's warmup."
+    ),
+    threshold=say("1.3 times the median of three or more steps: noise stays below."),
+    reference=say("docs/definitions.md, steps."),
     check=check,
     needs=("steps",),
     rank="step",

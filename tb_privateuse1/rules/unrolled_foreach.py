@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, plural, say
 from tb_privateuse1.trace import I64, NONE
 
 _NAMES = r"^aten::_(foreach|fused)_"
@@ -34,16 +34,31 @@ def check(case: Case) -> Iterator[Found]:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})
     calls = int(inside[rows].sum())
-    cost = "" if claim is None else f": {percent(case.share(intervals.length(claim)))} of the time"
+    cost = (
+        ""
+        if claim is None
+        else say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
+    )
     yield Found(
-        title=f"{plural(len(names), 'for-each operator')} run tensor by tensor{cost}",
-        explanation=f"{', '.join(names[:6])} were called {len(rows):,} times and made {calls:,} "
-        "calls of other operators, one per tensor. Either the backend has no kernel for lists of "
-        "tensors, or these differ in type, layout or device, and torch falls back to a loop.",
+        title=say(
+            "{operators} run tensor by tensor{cost}",
+            operators=plural(len(names), "for-each operator"),
+            cost=cost,
+        ),
+        explanation=say(
+            "{names} were called {times:,} times and made {calls:,} calls of other operators, "
+            "one per tensor. Either the backend has no kernel for lists of tensors, or these "
+            "differ in type, layout or device, and torch falls back to a loop.",
+            names=listed(names[:6]),
+            times=len(rows),
+            calls=calls,
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="The host time of these operators while the device had nothing to do, less one of the "
-        "calls inside of each.",
+        how=say(
+            "The host time of these operators while the device had nothing to do, less one of "
+            "the calls inside of each."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(rows),
@@ -68,15 +83,21 @@ def _calls_of_one(case: Case, every: I64) -> I64:
 
 RULE = Rule(
     name="unrolled_foreach",
-    title="For-each operators without a kernel",
+    title=say("For-each operators without a kernel"),
     cause="fallback",
-    looks_for="`aten::_foreach_add_` and the like with four or more `aten::add_` directly inside.",
-    why="An optimizer that was asked to update all parameters at once launches each by itself.",
-    fix="Register the _foreach_ operators that the optimizer uses in the backend (for SGD "
-    "`_foreach_add_` and `_foreach_mul_`, for Adam also lerp, addcmul, addcdiv, sqrt), or "
-    "`_fused_adam_`; where it has them, keep the parameters of one type and layout.",
-    threshold="Four tensors and 0.5 % of the step: real models have hundreds.",
-    reference="torch's slow paths (aten/src/ATen/native/ForeachOpsKernels.cpp).",
+    looks_for=say(
+        "`aten::_foreach_add_` and the like with four or more `aten::add_` directly inside."
+    ),
+    why=say(
+        "An optimizer that was asked to update all parameters at once launches each by itself."
+    ),
+    fix=say(
+        "Register the _foreach_ operators that the optimizer uses in the backend (for SGD "
+        "`_foreach_add_` and `_foreach_mul_`, for Adam also lerp, addcmul, addcdiv, sqrt), or "
+        "`_fused_adam_`; where it has them, keep the parameters of one type and layout."
+    ),
+    threshold=say("Four tensors and 0.5 % of the step: real models have hundreds."),
+    reference=say("torch's slow paths (aten/src/ATen/native/ForeachOpsKernels.cpp)."),
     check=check,
     needs=("operators",),
 )

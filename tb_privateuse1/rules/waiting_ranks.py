@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import breakdown, intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import MISSING
 
 _MANY, _LEAST = 3, 0.02
@@ -36,31 +36,40 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     yield Found(
-        title=f"This rank waits for others: {percent(case.share(intervals.length(claim)))} of the "
-        "time",
-        explanation=f"{int(late.sum()):,} collectives took longer than the fastest of the same "
-        "kind, group and size. The bytes are the same: the rest is waiting for ranks that came "
-        "later, or a link that others used.",
+        title=say(
+            "This rank waits for others: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collectives:,} collectives took longer than the fastest of the same kind, group "
+            "and size. The bytes are the same: the rest is waiting for ranks that came later, "
+            "or a link that others used.",
+            collectives=int(late.sum()),
+        ),
         events=int(late.sum()),
         evidence=case.examples("kernels", kernel[late]),
-        how="What each took beyond the fastest of its like, with no kernel beside it, while others "
-        "waited for the device.",
+        how=say(
+            "What each took beyond the fastest of its like, with no kernel beside it, while "
+            "others waited for the device."
+        ),
         claim=claim,
         confidence="medium",
-        lacks=("the other ranks: the distributed view compares them",),
+        lacks=(say("the other ranks: the distributed view compares them"),),
     )
 
 
 RULE = Rule(
     name="waiting_ranks",
-    title="Waiting for other ranks",
+    title=say("Waiting for other ranks"),
     cause="communication",
-    looks_for="Three or more collectives of one kind, group and size with uneven durations.",
-    why="All ranks are as slow as the slowest.",
-    fix="Open the distributed view for the rank that the others wait for, and its advice: uneven "
-    "data, a slower host, a checkpoint written by one rank.",
-    threshold="2 % of the step: networks vary by that much.",
-    reference="HTA and XProf stragglers; docs/definitions.md, distributed.",
+    looks_for=say("Three or more collectives of one kind, group and size with uneven durations."),
+    why=say("All ranks are as slow as the slowest."),
+    fix=say(
+        "Open the distributed view for the rank that the others wait for, and its advice: uneven "
+        "data, a slower host, a checkpoint written by one rank."
+    ),
+    threshold=say("2 % of the step: networks vary by that much."),
+    reference=say("HTA and XProf stragglers; docs/definitions.md, distributed."),
     check=check,
     needs=("device", "collectives"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
-from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural
+from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 
 _ZERO_GRAD = r"^Optimizer\.zero_grad#"
 _FILLS = r"^aten::(zero_|_foreach_zero_)$"
@@ -39,16 +39,27 @@ def check(case: Case) -> Iterator[Found]:
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     each = len(rows) / len(case.steps)
-    cost = "" if claim is None else f", {percent(case.share(intervals.length(claim)))} of the time"
+    cost = (
+        ""
+        if claim is None
+        else say(", {share} of the time", share=percent(case.share(intervals.length(claim))))
+    )
     yield Found(
-        title=f"Gradients are filled with zeros: {each:,.0f} fills a step{cost}",
-        explanation=f"zero_grad writes zeros in {plural(len(rows), 'call')}, and the backward pass "
-        "reads them again to add to them. Dropped gradients are simply written.",
+        title=say(
+            "Gradients are filled with zeros: {each:,.0f} fills a step{cost}", each=each, cost=cost
+        ),
+        explanation=say(
+            "zero_grad writes zeros in {calls}, and the backward pass reads them again to add "
+            "to them. Dropped gradients are simply written.",
+            calls=plural(len(rows), "call"),
+        ),
         events=len(rows),
         evidence=case.examples("ops", rows),
-        how="Time of zero_grad while the device had nothing to do, and of its kernels while others "
-        "waited for the device: dropping references takes next to none. The additions that fall "
-        "away as well are not counted.",
+        how=say(
+            "Time of zero_grad while the device had nothing to do, and of its kernels while "
+            "others waited for the device: dropping references takes next to none. The "
+            "additions that fall away as well are not counted."
+        ),
         claim=claim,
         confidence="high",
         source=case.source(rows),
@@ -61,13 +72,13 @@ _NEAR = 4
 
 RULE = Rule(
     name="zeroed_gradients",
-    title="Gradients zeroed instead of dropped",
+    title=say("Gradients zeroed instead of dropped"),
     cause="launching",
-    looks_for="`aten::zero_` or `_foreach_zero_` inside of `zero_grad`.",
-    why="Each parameter's gradient is written once and read once more than needed.",
-    fix="zero_grad(set_to_none=True), the default since torch 2.0.",
-    threshold="0.5 % of the step: one argument mends it.",
-    reference="torch's GradNotSetToNonePattern.",
+    looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
+    why=say("Each parameter's gradient is written once and read once more than needed."),
+    fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
+    threshold=say("0.5 % of the step: one argument mends it."),
+    reference=say("torch's GradNotSetToNonePattern."),
     check=check,
     needs=("operators",),
 )

@@ -10,6 +10,7 @@ from tb_privateuse1 import query
 from tb_privateuse1.rankadvice import RankAdvice
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tests import chinese
 from tests.asking import ranks
 from tests.make import Event, annotation, kernel, launch, op, span, step, trace
 
@@ -101,6 +102,8 @@ def found(result: Distributed, rule: str) -> list[RankAdvice]:
     for row in result.advice:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference, row.evidence))
         assert (row.saving_ns is None) == (row.saving_share is None)
+        chinese.check((row.title, row.explanation, row.fix, row.how, row.reference))
+        chinese.check(one.note for one in row.evidence)
     return [row for row in result.advice if row.rule == rule]
 
 

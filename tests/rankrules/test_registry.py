@@ -11,6 +11,7 @@ from tb_privateuse1.rankadvice import advise
 from tb_privateuse1.rankrules import RANK_RULES
 from tb_privateuse1.rankrules.base import RankRule
 from tb_privateuse1.views.distributed import distributed
+from tests import chinese
 from tests.asking import ranks
 from tests.make import op, trace
 from tests.rankrules.runs import FINE, run
@@ -26,8 +27,10 @@ def test_every_rule_is_registered_once() -> None:
 @pytest.mark.parametrize("rule", RANK_RULES, ids=lambda rule: rule.name)
 def test_a_rule_is_complete(rule: RankRule) -> None:
     assert rule.check.__module__ == f"tb_privateuse1.rankrules.{rule.name}"
-    for text in (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference):
+    words = (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference)
+    for text in words:
         assert text.endswith("."), text
+    chinese.check((rule.title, *words))
     source = (ROOT / "tests" / "rankrules" / f"test_{rule.name}.py").read_text()
     assert re.search(r"\(row,\) = |== \[\"", source), "a run where it speaks"
     assert re.search(r"== \[\]|== \(\)|False\)", source), "a run where it is silent"

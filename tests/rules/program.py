@@ -13,7 +13,7 @@ from typing import Any
 from tb_privateuse1.advisor import AdviceRow, Advised, advise
 from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.trace import Trace
-from tests import make
+from tests import chinese, make
 
 
 class Program:
@@ -116,6 +116,10 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     told = advise(trace, rules=(rule,))
     assert [one.answer for one in told.asked] != ["failed"]
     check(told)
+    for row in told.found:
+        chinese.check((row.title, row.how, row.fix, row.reference, *row.lacks))
+        chinese.check([row.explanation], whole=rule.name not in chinese.QUOTING)
+        chinese.check(example.note for example in row.evidence)
     return list(told.found)
 
 

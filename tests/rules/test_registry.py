@@ -11,6 +11,7 @@ from tb_privateuse1.advisor import advise
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 from tb_privateuse1.trace import Trace
+from tests import chinese
 from tests.rules.program import check, device_bound
 from tools.advice_docs import DOCUMENT, updated
 
@@ -32,8 +33,10 @@ def test_rules_stand_by_cause() -> None:
 def test_a_rule_is_complete(rule: Rule) -> None:
     assert rule.check.__module__ == f"tb_privateuse1.rules.{rule.name}"
     assert rule.title[:1].isupper()
-    for text in (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference):
+    words = (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference)
+    for text in words:
         assert text.endswith("."), text
+    chinese.check((rule.title, *words, *(LACKS[need] for need in rule.needs)))
     assert set(rule.needs) <= set(LACKS)
 
 
