@@ -31,4 +31,4 @@ def table(result: Any, name: str | None = None) -> str:
 
 def _cell(value: Any) -> Any:
     whole = isinstance(value, tuple) or dataclasses.is_dataclass(value)
-    return msgspec.json.encode(value).decode() if whole else value
+    return msgspec.json.encode(value, enc_hook=str).decode() if whole else value
