@@ -78,6 +78,7 @@ const DONE = [
   "views/memorytables.tsx", "views/source.tsx", "views/about.tsx", "views/advice.tsx", "views/averages.tsx", "views/best.tsx",
   "views/choices.ts", "views/doubts.tsx", "views/empty.tsx", "views/figures.tsx", "views/rankadvice.tsx", "views/operators.tsx",
   "views/stackpanel.tsx", "views/steplink.tsx", "views/modules.tsx", "views/nodevice.tsx", "views/overview.tsx", "views/summary.tsx",
+  "views/diff.tsx", "views/difftable.tsx", "views/diffmemory.tsx",
 ];
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */

@@ -4,6 +4,7 @@ import type { Diff as Result, DiffRow, DiffStep } from "../api";
 import { quote } from "../base/filter";
 import { count, signedDuration } from "../base/format";
 import { go, state } from "../state";
+import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
@@ -16,9 +17,9 @@ export type By = (typeof KINDS)[number];
 export type Shown = By | "steps" | "memory";
 
 /** What may be said of a change. */
-export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = {
-  longer: "longer", shorter: "shorter", within_noise: "within noise", within_bound: "within bounds", same: "no change", unknown: "not certain",
-};
+export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;
+
+const texts = t.difftable;
 
 export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
   const { sort, filter } = state.value;
@@ -28,30 +29,27 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
   };
   const choice = (
     <>
-      <Segmented label="Table" value={shown} onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })} choices={[
-        { value: "operators", label: "Operators" }, { value: "shapes", label: "Shapes", title: "Operators by name and input shapes" },
-        { value: "kernels", label: "Kernels" }, { value: "modules", label: "Modules" }, { value: "annotations", label: "Annotations", title: "Ranges of record_function" },
-        { value: "memory", label: "Memory", title: "Of each device, and by the operators that allocate" },
-        { value: "steps", label: "Steps", title: "The first of one beside the first of the other, and so on" },
+      <Segmented label={texts.table} value={shown} onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })} choices={[
+        ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+        { value: "memory", ...texts.shown.memory }, { value: "steps", ...texts.shown.steps },
       ]} />
       {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
-        <Segmented label="Time" value={result.time} onPick={(t) => go({ by: t, sort: null })} choices={[
-          { value: "device", label: "Device" }, { value: "host", label: "Host" },
+        <Segmented label={texts.time} value={result.time} onPick={(by) => go({ by, sort: null })} choices={[
+          { value: "device", label: texts.device }, { value: "host", label: texts.host },
         ]} />
       )}
     </>
   );
   if (shown === "steps") return (
-    <Table {...shared} name="diff-steps" noun="step" columns={STEPS} rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))} rowKey={(s) => String(s.number)} defaultSort="number">{choice}</Table>
+    <Table {...shared} name="diff-steps" {...texts.stepNoun} columns={STEPS} rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))} rowKey={(s) => String(s.number)} defaultSort="number">{choice}</Table>
   );
   if (shown === "memory") return <MemoryDiff result={result} shared={shared}>{choice}</MemoryDiff>;
   const nested = result.rows.some((r) => r.parent !== null);
   return nested ? <Tree result={result} shared={shared}>{choice}</Tree> : (
-    <Table {...shared} name="diff" noun={NOUNS[result.by]} columns={columnsOf(result, null)} rows={result.rows} rowKey={keyOf} defaultSort="">{choice}</Table>
+    <Table {...shared} name="diff" {...texts.nouns[result.by]} columns={columnsOf(result, null)} rows={result.rows} rowKey={keyOf} defaultSort="">{choice}</Table>
   );
 }
 
-const NOUNS = { operators: "operator", shapes: "operator", kernels: "kernel", modules: "module", annotations: "annotation" } as const;
 const keyOf = (r: DiffRow): string => `${r.name} ${r.detail ?? ""}`.trim();
 
 interface TreeProps {
@@ -80,7 +78,7 @@ function Tree({ result, shared, children }: TreeProps) {
     const places = new Map(rows.map((row, i): [DiffRow, Place] => [row, { depth: depthOf(rows, row), inner: inner.has(i), around: rows[row.parent ?? -1]?.name ?? null }]));
     return columnsOf(result, { places, isOpen: tree.isOpen, toggle: (row) => tree.setOpen(row, !tree.isOpen(row)) });
   }, [result, tree]);
-  return <Table {...shared} name="diff" noun={NOUNS[result.by]} columns={columns} rows={rows} rowKey={keyOf} defaultSort="" tree={tree}>{children}</Table>;
+  return <Table {...shared} name="diff" {...texts.nouns[result.by]} columns={columns} rows={rows} rowKey={keyOf} defaultSort="" tree={tree}>{children}</Table>;
 }
 
 const OPEN_FOR = 12;
@@ -112,11 +110,11 @@ interface Handles {
   toggle: (row: DiffRow) => void;
 }
 
-const STATUS: Readonly<Record<DiffRow["status"], string>> = { both: "", new: "new", gone: "gone" };
+const STATUS = t.diff.statuses;
 
-function change<Row>(key: keyof Row & string, title: string, width: number, help: string, unsure: (row: Row) => boolean = () => false): Column<Row> {
+function change<Row>(key: keyof Row & string, head: { title: string; help: string }, width: number, unsure: (row: Row) => boolean = () => false): Column<Row> {
   const value = (row: Row): number | null => row[key] as number | null;
-  return { key, title, kind: "time", width, help, value, cell: (row) => <span class={unsure(row) ? "value muted" : "value"}>{signedDuration(value(row))}</span> };
+  return { key, ...head, kind: "time", width, value, cell: (row) => <span class={unsure(row) ? "value muted" : "value"}>{signedDuration(value(row))}</span> };
 }
 
 function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
@@ -124,22 +122,22 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const host = result.rows.some((r) => r.host_change_ns !== null);
   const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
-    { key: "name", title: NOUNS[result.by].replace(/^./, (c) => c.toUpperCase()), kind: "text", width: 260, value: (r) => r.name,
+    { key: "name", title: texts.heads[result.by], kind: "text", width: 260, value: (r) => r.name,
       cell: (r) => (handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />) },
-    result.by === "shapes" && { key: "detail", title: "Input shapes", kind: "text", width: 200, value: (r) => r.detail },
-    result.by === "kernels" && { key: "detail", title: "Kind", kind: "text", width: 104, value: (r) => r.detail },
-    { key: "status", title: "", kind: "text", width: 52, help: "Whether only one of the two has it.", value: (r) => STATUS[r.status], cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
-    { key: "base_ns", title: "Base", kind: "time", width: 84, additive, help: `${result.time === "device" ? "Device" : "Host"} time per step of the base.`, value: (r) => r.base_ns },
-    { key: "now_ns", title: "Now", kind: "time", width: 84, additive, help: "The same of what is compared.", value: (r) => r.now_ns },
-    { ...change<DiffRow>("change_ns", "Change", 92, "Now less base, per step.", (r) => r.verdict !== "longer" && r.verdict !== "shorter"), additive },
-    { key: "change_share", title: "Relative", kind: "share", width: 84, help: "The change as a share of the base.", value: (r) => r.change_share },
-    { key: "verdict", title: "Certainty", kind: "text", width: 132, help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times.", value: (r) => WORDS[r.verdict] },
-    { key: "noise_ns", title: "± Noise", kind: "time", width: 80, help: "How far off the change may be by the spread over steps.", value: (r) => r.noise_ns },
-    result.rows.some((r) => r.bound_ns !== 0) && { key: "bound_ns", title: "± Bound", kind: "time", width: 80, help: "How far off the change may be as device times are inferred.", value: (r) => r.bound_ns },
-    device && result.time !== "device" && change<DiffRow>("device_change_ns", "Device change", 108, "The change of its device time per step."),
-    host && result.time !== "host" && change<DiffRow>("host_change_ns", "Host change", 98, "The change of its host time per step."),
-    { key: "base_calls", title: "Base calls", kind: "count", width: 84, help: "Per step.", value: (r) => r.base_calls, cell: (r) => <span class="value">{calls(r.base_calls)}</span> },
-    { key: "now_calls", title: "Calls", kind: "count", width: 68, help: "Per step.", value: (r) => r.now_calls, cell: (r) => <span class="value">{calls(r.now_calls)}</span> },
+    result.by === "shapes" && { key: "detail", title: texts.inputShapes, kind: "text", width: 200, value: (r) => r.detail },
+    result.by === "kernels" && { key: "detail", title: texts.kind, kind: "text", width: 104, value: (r) => r.detail },
+    { key: "status", title: "", kind: "text", width: 52, help: texts.statusHelp, value: (r) => STATUS[r.status], code: (r) => r.status, cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
+    { key: "base_ns", title: texts.base.title, kind: "time", width: 84, additive, help: texts.base.help(result.time), value: (r) => r.base_ns },
+    { key: "now_ns", ...texts.now, kind: "time", width: 84, additive, value: (r) => r.now_ns },
+    { ...change<DiffRow>("change_ns", texts.change, 92, (r) => r.verdict !== "longer" && r.verdict !== "shorter"), additive },
+    { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
+    { key: "verdict", ...texts.certainty, kind: "text", width: 132, value: (r) => WORDS[r.verdict], code: (r) => r.verdict },
+    { key: "noise_ns", ...texts.noise, kind: "time", width: 80, value: (r) => r.noise_ns },
+    result.rows.some((r) => r.bound_ns !== 0) && { key: "bound_ns", ...texts.bound, kind: "time", width: 80, value: (r) => r.bound_ns },
+    device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
+    host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
+    { key: "base_calls", ...texts.baseCalls, kind: "count", width: 84, value: (r) => r.base_calls, cell: (r) => <span class="value">{calls(r.base_calls)}</span> },
+    { key: "now_calls", ...texts.calls, kind: "count", width: 68, value: (r) => r.now_calls, cell: (r) => <span class="value">{calls(r.now_calls)}</span> },
   ];
   return columns.filter((c) => c !== false);
 }
@@ -172,7 +170,7 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={row.name}>
       {place?.inner
-        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? `Close ${name}` : `Open ${name}`} data-testid="twist"
+        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? texts.close(name) : texts.open(name)} data-testid="twist"
             onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>
         : <span class="twist" />}
       {link ? <a {...link}>{name}</a> : name}
@@ -182,10 +180,10 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
 
 const STEPS: readonly Column<DiffStep & { number: number }>[] = [
   { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
-  { key: "base", title: "Base step", kind: "text", width: 160, value: (s) => s.base },
-  { key: "now", title: "Step", kind: "text", width: 160, help: "The link shows it in the timeline.", value: (s) => s.now,
+  { key: "base", title: texts.steps.base, kind: "text", width: 160, value: (s) => s.base },
+  { key: "now", ...texts.steps.now, kind: "text", width: 160, value: (s) => s.now,
     cell: (s) => (s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>) },
-  { key: "base_ns", title: "Base", kind: "time", width: 90, additive: true, value: (s) => s.base_ns },
-  { key: "now_ns", title: "Now", kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
-  change("change_ns", "Change", 96, "Now less base."),
+  { key: "base_ns", title: texts.base.title, kind: "time", width: 90, additive: true, value: (s) => s.base_ns },
+  { key: "now_ns", title: texts.now.title, kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
+  change("change_ns", texts.steps.change, 96),
 ];

@@ -4,6 +4,9 @@ import { averages } from "./averages";
 import { best } from "./best";
 import { choices } from "./choices";
 import { color } from "./color";
+import { diff } from "./diff";
+import { diffmemory } from "./diffmemory";
+import { difftable } from "./difftable";
 import { doubts } from "./doubts";
 import { editor } from "./editor";
 import { empty } from "./empty";
@@ -43,6 +46,9 @@ export const zh = {
   best,
   choices,
   color,
+  diff,
+  diffmemory,
+  difftable,
   doubts,
   editor,
   empty,
