@@ -78,7 +78,8 @@ const DONE = [
   "views/memorytables.tsx", "views/source.tsx", "views/about.tsx", "views/advice.tsx", "views/averages.tsx", "views/best.tsx",
   "views/choices.ts", "views/doubts.tsx", "views/empty.tsx", "views/figures.tsx", "views/rankadvice.tsx", "views/operators.tsx",
   "views/stackpanel.tsx", "views/steplink.tsx", "views/modules.tsx", "views/nodevice.tsx", "views/overview.tsx", "views/summary.tsx",
-  "views/diff.tsx", "views/difftable.tsx", "views/diffmemory.tsx",
+  "views/diff.tsx", "views/difftable.tsx", "views/diffmemory.tsx", "views/method.tsx", "views/quality.tsx", "views/record.tsx",
+  "views/sourcelink.tsx", "views/sql.tsx", "views/status.tsx", "views/whatif.tsx", "views/whatiftable.tsx", "views/perfetto.ts",
 ];
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */

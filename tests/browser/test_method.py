@@ -89,7 +89,7 @@ def test_an_inferred_timeline(page: Dashboard) -> None:
     assert rows(page, "constants", "value", "source") == [
         [c["name"], str(c["value_ns"]), c["source"]] for c in now["constants"]
     ]
-    assert dict(rows(page, "solution", "value"))["Marks"] == str(now["marks"])
+    assert dict(rows(page, "solution", "value"))["marks"] == str(now["marks"])
     advice = page.get("advice").locator("li[data-key]")
     assert [a.get_attribute("data-key") for a in advice.all()] == [a["code"] for a in now["advice"]]
     helps = page.get("limits").get_by_role("link").first

@@ -99,7 +99,7 @@ def test_a_row_opens_its_longest_and_links_go_on(
     record = dashboard.shows("record", event="kernels/0")
     shown = json.loads(record.locator("pre").inner_text())
     assert shown == make.kernel("gemm", 5, 30, 7)
-    record.locator('[data-key="Operator"] a').click()
+    record.locator('[data-key="operator"] a').click()
     expect(dashboard.get("record-name")).to_contain_text("aten::mm")
     dashboard.shows("record", event="ops/1")
     dashboard.get("record-close").click()

@@ -1,6 +1,7 @@
 // Opens the trace in Perfetto's pages, with the messages that they are documented to take:
 // https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui
 import { address, fetchExport, type Place } from "../fetch";
+import { t } from "../texts";
 
 const PUBLIC = "https://ui.perfetto.dev";
 const PING_MS = 200;
@@ -18,10 +19,10 @@ export async function openInPerfetto(place: Place, stretch: Stretch, visible: { 
   const query = `visStart=${Math.max(0, Math.ceil(visible.start))}&visEnd=${Math.floor(visible.stop)}`;
   const url = `${bundled ? address("perfetto/index.html", {}) : `${PUBLIC}/`}#!/viewer?${query}`;
   const opened = window.open(url, "_blank");
-  if (!opened) throw new Error("The browser did not open a window. Allow pop-ups for this page, then try again.");
+  if (!opened) throw new Error(t.perfetto.noWindow);
   const origin = new URL(url).origin;
   const [buffer] = await Promise.all([fetchExport(place, { format: "perfetto", ...stretch }), answered(opened, origin)]);
-  const title = `${place.run} rank ${place.rank} span ${place.span}`;
+  const title = t.perfetto.title(place.run, place.rank, place.span);
   opened.postMessage({ perfetto: { buffer, title, fileName: "trace.perfetto-trace.gz" } }, origin, [buffer]);
 }
 
@@ -41,7 +42,7 @@ function answered(opened: Window, origin: string): Promise<void> {
     const timer = setInterval(() => {
       if (opened.closed || performance.now() - since > PATIENCE_MS) {
         stop();
-        reject(new Error(opened.closed ? "Its window was closed." : "Perfetto's pages do not answer. Is there a network?"));
+        reject(new Error(opened.closed ? t.perfetto.closed : t.perfetto.noAnswer));
         return;
       }
       opened.postMessage("PING", origin);

@@ -4,6 +4,7 @@ import type { Extent, Finding, Quality as Result } from "../api";
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { useView } from "../load";
 import { state } from "../state";
+import { t } from "../texts";
 import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { Mark, type Figures } from "./doubts";
@@ -12,6 +13,8 @@ import { linkProps } from "./link";
 import type { PageProps } from "./page";
 import { Show } from "./status";
 import { Facts } from "./summary";
+
+const texts = t.quality;
 
 export function Quality({ selected }: PageProps) {
   return <Show resource={useView("quality", selected, {})}>{(result) => <Page result={result} />}</Show>;
@@ -22,13 +25,13 @@ function Page({ result }: { result: Result }) {
     <div class="quality">
       <KeyFigures result={result} />
       <section>
-        <h2>Findings <small class="muted">worst first</small></h2>
+        <h2>{texts.findings} <small class="muted">{texts.worstFirst}</small></h2>
         {result.rows.length === 0 ? <Nothing result={result} /> : <Rows rows={result.rows} />}
       </section>
       <div class="columns equal">
-        <section><h2>Recording</h2><Extents result={result} /></section>
-        <section><h2>Events <small class="muted">by category, as the file spells it</small></h2><Categories result={result} /></section>
-        <Facts title="How it was recorded" facts={result.facts} testid="run-facts" />
+        <section><h2>{texts.recording}</h2><Extents result={result} /></section>
+        <section><h2>{texts.events} <small class="muted">{texts.eventsNote}</small></h2><Categories result={result} /></section>
+        <Facts title={texts.howRecorded} facts={result.facts} testid="run-facts" />
       </div>
     </div>
   );
@@ -36,19 +39,18 @@ function Page({ result }: { result: Result }) {
 
 function KeyFigures({ result }: { result: Result }) {
   const { step } = state.value;
-  const of = step === null ? "" : `, step ${step}`;
   const lost = result.activities === null || result.linked === null ? null : result.activities - result.linked;
   return (
     <div class="figures-row">
-      <Figure name="errors" label="Errors" exact={result.errors} unit="findings" value={count(result.errors)} help="A figure is wrong, or all of a kind are missing." />
-      <Figure name="warnings" label="Warnings" exact={result.warnings} unit="findings" value={count(result.warnings)} help="Some of a figure is missing or doubtful." />
-      <Figure name="notes" label="Notes" exact={result.notes} unit="findings" value={count(result.notes)} help="No figure is wrong, but its reader should know." />
-      <Figure name="linked_share" label={`Linked${of}`} exact={result.linked_share} unit="of 1" value={percent(result.linked_share)}
-        note={lost === null ? "no device times" : lost === 0 ? "all device activities" : `${count(lost)} of ${count(result.activities)} activities are not`}
-        help="Device activities whose launch on the host is known; of an inferred timeline, whose operator is." />
-      <Figure name="unlinked_ns" label={`Unlinked time${of}`} exact={result.unlinked_ns} unit="ns" value={duration(result.unlinked_ns)}
-        note={result.unlinked_share === null ? "" : `${percent(result.unlinked_share)} of device time`} help="The durations of the activities that are not linked." />
-      <Figure name="events" label="Events" exact={result.events} unit="events" value={count(result.events)} note={result.size_bytes === null ? "" : bytes(result.size_bytes)} help="What the reader took from the file." />
+      <Figure name="errors" label={texts.errors} exact={result.errors} unit={texts.findingsUnit} value={count(result.errors)} help={texts.errorsHelp} />
+      <Figure name="warnings" label={texts.warnings} exact={result.warnings} unit={texts.findingsUnit} value={count(result.warnings)} help={texts.warningsHelp} />
+      <Figure name="notes" label={texts.notes} exact={result.notes} unit={texts.findingsUnit} value={count(result.notes)} help={texts.notesHelp} />
+      <Figure name="linked_share" label={step === null ? texts.linked : texts.linkedOf(step)} exact={result.linked_share} unit={texts.ofOne} value={percent(result.linked_share)}
+        note={lost === null ? texts.noDeviceTimes : lost === 0 ? texts.allActivities : texts.notLinked(lost, count(result.activities))}
+        help={texts.linkedHelp} />
+      <Figure name="unlinked_ns" label={step === null ? texts.unlinkedTime : texts.unlinkedTimeOf(step)} exact={result.unlinked_ns} unit="ns" value={duration(result.unlinked_ns)}
+        note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))} help={texts.unlinkedTimeHelp} />
+      <Figure name="events" label={texts.events} exact={result.events} unit={texts.eventsUnit} value={count(result.events)} note={result.size_bytes === null ? "" : bytes(result.size_bytes)} help={texts.eventsHelp} />
     </div>
   );
 }
@@ -56,8 +58,8 @@ function KeyFigures({ result }: { result: Result }) {
 function Nothing({ result }: { result: Result }) {
   return (
     <div class="allclear" data-testid="nothing-found">
-      <p><b>Nothing wrong was found.</b></p>
-      <p class="muted">The file is whole, times and clocks fit together{result.activities !== null && ", every device activity is linked"}, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.</p>
+      <p><b>{texts.nothingWrong}</b></p>
+      <p class="muted">{result.activities === null ? texts.allClear : texts.allClearLinked}</p>
     </div>
   );
 }
@@ -67,7 +69,7 @@ function Rows({ rows }: { rows: readonly Finding[] }) {
     <div class="withcsv">
     <CsvButton name="findings" rows={rows} />
     <table class="plain ranked" data-testid="table-findings" data-rows={rows.length}>
-      <thead><tr><th scope="col">Severity</th><th scope="col">What</th><th scope="col" class="number">Count</th><th scope="col">Affects</th><th scope="col">Examples</th></tr></thead>
+      <thead><tr><th scope="col">{texts.severity}</th><th scope="col">{texts.what}</th><th scope="col" class="number">{texts.count}</th><th scope="col">{texts.affects}</th><th scope="col">{texts.examples}</th></tr></thead>
       <tbody>{rows.map((row, i) => <Row key={i} row={row} />)}</tbody>
     </table>
     </div>
@@ -95,22 +97,17 @@ function Row({ row }: { row: Finding }) {
   );
 }
 
-const PAGES: Readonly<Record<Figures, { title: string; view: string | null }>> = {
-  totals: { title: "device totals", view: "overview" },
-  steps: { title: "steps", view: "overview" },
-  operators: { title: "operators", view: "operators" },
-  kernels: { title: "kernels", view: "kernels" },
-  memory: { title: "memory", view: "memory" },
-  stacks: { title: "stacks", view: null },
+const PAGES: Readonly<Record<Figures, string | null>> = {
+  totals: "overview", steps: "overview", operators: "operators", kernels: "kernels", memory: "memory", stacks: null,
 };
 
 function Affects({ figures }: { figures: readonly Figures[] }) {
-  if (figures.length === Object.keys(PAGES).length) return <>everything</>;
+  if (figures.length === Object.keys(PAGES).length) return <>{texts.everything}</>;
   return (
     <>
       {figures.map((f, i) => {
-        const { title, view } = PAGES[f];
-        return <span key={f}>{i > 0 && ", "}{view === null ? title : <a {...linkProps({ view })}>{title}</a>}</span>;
+        const [title, view] = [texts.figures[f], PAGES[f]];
+        return <span key={f}>{i > 0 && texts.between}{view === null ? title : <a {...linkProps({ view })}>{title}</a>}</span>;
       })}
     </>
   );
@@ -120,13 +117,13 @@ function Affects({ figures }: { figures: readonly Figures[] }) {
 function Extents({ result }: { result: Result }) {
   const whole = Math.max(1, result.duration_ns);
   const inferred = result.provenance.timeline === "inferred" ? "inferred" : "";
-  const row = (label: string, extent: Extent | null, fill: string, look = "") => (
+  const row = (label: keyof typeof texts.extents, extent: Extent | null, fill: string, look = "") => (
     <tr data-key={label}>
-      <th scope="row">{label}</th>
-      {extent === null ? <td class="muted" colSpan={2}>nothing recorded</td> : (
+      <th scope="row">{texts.extents[label]}</th>
+      {extent === null ? <td class="muted" colSpan={2}>{texts.nothingRecorded}</td> : (
         <>
           <td class="extent"><span class={look} style={{ left: `${(100 * extent.start_ns) / whole}%`, width: `${(100 * (extent.end_ns - extent.start_ns)) / whole}%`, "--fill": fill }} /></td>
-          <td class="number" title={`${exactDuration(extent.start_ns)} to ${exactDuration(extent.end_ns)}`}>{duration(extent.start_ns)} to {duration(extent.end_ns)}</td>
+          <td class="number" title={texts.fromTo(exactDuration(extent.start_ns), exactDuration(extent.end_ns))}>{texts.fromTo(duration(extent.start_ns), duration(extent.end_ns))}</td>
         </>
       )}
     </tr>
@@ -135,20 +132,20 @@ function Extents({ result }: { result: Result }) {
   return (
     <div class="withcsv">
       <CsvButton name="extents" rows={told} />
-      <table class="extents" data-testid="extents"><tbody>{row("Host", result.host, "var(--cpu)")}{row("Device", result.device, "var(--kernel)", inferred)}</tbody></table>
+      <table class="extents" data-testid="extents"><tbody>{row("host", result.host, "var(--cpu)")}{row("device", result.device, "var(--kernel)", inferred)}</tbody></table>
     </div>
   );
 }
 
 function Categories({ result }: { result: Result }) {
-  if (result.categories.length === 0) return <p class="muted">None.</p>;
+  if (result.categories.length === 0) return <p class="muted">{texts.none}</p>;
   return (
     <div class="withcsv">
     <CsvButton name="categories" rows={result.categories} />
     <table class="plain" data-testid="categories">
-      <thead><tr><th scope="col">Category</th><th scope="col" class="number">Events</th><th scope="col" class="number">Share</th></tr></thead>
+      <thead><tr><th scope="col">{texts.category}</th><th scope="col" class="number">{texts.events}</th><th scope="col" class="number">{texts.share}</th></tr></thead>
       <tbody>{result.categories.map((c) => (
-        <tr key={c.name} data-key={c.name} data-value={c.events}><td>{c.name || "(none)"}</td><td class="number">{count(c.events)}</td><td class="number">{percent(c.events / result.events)}</td></tr>
+        <tr key={c.name} data-key={c.name} data-value={c.events}><td>{c.name || texts.noCategory}</td><td class="number">{count(c.events)}</td><td class="number">{percent(c.events / result.events)}</td></tr>
       ))}</tbody>
     </table>
     </div>

@@ -1,21 +1,23 @@
 // Questions in SQL: an editor, the tables, the rows. The query is part of the link.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { TABLES, type Extras, type SqlResult } from "../api";
-import { count, plural } from "../base/format";
 import { asFailure, fetchExtras, type Failure } from "../fetch";
 import { useSql } from "../load";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { Code } from "../widgets/code";
 import type { Column } from "../widgets/columns";
 import { Table } from "../widgets/table";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 
+const texts = t.sql;
+
 const EXAMPLES: readonly { title: string; query: string }[] = [
-  { title: "Kernels by time", query: "select name, count(*) as calls, sum(duration_ns) as total_ns\nfrom kernels group by name order by total_ns desc" },
-  { title: "Operators by device time", query: "select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns\nfrom kernels k join ops o on k.op = o.row\ngroup by o.name order by device_ns desc" },
-  { title: "Waiting after the launch", query: "select k.name, avg(k.start_ns - l.end_ns) as waited_ns\nfrom kernels k join launches l on k.launch = l.row\ngroup by k.name order by waited_ns desc" },
-  { title: "How well times are known", query: "select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns, max(duration_bound_ns) as worst_duration_ns\nfrom kernels group by evidence" },
+  { title: texts.examples.kernels, query: "select name, count(*) as calls, sum(duration_ns) as total_ns\nfrom kernels group by name order by total_ns desc" },
+  { title: texts.examples.operators, query: "select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns\nfrom kernels k join ops o on k.op = o.row\ngroup by o.name order by device_ns desc" },
+  { title: texts.examples.waiting, query: "select k.name, avg(k.start_ns - l.end_ns) as waited_ns\nfrom kernels k join launches l on k.launch = l.row\ngroup by k.name order by waited_ns desc" },
+  { title: texts.examples.evidence, query: "select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns, max(duration_bound_ns) as worst_duration_ns\nfrom kernels group by evidence" },
 ];
 
 type Row = { index: number; cells: SqlResult["rows"][number] };
@@ -35,13 +37,13 @@ export function Sql({ selected }: PageProps) {
   if (failure) return <Problem failure={failure} retry={() => setAttempt(attempt + 1)} />;
   if (!extras) return null;
   if (!extras.sql_allowed) return (
-    <section class="state" data-testid="sql-off"><h2>This server answers no SQL</h2>
-      <p>Others than its own machine reach it, and everybody who sees this page could use its processor. To allow that, start TensorBoard with</p><Code text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
-      <p>Or ask on the command line:</p><Code text={'tb-privateuse1 sql LOGDIR "from steps"'} />
+    <section class="state" data-testid="sql-off"><h2>{texts.off}</h2>
+      <p>{texts.offWhy}</p><Code text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
+      <p>{texts.orAsk}</p><Code text={'tb-privateuse1 sql LOGDIR "from steps"'} />
     </section>
   );
   if (!extras.sql_installed) return (
-    <section class="state" data-testid="sql-missing"><h2>SQL needs DuckDB</h2><p>It is not installed where TensorBoard runs:</p><Code text="pip install 'tb-privateuse1[sql]'" /></section>
+    <section class="state" data-testid="sql-missing"><h2>{texts.missing}</h2><p>{texts.missingWhere}</p><Code text="pip install 'tb-privateuse1[sql]'" /></section>
   );
   return <Page selected={selected} />;
 }
@@ -66,29 +68,29 @@ function Page({ selected }: Pick<PageProps, "selected">) {
     <div class="sql fill">
       <div class="sqlask">
         <div>
-          <label class="muted" for="sql-text">Query of {selected.place.run}, rank {selected.place.rank}</label>
+          <label class="muted" for="sql-text">{texts.queryOf(selected.place.run, selected.place.rank)}</label>
           <textarea id="sql-text" ref={editor} data-testid="sql-text" spellcheck={false} rows={6} value={text} onInput={(e) => setText(e.currentTarget.value)}
             onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); ask(text); } }} />
           <div class="toolbar">
-            <button type="button" data-testid="sql-run" title="Run (Ctrl+Enter)" onClick={() => ask(text)}>Run</button>
+            <button type="button" data-testid="sql-run" title={texts.runHelp} onClick={() => ask(text)}>{texts.run}</button>
             {EXAMPLES.map((example) => <button key={example.title} type="button" class="link" onClick={() => ask(example.query)}>{example.title}</button>)}
           </div>
         </div>
         <Tables insert={insert} />
       </div>
-      {asked === null ? <p class="muted" data-testid="sql-empty">Run a query, or one of the examples: Ctrl+Enter. It reads the chosen trace and can change nothing.</p> : <Answer key={asked} selected={selected} query={asked} />}
+      {asked === null ? <p class="muted" data-testid="sql-empty">{texts.nothingYet}</p> : <Answer key={asked} selected={selected} query={asked} />}
     </div>
   );
 }
 
 function Tables({ insert }: { insert: (word: string) => void }) {
   return (
-    <div class="sqltables" data-testid="sql-tables" role="group" aria-label="Tables and columns">
+    <div class="sqltables" data-testid="sql-tables" role="group" aria-label={texts.tables}>
       {Object.entries(TABLES).map(([table, columns]) => (
         <details key={table}>
-          <summary><b>{table}</b> <span class="muted">{count(columns.length)} columns</span></summary>
+          <summary><b>{table}</b> <span class="muted">{texts.columns(columns.length)}</span></summary>
           {columns.map(([name = "", kind, told]) => (
-            <div key={name}><button type="button" class="link" title={`Put ${name} into the query`} data-column={`${table}.${name}`} onClick={() => insert(name)}>{name}</button> <span class="muted">{kind} · {told}</span></div>
+            <div key={name}><button type="button" class="link" title={texts.insert(name)} data-column={`${table}.${name}`} onClick={() => insert(name)}>{name}</button> <span class="muted">{kind} · {told}</span></div>
           ))}
         </details>
       ))}
@@ -105,9 +107,9 @@ function Rows({ result }: { result: SqlResult }) {
   const columns = useMemo(() => columnsOf(result), [result]);
   const { sort, filter } = state.value;
   return (
-    <Table name="sql" noun="row" columns={columns} rows={rows} rowKey={(row) => String(row.index)} sort={sort} defaultSort="" filter={filter}
+    <Table name="sql" {...texts.row} columns={columns} rows={rows} rowKey={(row) => String(row.index)} sort={sort} defaultSort="" filter={filter}
       onSort={(next) => go({ sort: next }, "replace")} onFilter={(next) => go({ filter: next }, "replace")}>
-      <span class="muted" data-testid="sql-took">{result.cut ? `the first ${plural(result.rows.length, "row")}, ` : ""}{count(Math.round(result.elapsed_ms))} ms</span>
+      <span class="muted" data-testid="sql-took">{result.cut ? texts.firstRows(result.rows.length, Math.round(result.elapsed_ms)) : texts.took(Math.round(result.elapsed_ms))}</span>
     </Table>
   );
 }

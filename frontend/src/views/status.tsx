@@ -2,11 +2,14 @@
 import type { ComponentChildren } from "preact";
 import { useErrorBoundary } from "preact/hooks";
 import type { Finding, Progress } from "../api";
-import { bytes, count } from "../base/format";
+import { bytes } from "../base/format";
 import { asFailure, type Failure } from "../fetch";
 import { useSeconds, type Resource } from "../load";
 import { go } from "../state";
+import { t } from "../texts";
 import { Mark, ranked } from "./doubts";
+
+const texts = t.status;
 
 interface ShowProps<T> {
   resource: Resource<T>;
@@ -21,38 +24,31 @@ export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowP
     case "failed": return <Problem failure={loaded.failure} retry={retry} />;
     case "cancelled": return (
       <section class="state" role="status" data-testid="cancelled">
-        <h2>Reading was cancelled</h2>
-        <p>The trace was not read to its end, so there is nothing to show of it.</p>
-        <button type="button" onClick={retry} data-testid="retry">Read it again</button>
+        <h2>{texts.cancelled}</h2>
+        <p>{texts.cancelledWhy}</p>
+        <button type="button" onClick={retry} data-testid="retry">{texts.readAgain}</button>
       </section>
     );
   }
 }
 
-const PHASES: Readonly<Record<Progress["phase"], string>> = {
-  waiting: "Waiting for its turn, or for another server that reads it",
-  reading: "Reading the trace",
-  inferring: "Putting the timeline together",
-  storing: "Storing the result",
-};
-
 function Reading({ progress, cancel }: { progress: Progress | null; cancel: () => void }) {
   const seconds = useSeconds();
-  if (!progress) return <p class="state late muted" role="status" data-testid="loading">Loading… {seconds > 2 && `${seconds} s`}</p>;
+  if (!progress) return <p class="state late muted" role="status" data-testid="loading">{texts.loading} {seconds > 2 && `${seconds} s`}</p>;
   const part = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
   // Of several traces, bytes are of those that are not done.
   const share = progress.traces > 1 ? (progress.traces_done + (part ?? 0) * (progress.traces - progress.traces_done)) / progress.traces : part;
   return (
     <section class="state" role="status" data-testid="progress" data-phase={progress.phase}>
-      <h2>{PHASES[progress.phase]}</h2>
-      <progress {...(share !== null && { value: share })} max={1} aria-label="Bytes read" />
+      <h2>{texts.phases[progress.phase]}</h2>
+      <progress {...(share !== null && { value: share })} max={1} aria-label={texts.bytesRead} />
       <p class="muted figures">
-        {progress.traces > 1 && <span data-testid="traces" data-value={progress.traces_done}>{count(progress.traces_done)} of {count(progress.traces)} ranks</span>}
-        {progress.bytes_total > 0 && <span>{bytes(progress.bytes_done)} of {bytes(progress.bytes_total)}</span>}
-        {progress.events > 0 && <span>{count(progress.events)} events</span>}
-        <span>{progress.seconds_left === null ? `${seconds} s so far` : `about ${count(Math.max(1, Math.ceil(progress.seconds_left)))} s left`}</span>
+        {progress.traces > 1 && <span data-testid="traces" data-value={progress.traces_done}>{texts.ranks(progress.traces_done, progress.traces)}</span>}
+        {progress.bytes_total > 0 && <span>{texts.bytes(bytes(progress.bytes_done), bytes(progress.bytes_total))}</span>}
+        {progress.events > 0 && <span>{texts.events(progress.events)}</span>}
+        <span>{progress.seconds_left === null ? texts.soFar(seconds) : texts.left(Math.max(1, Math.ceil(progress.seconds_left)))}</span>
       </p>
-      <button type="button" onClick={cancel} data-testid="cancel">Cancel</button>
+      <button type="button" onClick={cancel} data-testid="cancel">{texts.cancel}</button>
     </section>
   );
 }
@@ -64,8 +60,8 @@ export function Problem({ failure, retry }: { failure: Failure; retry: () => voi
       <h2>{failure.message}</h2>
       {failure.hint && <p>{failure.hint}</p>}
       <p class="muted">{failure.code}{failure.status !== null && ` (HTTP ${failure.status})`}</p>
-      <button type="button" onClick={retry} data-testid="retry">Retry</button>
-      {failure.status === 404 && <> <button type="button" onClick={() => go(DEFAULT)} data-testid="default-trace">Show the first run</button></>}
+      <button type="button" onClick={retry} data-testid="retry">{texts.retry}</button>
+      {failure.status === 404 && <> <button type="button" onClick={() => go(DEFAULT)} data-testid="default-trace">{texts.firstRun}</button></>}
     </section>
   );
 }
@@ -81,7 +77,7 @@ export function Guard({ children }: { children: ComponentChildren }) {
 
 /** The quality findings with their hints. */
 export function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) return <p class="muted">None: nothing had to be repaired or left out.</p>;
+  if (findings.length === 0) return <p class="muted">{texts.noFindings}</p>;
   return (
     <ul class="findings" data-testid="findings">
       {ranked(findings).map((f, i) => (

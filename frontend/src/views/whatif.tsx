@@ -1,9 +1,10 @@
 // What if: changes to the program, the step they lead to, what gains how much, the critical path.
 import { useState } from "preact/hooks";
 import type { ChangeAsked, PathCause, WhatIf as Result } from "../api";
-import { bound, duration, exactDuration, percent, plural } from "../base/format";
+import { bound, duration, exactDuration, percent } from "../base/format";
 import { useLatest, useView } from "../load";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { CsvButton } from "../widgets/csvbutton";
 import { Figure } from "../widgets/figure";
 import { ShareBar } from "../widgets/sharebar";
@@ -11,6 +12,8 @@ import { linkProps } from "./link";
 import type { PageProps } from "./page";
 import { Show } from "./status";
 import { CAUSES, withChange, WhatIfTable } from "./whatiftable";
+
+const texts = t.whatif;
 
 /** The table of what gains how much does not depend on the changes: it is asked for once. */
 export function WhatIf({ selected }: PageProps) {
@@ -42,13 +45,13 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
   return (
     <section class="changeset">
       <form class="toolbar" onSubmit={add}>
-        <label>What if <input data-testid="change-text" value={text} size={44} placeholder="aten::mm=0.5 (half its time), kernel:NAME=0" aria-describedby="change-help"
+        <label>{texts.whatIf} <input data-testid="change-text" value={text} size={44} placeholder={texts.placeholder} aria-describedby="change-help"
           onInput={(e) => setText(e.currentTarget.value)} /></label>
-        <button type="submit" data-testid="change-add">Add</button>
+        <button type="submit" data-testid="change-add">{texts.add}</button>
         {NAMELESS.map((one) => <button key={one.change} type="button" class="quiet" title={one.title} data-testid={`change-${one.change.split("=")[0]}`} onClick={() => go({ changes: withChange(state.value.changes, one.change) })}>{one.label}</button>)}
-        {lines.length > 0 && <button type="button" class="link" data-testid="change-clear" onClick={() => set([])}>Clear</button>}
+        {lines.length > 0 && <button type="button" class="link" data-testid="change-clear" onClick={() => set([])}>{texts.clear}</button>}
       </form>
-      <p id="change-help" class="muted small">Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.</p>
+      <p id="change-help" class="muted small">{texts.kinds}</p>
       {lines.length > 0 && (
         <ul class="changelist" data-testid="changes">{lines.map((line, i) => {
           const told = changes.find((c) => c.text === line) ?? changes[i];
@@ -56,7 +59,7 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
             <li key={line} data-key={line}>
               <code>{line}</code>
               {told && <span class="muted"> {said(told)}</span>}
-              <button type="button" class="quiet" aria-label={`Remove ${line}`} data-testid="change-remove" onClick={() => set(lines.filter((_, j) => j !== i))}>×</button>
+              <button type="button" class="quiet" aria-label={texts.remove(line)} data-testid="change-remove" onClick={() => set(lines.filter((_, j) => j !== i))}>×</button>
             </li>
           );
         })}</ul>
@@ -66,16 +69,16 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
 }
 
 const NAMELESS = [
-  { change: "synchronisation=0", label: "No waits", title: "As if the host never waited for the device" },
-  { change: "launches=0.5", label: "Quicker launches", title: "Calls of the runtime and the latency behind them, twice as fast" },
-  { change: "data_loader=0", label: "Data at once", title: "As if the next batch were always there" },
-  { change: "communication=0", label: "No communication", title: "As if other ranks were here" },
+  { change: "synchronisation=0", ...texts.synchronisation },
+  { change: "launches=0.5", ...texts.launches },
+  { change: "data_loader=0", ...texts.dataLoader },
+  { change: "communication=0", ...texts.communication },
 ] as const;
 
 function said(change: ChangeAsked): string {
-  const does = change.factor === 0 ? "gone" : change.factor === 1 ? "as it is" : change.factor < 1 ? `${trim(1 / change.factor)} times as fast` : `${trim(change.factor)} times as slow`;
-  const parts = [change.host_ns > 0 ? `${duration(change.host_ns)} on the host` : "", change.device_ns > 0 ? `${duration(change.device_ns)} on the device` : ""].filter(Boolean);
-  return parts.length > 0 ? `${does}; ${parts.join(", ")} per step` : does;
+  const does = change.factor === 0 ? texts.gone : change.factor === 1 ? texts.asItIs : change.factor < 1 ? texts.faster(trim(1 / change.factor)) : texts.slower(trim(change.factor));
+  const parts = [change.host_ns > 0 ? texts.onHost(duration(change.host_ns)) : "", change.device_ns > 0 ? texts.onDevice(duration(change.device_ns)) : ""].filter(Boolean);
+  return parts.length > 0 ? texts.perStep(does, parts) : does;
 }
 
 const trim = (n: number): string => String(Number(n.toPrecision(3)));
@@ -97,17 +100,17 @@ function Page({ result, gains }: { result: Result; gains: Result["rows"] | null 
 
 function Key({ result }: { result: Result }) {
   const { step } = state.value;
-  const steps = step === null ? `${plural(result.steps.length, "step")}, on average` : `step ${step}`;
+  const steps = step === null ? texts.steps(result.steps.length) : texts.step(step);
   const asked = result.changes.length > 0;
   const error = result.replay_error_share;
   return (
     <div class="figures-row">
-      <Figure name="measured_ns" label="Step" exact={result.measured_ns} unit="ns" value={duration(result.measured_ns)} note={steps} help="The mean of the complete steps, or the selected one, as recorded." />
-      <Figure name="predicted_ns" label="Predicted" exact={result.predicted_ns} unit="ns" value={duration(result.predicted_ns)} bound={asked ? bound(result.bound_ns) : ""}
-        note={asked ? "with the changes" : "nothing is changed yet"} help="The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times." />
-      <Figure name="gain_share" label="Gain" exact={result.gain_share} unit="of 1" value={asked ? percent(result.gain_share) : "–"} note={asked ? `${duration(result.gain_ns)} per step` : ""} help="Of the step as it was recorded." />
-      <Figure name="replay_error_share" label="Replay error" exact={error} unit="of 1" value={error === null ? "–" : `${error > 0 ? "+" : ""}${percent(error)}`}
-        note={`replayed: ${duration(result.replayed_ns)}`} help="By how much the unchanged step, replayed from durations and known dependencies alone, misses what was measured. The smaller, the more a prediction is worth." />
+      <Figure name="measured_ns" label={texts.measured} exact={result.measured_ns} unit="ns" value={duration(result.measured_ns)} note={steps} help={texts.measuredHelp} />
+      <Figure name="predicted_ns" label={texts.predicted} exact={result.predicted_ns} unit="ns" value={duration(result.predicted_ns)} bound={asked ? bound(result.bound_ns) : ""}
+        note={asked ? texts.withChanges : texts.nothingChanged} help={texts.predictedHelp} />
+      <Figure name="gain_share" label={texts.gain} exact={result.gain_share} unit={texts.ofOne} value={asked ? percent(result.gain_share) : "–"} note={asked ? texts.gainNote(duration(result.gain_ns)) : ""} help={texts.gainHelp} />
+      <Figure name="replay_error_share" label={texts.error} exact={error} unit={texts.ofOne} value={error === null ? "–" : `${error > 0 ? "+" : ""}${percent(error)}`}
+        note={texts.replayed(duration(result.replayed_ns))} help={texts.errorHelp} />
     </div>
   );
 }
@@ -116,7 +119,7 @@ function Key({ result }: { result: Result }) {
 function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred: boolean }) {
   return (
     <section>
-      <h2 class="withcsv">The critical path <small class="muted">what decides how long a step is; the parts sum to it</small> <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>show it on the timeline</a><CsvButton name="path-causes" file="critical-path" rows={causes} /></h2>
+      <h2 class="withcsv">{texts.path} <small class="muted">{texts.pathNote}</small> <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>{texts.toTimeline}</a><CsvButton name="path-causes" file="critical-path" rows={causes} /></h2>
       <table class="bars" data-testid="path-causes"><tbody>
         {[...causes].sort((a, b) => b.path_ns - a.path_ns).map((c) => {
           const known = CAUSES[c.cause];

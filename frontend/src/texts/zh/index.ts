@@ -22,21 +22,30 @@ import { kernels } from "./kernels";
 import { memory } from "./memory";
 import { memorycategories } from "./memorycategories";
 import { memorytables } from "./memorytables";
+import { method } from "./method";
 import { modules } from "./modules";
 import { nodevice } from "./nodevice";
 import { operators } from "./operators";
 import { overview } from "./overview";
 import { pages } from "./pages";
+import { perfetto } from "./perfetto";
 import { picture } from "./picture";
+import { quality } from "./quality";
 import { rankadvice } from "./rankadvice";
+import { record } from "./record";
 import { source } from "./source";
+import { sourcelink } from "./sourcelink";
+import { sql } from "./sql";
 import { stackpanel } from "./stackpanel";
+import { status } from "./status";
 import { steplink } from "./steplink";
 import { summary } from "./summary";
 import { table } from "./table";
 import { timeline } from "./timeline";
 import { topbar } from "./topbar";
 import { tracks } from "./tracks";
+import { whatif } from "./whatif";
+import { whatiftable } from "./whatiftable";
 import { widgets } from "./widgets";
 
 export const zh = {
@@ -64,20 +73,29 @@ export const zh = {
   memory,
   memorycategories,
   memorytables,
+  method,
   modules,
   nodevice,
   operators,
   overview,
   pages,
+  perfetto,
   picture,
+  quality,
   rankadvice,
+  record,
   source,
+  sourcelink,
+  sql,
   stackpanel,
+  status,
   steplink,
   summary,
   table,
   timeline,
   topbar,
   tracks,
+  whatif,
+  whatiftable,
   widgets,
 };

@@ -1,0 +1,18 @@
+export const sourcelink = {
+  copyPath: "copy path",
+  copied: "copied",
+  open: "open in editor",
+  openWith: "open in editor…",
+  settings: "editor…",
+  settingsHelp: "Which editor opens it, and where its files are",
+  editor: "Editor",
+  another: "another",
+  address: () => <>Its address, with <code>{"{path}"}</code> and <code>{"{line}"}</code></>,
+  places: () => <>Where files are: <code>there =&gt; here</code>, a line each</>,
+  placesExample: "/workspace => /home/me/project\n=> /home/me/project",
+  placesHelp: () => <>The first that a path begins with counts; nothing on the left stands for paths that are relative. On another machine: <code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code></>,
+  noWholePath: (path: string) => `${path} is no whole path: say where it is.`,
+  save: "Save in this browser",
+  reset: "As at first",
+  cancel: "Cancel",
+};
