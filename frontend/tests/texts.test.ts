@@ -85,7 +85,7 @@ const DONE = [
 /** What reads like words for people: several of them, or one that begins as a sentence does. */
 const WORDS = /[A-Za-z]{3,}[,;:.]?\s|\s[A-Za-z]{2,}|^\s*[A-Z][a-z]{2,}/;
 /** Words of the browser, of formats and of other programs. */
-const THEIRS = /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^HTTP |^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^[a-z_]+ =( "[a-z_]*")?$|^(± )?([014] )?(ns|us|ms|MiB)$|^from tb_privateuse1 import |capture\.tensorboard_trace_handler\(|^nn\.Module:$/;
+const THEIRS = /^(Arrow(Up|Down|Left|Right)|Enter|Escape|Home|End|Page(Up|Down)|Backspace|Delete|Space|Shift|Tab|TimeoutError|Counters)$|^\d+px .*sans-serif$|^(text|application|image)\/|^\(?HTTP( |$)|^VS Code$|^IntelliJ IDEA$|^PyCharm$|^Cursor$|^\(prefers-|^[a-z_]+ =( "[a-z_]*")?$|^(± )?([014] )?(ns|us|ms|MiB)$|^from tb_privateuse1 import |^on_trace_ready=|^nn\.Module:$|^select |^pip install |^TB_PRIVATEUSE1_|^tb-privateuse1 /;
 /** Attributes and fields that people do not read, whatever they hold. */
 const UNREAD = /^(data-.*|class|style|d|viewBox|points|transform|patternTransform|xmlns|accept|autocomplete|testid|fill|stroke|href|rel|icon|key|template|font|translate)$/;
 /** Words that people read although there is only one of them. */
