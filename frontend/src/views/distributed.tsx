@@ -2,10 +2,11 @@
 import { useMemo } from "preact/hooks";
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
-import { bytes, count, duration, exactDuration, percent, plural, rate, signedDuration } from "../base/format";
+import { bytes, duration, exactDuration, percent, rate, signedDuration } from "../base/format";
 import { useLatest, useView } from "../load";
 import { ofAllRanks, stepNumber } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Heatmap } from "../widgets/heatmap";
 import { Segmented } from "../widgets/segmented";
@@ -18,6 +19,8 @@ import { Show } from "./status";
 import { StepLink } from "./steplink";
 
 type Group = "ranks" | "collectives" | "steps";
+
+const texts = t.distributed;
 
 export function Distributed({ selected }: Pick<PageProps, "selected">) {
   const measure = MEASURES.find((m) => m.value === state.value.by)?.value ?? "step";
@@ -32,20 +35,14 @@ export function Distributed({ selected }: Pick<PageProps, "selected">) {
   );
 }
 
-const MEASURES = [
-  { value: "step", label: "Step", title: "How long the step takes" },
-  { value: "computation", label: "Computation", title: "Kernels that are not communication" },
-  { value: "exposed", label: "Exposed", title: "Communication that no computation hides" },
-  { value: "waiting", label: "Waiting", title: "In collectives, for the last rank to come" },
-  { value: "idle", label: "Idle", title: "The device has nothing to do" },
-] as const;
+const MEASURES = (["step", "computation", "exposed", "waiting", "idle"] as const).map((value) => ({ value, ...texts.measures[value] }));
 
 /** What a part of a rank's step is called, and the category whose colour it has. */
 const PARTS: readonly { category: Category; name: string; of: (r: RankRow) => number }[] = [
-  { category: "kernel", name: "Computation", of: (r) => r.computation_ns ?? 0 },
-  { category: "memcpy", name: "Copies", of: (r) => r.copy_ns ?? 0 },
-  { category: "communication", name: "Exposed communication", of: (r) => r.exposed_ns ?? 0 },
-  { category: "other", name: "Idle", of: (r) => r.idle_ns ?? 0 },
+  { category: "kernel", name: texts.parts.kernel, of: (r) => r.computation_ns ?? 0 },
+  { category: "memcpy", name: texts.parts.memcpy, of: (r) => r.copy_ns ?? 0 },
+  { category: "communication", name: texts.parts.communication, of: (r) => r.exposed_ns ?? 0 },
+  { category: "other", name: texts.parts.other, of: (r) => r.idle_ns ?? 0 },
 ];
 /** What gloo does on the host is measured, however the device's times are known. */
 function hatchedOf(result: Result): ReadonlySet<Category> {
@@ -69,8 +66,8 @@ function Page({ result, rank }: { result: Result; rank: number }) {
       <RankAdvice rows={result.advice} inferred={inferred} />
       {here.length > 0 && (
         <section class="rankchart">
-          <h2>{step === null ? "The average step of each rank" : `Step ${step} of each rank`}{here.some((r) => r.on_host) && <small class="muted"> computation is that of the host: {here.every((r) => r.on_host) ? "there is no device" : "some ranks have no device"}</small>}</h2>
-          <StackedBars bars={here.map(barOf)} inferred={inferred} hatched={hatched} selected={String(rank)} average={null} noun="Rank" testid="rank-chart" names={NAMES}
+          <h2>{texts.ofEachRank(step)}{here.some((r) => r.on_host) && <small class="muted">{texts.onHost(here.every((r) => r.on_host))}</small>}</h2>
+          <StackedBars bars={here.map(barOf)} inferred={inferred} hatched={hatched} selected={String(rank)} average={null} noun={texts.rank} testid="rank-chart" picture="ranks" names={NAMES}
             onSelect={(key) => go({ rank: Number(key), step })} />
           <Legend rows={here} hatched={hatched} />
         </section>
@@ -91,16 +88,16 @@ function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
   return (
     <section class="rankgrid">
       <div class="toolbar">
-        <h2>Ranks by steps</h2>
-        <Segmented label="Measure" value={grid.measure} onPick={(m) => go({ by: m === "step" ? null : m })} choices={MEASURES} />
-        <Segmented label="Order" value={order} onPick={(o) => go({ levels: o === "rank" ? null : o })} choices={[
-          { value: "rank", label: "By rank" }, { value: "worst", label: "Longest first" },
+        <h2>{texts.grid}</h2>
+        <Segmented label={texts.measure} value={grid.measure} onPick={(m) => go({ by: m === "step" ? null : m })} choices={MEASURES} />
+        <Segmented label={texts.order} value={order} onPick={(o) => go({ levels: o === "rank" ? null : o })} choices={[
+          { value: "rank", label: texts.byRank }, { value: "worst", label: texts.longestFirst },
         ]} />
-        {grid.steps_each > 1 && <span class="muted">{grid.steps_each} steps a column, on average</span>}
+        {grid.steps_each > 1 && <span class="muted">{texts.stepsEach(grid.steps_each)}</span>}
       </div>
-      <Heatmap testid="rank-grid" values={grid.values} rows={rows} columns={columns} worst={order === "worst"} selected={String(rank)} label={`Ranks by steps: ${grid.measure}.`}
+      <Heatmap testid="rank-grid" values={grid.values} rows={rows} columns={columns} worst={order === "worst"} selected={String(rank)} label={texts.gridLabel(grid.measure)}
         onSelect={(row) => go({ rank: Number(row), step })}
-        tooltip={(row, column) => <><b>Rank {rows[row]}</b>, step {columns[column]}: <span data-testid="grid-value" data-value={value(row, column) ?? ""}>{value(row, column) === null ? "nothing known" : exactDuration(value(row, column))}</span></>} />
+        tooltip={(row, column) => texts.cell(rows[row] ?? "", columns[column] ?? "", <span data-testid="grid-value" data-value={value(row, column) ?? ""}>{value(row, column) === null ? texts.unknown : exactDuration(value(row, column))}</span>)} />
     </section>
   );
 }
@@ -115,7 +112,7 @@ function Legend({ rows, hatched }: { rows: readonly RankRow[]; hatched: Readonly
   const whole = rows.reduce((sum, r) => sum + (r.step_ns ?? 0), 0);
   const hidden = rows.reduce((sum, r) => sum + (r.overlap_ns ?? 0), 0);
   return (
-    <ul class="legend" aria-label="What the ranks' steps go to">
+    <ul class="legend" aria-label={texts.legend}>
       {PARTS.map((p) => {
         const ns = rows.reduce((sum, r) => sum + p.of(r), 0);
         return (
@@ -124,7 +121,7 @@ function Legend({ rows, hatched }: { rows: readonly RankRow[]; hatched: Readonly
           </li>
         );
       })}
-      <li class="muted" title={`Communication while there is computation: ${exactDuration(hidden)} over all ranks.`}>{percent(whole > 0 ? hidden / whole : null)} communication hidden by computation</li>
+      <li class="muted" title={texts.hiddenHelp(exactDuration(hidden))}>{texts.hidden(percent(whole > 0 ? hidden / whole : null))}</li>
     </ul>
   );
 }
@@ -138,10 +135,6 @@ function Notes({ result }: { result: Result }) {
   );
 }
 
-const CAUSES: Readonly<Record<string, string>> = {
-  computation: "it computes longer", copy: "it copies longer", idle: "its device has nothing to do for longer: look at its host",
-};
-
 function Stragglers({ result }: { result: Result }) {
   if (result.stragglers.length === 0) return null;
   return (
@@ -152,12 +145,10 @@ function Stragglers({ result }: { result: Result }) {
 }
 
 function Late({ straggler: s }: { straggler: Straggler }) {
-  const why = CAUSES[s.cause];
   return (
     <li data-rank={s.rank} data-cause={s.cause}>
-      <b>The others wait for <a {...linkProps({ view: "overview", rank: s.rank, span: state.value.span })}>rank {s.rank}</a>:</b>{" "}
-      it was last in {count(s.last)} of {plural(s.collectives, "collective")} in which somebody waited, {duration(s.caused_ns)} of each other rank's time.
-      {why ? ` Per step ${why}, ${duration(s.excess_ns)} more than the median of the others.` : " What it does longer cannot be told."}
+      <b>{texts.waitFor(s.rank, (text) => <a {...linkProps({ view: "overview", rank: s.rank, span: state.value.span })}>{text}</a>)}</b>{" "}
+      {texts.last(s.last, s.collectives, duration(s.caused_ns))}{texts.why(s.cause, duration(s.excess_ns))}
     </li>
   );
 }
@@ -169,79 +160,84 @@ function Tables({ result, shown, inferred }: { result: Result; shown: Group; inf
     onSort: (s: string | null) => go({ sort: s }), onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
   const choice = (
-    <Segmented label="Table" value={shown} onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })} choices={[
-      { value: "ranks", label: "Ranks" }, { value: "collectives", label: "Collectives" }, { value: "steps", label: "Steps" },
+    <Segmented label={texts.table} value={shown} onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })} choices={[
+      { value: "ranks", label: texts.tables.ranks }, { value: "collectives", label: texts.tables.collectives }, { value: "steps", label: texts.tables.steps },
     ]} />
   );
-  const more = (listed: number, total: number, which: string) => listed < total && <span class="muted" data-testid="not-listed" data-value={total - listed}>the {count(listed)} of {count(total)} {which}</span>;
+  const more = (listed: number, total: number, text: (listed: number, all: number) => string) => listed < total && <span class="muted" data-testid="not-listed" data-value={total - listed}>{text(listed, total)}</span>;
   switch (shown) {
-    case "ranks": return <Table {...shared} key="ranks" name="ranks" noun="rank" columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))} rows={result.rows} rowKey={(r) => String(r.rank)} defaultSort="rank">{choice}</Table>;
+    case "ranks": return <Table {...shared} key="ranks" name="ranks" {...texts.nouns.ranks} columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))} rows={result.rows} rowKey={(r) => String(r.rank)} defaultSort="rank">{choice}</Table>;
     case "collectives": return (
-      <Table {...shared} key="collectives" name="collectives" noun="collective" columns={COLLECTIVES} rows={result.collectives}
-        rowKey={(c) => `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`} defaultSort="-total_ns">{choice}{more(result.collectives.length, result.collectives_total, "with the most time")}</Table>
+      <Table {...shared} key="collectives" name="collectives" {...texts.nouns.collectives} columns={COLLECTIVES} rows={result.collectives}
+        rowKey={(c) => `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`} defaultSort="-total_ns">{choice}{more(result.collectives.length, result.collectives_total, texts.someCollectives)}</Table>
     );
-    case "steps": return <Table {...shared} key="steps" name="rank-steps" noun="step" columns={STEPS} rows={result.steps} rowKey={(s) => `${s.rank} ${s.step}`} defaultSort="rank">{choice}{more(result.steps.length, result.steps_total, "that took longest against the median of their step")}</Table>;
+    case "steps": return <Table {...shared} key="steps" name="rank-steps" {...texts.nouns.steps} columns={STEPS} rows={result.steps} rowKey={(s) => `${s.rank} ${s.step}`} defaultSort="rank">{choice}{more(result.steps.length, result.steps_total, texts.someSteps)}</Table>;
   }
 }
 
-const time = <Row,>(key: keyof Row & string, title: string, width: number, help: string): Column<Row> =>
-  ({ key, title, kind: "time", width, help, value: (r) => r[key] as number | null });
+interface Head {
+  title: string;
+  help?: string;
+}
+
+const time = <Row,>(key: keyof Row & string, head: Head, width: number): Column<Row> =>
+  ({ key, ...head, kind: "time", width, value: (r) => r[key] as number | null });
 
 /** A time that is inferred where the timeline is, with its bound. */
-const device = <Row,>(name: string, title: string, width: number, help: string): Column<Row> => {
+const device = <Row,>(name: string, head: Head, width: number): Column<Row> => {
   const of = (row: Row, key: string): number | null => (row as Record<string, number | null>)[key] ?? null;
-  return { key: `${name}_ns`, title, kind: "time", width, help, value: (r) => of(r, `${name}_ns`), bound: (r) => of(r, `${name}_bound_ns`) };
+  return { key: `${name}_ns`, ...head, kind: "time", width, value: (r) => of(r, `${name}_ns`), bound: (r) => of(r, `${name}_bound_ns`) };
 };
 
 const RANKS: readonly Column<RankRow>[] = [
-  { key: "rank", title: "Rank", kind: "text", width: 112, value: (r) => r.rank,
+  { key: "rank", title: texts.ranks.rank, kind: "text", width: 112, value: (r) => r.rank,
     cell: (r) => (
       <span class="value">{r.problem === null ? <a {...linkProps({ view: "overview", rank: r.rank, span: state.value.span })}>{r.rank}</a> : r.rank}
-        <span class="muted"> {r.worker}{r.host !== null && ` on ${r.host}`}</span></span>
+        <span class="muted"> {r.worker}{r.host !== null && texts.onNode(r.host)}</span></span>
     ) },
-  { key: "problem", title: "Problem", kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },
-  { key: "steps", title: "Steps", kind: "count", width: 56, value: (r) => r.steps },
-  device("step", "Step", 72, "Mean over the complete steps."),
-  device("computation", "Computation", 94, "Kernels that are not communication; operators without a device."),
-  device("communication", "Communication", 112, "Kernels, and gloo's work on the host."),
-  device("overlap", "Overlap", 72, "Both at once."),
-  device("exposed", "Exposed", 72, "Communication that no computation hides."),
-  device("copy", "Copies", 68, "Copies and fills beside these."),
-  device("idle", "Idle", 72, "The rest of the step."),
-  time("transferring_ns", "Transferring", 94, "Of the communication calls: what the last one to come takes."),
-  time("synchronising_ns", "Waiting", 72, "Of the communication calls: waiting for the last rank to come."),
-  { key: "last", title: "Last", kind: "count", width: 52, help: "In how many collectives the others have waited for it.", value: (r) => r.last, additive: true },
-  time("caused_ns", "Caused", 72, "How long each other rank has waited for it, in all."),
-  { ...time<RankRow>("clock_offset_ns", "Clock", 76, "How far its clock is ahead of the lowest rank's, by the ends of the collectives that they have in common."), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
-  time("clock_residual_ns", "± Clock", 68, "95 % of the ends of these collectives agree to this."),
+  { key: "problem", title: texts.ranks.problem, kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },
+  { key: "steps", title: texts.ranks.steps, kind: "count", width: 56, value: (r) => r.steps },
+  device("step", texts.ranks.step, 72),
+  device("computation", texts.ranks.computation, 94),
+  device("communication", texts.ranks.communication, 112),
+  device("overlap", texts.ranks.overlap, 72),
+  device("exposed", texts.ranks.exposed, 72),
+  device("copy", texts.ranks.copy, 68),
+  device("idle", texts.ranks.idle, 72),
+  time("transferring_ns", texts.ranks.transferring, 94),
+  time("synchronising_ns", texts.ranks.synchronising, 72),
+  { key: "last", ...texts.ranks.last, kind: "count", width: 52, value: (r) => r.last, additive: true },
+  time("caused_ns", texts.ranks.caused, 72),
+  { ...time<RankRow>("clock_offset_ns", texts.ranks.clock, 76), cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span> },
+  time("clock_residual_ns", texts.ranks.clockBound, 68),
 ];
 
 const COLLECTIVES: readonly Column<CollectiveRow>[] = [
-  { key: "kind", title: "Collective", kind: "text", width: 130, value: (c) => c.kind, cell: (c) => <span class="value">{c.kind.replace(/_/g, "-")}{c.on_host && <span class="muted"> on the host</span>}</span> },
-  { key: "group", title: "Group", kind: "text", width: 120, help: "The process group and what it is for.", value: (c) => c.group,
+  { key: "kind", title: texts.collectives.kind, kind: "text", width: 130, value: (c) => c.kind, cell: (c) => <span class="value">{c.kind.replace(/_/g, "-")}{c.on_host && <span class="muted">{texts.collectiveOnHost}</span>}</span> },
+  { key: "group", ...texts.collectives.group, kind: "text", width: 120, value: (c) => c.group,
     cell: (c) => <span class="value">{c.group ?? "–"}{c.purpose && c.purpose !== "undefined" && <span class="muted"> {c.purpose}</span>}</span> },
-  { key: "group_size", title: "Members", kind: "count", width: 78, value: (c) => c.group_size },
-  { key: "bytes", title: "Bytes", kind: "bytes", width: 92, help: "Of one call on one rank.", value: (c) => c.bytes, cell: (c) => <span class="value">{bytes(c.bytes)}</span> },
-  { key: "calls", title: "Calls", kind: "count", width: 66, additive: true, value: (c) => c.calls },
-  { key: "longest_ns", title: "Longest", kind: "time", width: 80, help: "The call that took longest, of all ranks; the link shows it in its rank's timeline.", value: (c) => c.longest_ns,
-    cell: (c) => <a class="value" data-testid="collective-timeline" {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, c.longest_start_ns + c.longest_ns, { rank: c.longest_rank })} title={`On rank ${c.longest_rank}\nShow it in the timeline`}>{duration(c.longest_ns)}</a> },
-  { key: "ranks", title: "Ranks", kind: "count", width: 64, value: (c) => c.ranks },
-  time("total_ns", "Total", 80, "Over all ranks."),
-  time("mean_ns", "Mean", 80, "Of one call on one rank, waiting included."),
-  time("transfer_ns", "Transfer", 84, "Of one call: what the last rank to come takes. Only where the same call is known on several ranks."),
-  time("synchronising_ns", "Waiting", 84, "Of one call: what it takes longer, on average."),
-  { key: "algorithm_bytes_per_s", title: "Algorithm", kind: "bytes", width: 92, help: "Bytes by the transfer's time; where that is not known, by the mean, and so too little.", value: (c) => c.algorithm_bytes_per_s,
+  { key: "group_size", title: texts.collectives.members, kind: "count", width: 78, value: (c) => c.group_size },
+  { key: "bytes", ...texts.collectives.bytes, kind: "bytes", width: 92, value: (c) => c.bytes, cell: (c) => <span class="value">{bytes(c.bytes)}</span> },
+  { key: "calls", title: texts.collectives.calls, kind: "count", width: 66, additive: true, value: (c) => c.calls },
+  { key: "longest_ns", ...texts.collectives.longest, kind: "time", width: 80, value: (c) => c.longest_ns,
+    cell: (c) => <a class="value" data-testid="collective-timeline" {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, c.longest_start_ns + c.longest_ns, { rank: c.longest_rank })} title={texts.onRank(c.longest_rank)}>{duration(c.longest_ns)}</a> },
+  { key: "ranks", title: texts.collectives.ranks, kind: "count", width: 64, value: (c) => c.ranks },
+  time("total_ns", texts.collectives.total, 80),
+  time("mean_ns", texts.collectives.mean, 80),
+  time("transfer_ns", texts.collectives.transfer, 84),
+  time("synchronising_ns", texts.collectives.synchronising, 84),
+  { key: "algorithm_bytes_per_s", ...texts.collectives.algorithm, kind: "bytes", width: 92, value: (c) => c.algorithm_bytes_per_s,
     cell: (c) => <span class="value">{c.matched === 0 && c.algorithm_bytes_per_s !== null && "≥ "}{rate(c.algorithm_bytes_per_s)}</span> },
-  { key: "bus_bytes_per_s", title: "Bus", kind: "bytes", width: 92, help: "What goes over each link, as the NCCL tests count it.", value: (c) => c.bus_bytes_per_s,
+  { key: "bus_bytes_per_s", ...texts.collectives.bus, kind: "bytes", width: 92, value: (c) => c.bus_bytes_per_s,
     cell: (c) => <span class="value">{c.matched === 0 && c.bus_bytes_per_s !== null && "≥ "}{rate(c.bus_bytes_per_s)}</span> },
 ];
 
 const STEPS: readonly Column<RankStep>[] = [
-  { key: "rank", title: "Rank", kind: "text", width: 100, value: (s) => s.rank },
-  { key: "step", title: "Step", kind: "text", width: 110, value: (s) => s.step,
-    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn" title="Cut off by the end of the recording, or primed: in no mean."> left out</span>}</span> },
-  { ...device<RankStep>("duration", "Duration", 84, "The step's window; the link shows it in the rank's timeline."), cell: (s) => <StepLink name={s.step} rank={s.rank} testid="rank-step-timeline">{duration(s.duration_ns)}</StepLink> },
-  device("computation", "Computation", 98, ""), device("communication", "Communication", 116, ""), device("overlap", "Overlap", 80, ""),
-  device("exposed", "Exposed", 80, ""), device("copy", "Copies", 76, ""), device("idle", "Idle", 80, ""),
-  time("transferring_ns", "Transferring", 98, ""), time("synchronising_ns", "Waiting", 80, ""),
+  { key: "rank", title: texts.steps.rank, kind: "text", width: 100, value: (s) => s.rank },
+  { key: "step", title: texts.steps.step, kind: "text", width: 110, value: (s) => s.step,
+    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn" title={texts.leftOutHelp}>{texts.leftOut}</span>}</span> },
+  { ...device<RankStep>("duration", texts.steps.duration, 84), cell: (s) => <StepLink name={s.step} rank={s.rank} testid="rank-step-timeline">{duration(s.duration_ns)}</StepLink> },
+  device("computation", { title: texts.ranks.computation.title }, 98), device("communication", { title: texts.ranks.communication.title }, 116), device("overlap", { title: texts.ranks.overlap.title }, 80),
+  device("exposed", { title: texts.ranks.exposed.title }, 80), device("copy", { title: texts.ranks.copy.title }, 76), device("idle", { title: texts.ranks.idle.title }, 80),
+  time("transferring_ns", { title: texts.ranks.transferring.title }, 98), time("synchronising_ns", { title: texts.ranks.synchronising.title }, 80),
 ];

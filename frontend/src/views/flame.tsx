@@ -4,10 +4,11 @@ import type { Flame as Result, FlameNode, Options } from "../api";
 import { categoryOf, color } from "../base/color";
 import { download, downloadPicture } from "../base/dom";
 import { quote } from "../base/filter";
-import { boundOf, count, duration, exactDuration, percent } from "../base/format";
+import { boundOf, duration, exactDuration, percent } from "../base/format";
 import { joinNames, splitNames } from "../base/names";
 import { useLatest, useView } from "../load";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { FlameGraph } from "../widgets/flamegraph";
 import type { FlameBox } from "../widgets/flamelayout";
 import { Segmented } from "../widgets/segmented";
@@ -15,6 +16,9 @@ import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
 import { Show } from "./status";
+
+const texts = t.flame;
+const KINDS: Readonly<Record<string, string>> = texts.kinds;
 
 type Levels = "all" | "operators" | "modules";
 
@@ -34,7 +38,7 @@ export function Flame({ selected, base }: PageProps) {
       {host && <NoDeviceTimes overview={base} />}
       <Show resource={{ ...resource, loaded }}>{(result) => <Graph result={result} levels={shown} hostOnly={host} />}</Show>
       {loaded.status === "failed" && zoom !== null && (
-        <p class="state"><button type="button" data-testid="zoom-reset" onClick={() => go({ zoom: null })}>Show all of it</button></p>
+        <p class="state"><button type="button" data-testid="zoom-reset" onClick={() => go({ zoom: null })}>{texts.showAll}</button></p>
       )}
     </div>
   );
@@ -62,33 +66,33 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
   return (
     <>
       <div class="toolbar">
-        <Segmented label="Time" value={result.by} onPick={(v) => go({ by: v === "host" ? v : null })} choices={[
-          { value: "device", label: "Device time", disabled: hostOnly, title: hostOnly ? "This trace has no device times." : "Of what was launched within" },
-          { value: "host", label: "Host time", title: "From call to return" },
+        <Segmented label={texts.time} value={result.by} onPick={(v) => go({ by: v === "host" ? v : null })} choices={[
+          { value: "device", label: texts.device.label, disabled: hostOnly, title: hostOnly ? texts.noDevice : texts.device.title },
+          { value: "host", ...texts.host },
         ]} />
-        <Segmented label="Show" value={levels} onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })} choices={[
-          { value: "all", label: "Everything", title: result.has_frames ? "Python frames, modules, operators" : "The trace was recorded without Python frames (with_stack=True)." },
-          { value: "operators", label: "Operators", title: "Without Python frames" },
-          { value: "modules", label: "Modules", title: result.has_modules ? "Modules only" : "No modules were recorded: annotations only" },
+        <Segmented label={texts.show} value={levels} onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })} choices={[
+          { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
+          { value: "operators", ...texts.operators },
+          { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
         ]} />
-        <Segmented label="Modules" value={group === "class" ? "class" : "instance"} onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })} choices={[
-          { value: "instance", label: "Each module", disabled: !result.has_modules },
-          { value: "class", label: "By class", disabled: !result.has_modules, title: "Modules of one class are one box" },
+        <Segmented label={texts.modules} value={group === "class" ? "class" : "instance"} onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })} choices={[
+          { value: "instance", label: texts.eachModule, disabled: !result.has_modules },
+          { value: "class", ...texts.byClass, disabled: !result.has_modules },
         ]} />
-        <input type="search" data-filter data-testid="flame-search" value={search} placeholder="Find   ( / )" aria-label="Find in the flame graph" spellcheck={false} autocomplete="off"
+        <input type="search" data-filter data-testid="flame-search" value={search} placeholder={texts.find} aria-label={texts.findHelp} spellcheck={false} autocomplete="off"
           onInput={(e) => setSearch(e.currentTarget.value)} onChange={() => go({ filter: search.trim() || null }, "replace")}
           onKeyDown={(e) => { if (e.key === "Escape") { setSearch(""); go({ filter: null }, "replace"); } }} />
-        {search.trim() !== "" && <span class="muted" data-testid="flame-matched" data-value={matched}>{percent(result.total_ns > 0 ? matched / result.total_ns : 0)} found</span>}
+        {search.trim() !== "" && <span class="muted" data-testid="flame-matched" data-value={matched}>{texts.found(percent(result.total_ns > 0 ? matched / result.total_ns : 0))}</span>}
         <span class="push" />
         <button type="button" class="quiet" data-testid="collapsed" onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
-          title="Collapsed stacks in ns, for speedscope and flamegraph.pl">Stacks</button>
-        <button type="button" class="quiet" data-testid="png" onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)} title="Download the picture">PNG</button>
+          title={texts.stacksHelp}>{texts.stacks}</button>
+        <button type="button" class="quiet" data-testid="png" onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)} title={t.picture.save}>PNG</button>
       </div>
       <Crumbs names={names} />
       {rows.length === 0
-        ? <p class="state" data-testid="flame-empty">{result.by === "device" ? "Nothing here launched anything on the device." : "The trace holds no ranges of the host."}</p>
+        ? <p class="state" data-testid="flame-empty">{texts.empty(result.by)}</p>
         : <FlameGraph boxes={boxes} total={result.total_ns} search={search} onLook={setAt} onZoom={zoomTo} onOut={out}
-            onCanvas={(c) => { canvas.current = c; }} label={`Flame graph by ${result.by} time, ${count(rows.length)} boxes.`} />}
+            onCanvas={(c) => { canvas.current = c; }} label={texts.label(result.by, rows.length)} />}
       <Details result={result} row={at === null ? null : (rows[at] ?? null)} inferred={inferred} />
     </>
   );
@@ -97,8 +101,8 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
 function Crumbs({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
-    <nav class="crumbs" aria-label="Where the graph starts" data-testid="crumbs">
-      <a {...linkProps({ zoom: null })} data-testid="zoom-reset">all</a>
+    <nav class="crumbs" aria-label={texts.crumbs} data-testid="crumbs">
+      <a {...linkProps({ zoom: null })} data-testid="zoom-reset">{texts.all}</a>
       {names.map((name, i) => (
         <span key={i}> › {i === names.length - 1 ? <b>{name}</b> : <a {...linkProps({ zoom: joinNames(names.slice(0, i + 1)) })}>{name}</a>}</span>
       ))}
@@ -111,9 +115,7 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
   if (!row) {
     return (
       <div class="flame-details muted" role="status" data-testid="flame-details">
-        {duration(result.total_ns)} of {result.by} time in {count(result.nodes)} places
-        {result.nodes > result.rows.length && `, ${count(result.nodes - result.rows.length)} of them too small to be seen: zoom in`}.
-        {result.by === "host" && " Summed over all threads."}
+        {texts.whole(result.by, duration(result.total_ns), result.nodes, result.nodes - result.rows.length)}
       </div>
     );
   }
@@ -121,11 +123,11 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
   return (
     <div class="flame-details" role="status" data-testid="flame-details" data-value={row.total_ns} data-name={row.name}>
       <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colourOf(row.kind)})` }} />
-      <b>{row.name}</b> <span class="muted">{row.kind}</span>{" "}
-      <span title={exactDuration(row.total_ns)}>{duration(row.total_ns)}{inferred && ` ${boundOf(row.bound_ns, true)}`}</span> ({percent(share)}),{" "}
-      self <span title={exactDuration(row.self_ns)}>{duration(row.self_ns)}</span>, {count(row.calls)} {row.calls === 1 ? "call" : "calls"}
-      {row.merged > 0 && <span class="muted">, {count(row.merged)} inside too small to be seen ({duration(row.merged_ns)})</span>}
-      {row.kind === "operator" && <> · <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>operator</a></>}
+      <b>{row.name}</b> <span class="muted">{KINDS[row.kind] ?? row.kind}</span>{" "}
+      {texts.times(<span title={exactDuration(row.total_ns)}>{duration(row.total_ns)}{inferred && ` ${boundOf(row.bound_ns, true)}`}</span>, percent(share),
+        <span title={exactDuration(row.self_ns)}>{duration(row.self_ns)}</span>, row.calls)}
+      {row.merged > 0 && <span class="muted">{texts.merged(row.merged, duration(row.merged_ns))}</span>}
+      {row.kind === "operator" && <> · <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>{texts.toOperator}</a></>}
     </div>
   );
 }

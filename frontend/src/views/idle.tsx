@@ -6,6 +6,7 @@ import { quote } from "../base/filter";
 import { boundOf, count, duration, exactDuration, percent } from "../base/format";
 import { stepNumber } from "../place";
 import { go } from "../state";
+import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { CsvButton } from "../widgets/csvbutton";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
@@ -22,15 +23,17 @@ interface About {
   view?: string;
 }
 
+const texts = t.idle;
+
 const CAUSES: Readonly<Record<string, About>> = {
-  host_operator: { label: "Host operator", category: "cpu", view: "operators", help: "The host was in an operator, or a call of the runtime, and had launched nothing yet." },
-  host_code: { label: "Host code", category: "memset", view: "flame", help: "The launching thread was in Python, or an annotation, outside of all operators." },
-  data_loader: { label: "Data loader", category: "dataloader", help: "The host waited for the next batch." },
-  synchronisation: { label: "Synchronisation", category: "memcpy", help: "The host was in a call that returns when the device is done: it could launch nothing ahead." },
-  communication_wait: { label: "Communication wait", category: "communication", view: "distributed", help: "The host waited for other ranks: gloo, barriers, waits for tensors." },
-  launch_latency: { label: "Launch latency", category: "runtime", help: "The next activity was launched, and had not started: the device's own delay, or another stream's." },
-  unknown: { label: "Unknown", category: "other", help: "Nothing is recorded that tells." },
-  other_step: { label: "Another step ran", category: "kernel", help: "Between this step's activities, those of another one ran." },
+  host_operator: { ...texts.causes.host_operator, category: "cpu", view: "operators" },
+  host_code: { ...texts.causes.host_code, category: "memset", view: "flame" },
+  data_loader: { ...texts.causes.data_loader, category: "dataloader" },
+  synchronisation: { ...texts.causes.synchronisation, category: "memcpy" },
+  communication_wait: { ...texts.causes.communication_wait, category: "communication", view: "distributed" },
+  launch_latency: { ...texts.causes.launch_latency, category: "runtime" },
+  unknown: { ...texts.causes.unknown, category: "other" },
+  other_step: { ...texts.causes.other_step, category: "kernel" },
 };
 
 const about = (cause: string): About => CAUSES[cause] ?? { label: cause, category: "other", help: "" };
@@ -47,11 +50,11 @@ export function IdleTime({ now, step }: { now: Overview; step: number | null }) 
   const causes = ORDER.flatMap((c) => now.idle.filter((one) => one.cause === c && (one.idle_ns > 0)));
   return (
     <section data-testid="idle">
-      <h2 class="withcsv">Idle time <small class="muted">{step === null ? "of the recording" : `of step ${step}`}: {[duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" ")}, by what the device waited for{inferred && "; inferred, as the device times are"}</small>
+      <h2 class="withcsv">{texts.title} <small class="muted">{texts.titleNote(step, [duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" "), inferred)}</small>
         <CsvButton name="idle" rows={causes} />
       </h2>
       <Doubts findings={now.provenance.warnings} figures={["totals"]} />
-      {whole === 0 ? <p class="muted">The device was never idle between its first and its last activity.</p> : (
+      {whole === 0 ? <p class="muted">{texts.never}</p> : (
         <>
           <CauseBar causes={causes} whole={whole} inferred={inferred} />
           <div class="columns equal top">
@@ -71,12 +74,12 @@ interface CausesProps {
 }
 
 function CauseBar({ causes, whole, inferred }: CausesProps) {
-  const told = causes.map((c) => `${about(c.cause).label} ${percent(c.idle_ns / whole)}`).join(", ");
+  const told = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
   return (
-    <div class={inferred ? "causebar inferred" : "causebar"} role="img" aria-label={`Causes of idle time: ${told}`} data-testid="idle-bar">
+    <div class={inferred ? "causebar inferred" : "causebar"} role="img" aria-label={texts.shares(told)} data-testid="idle-bar">
       {causes.map((c) => (
         <span key={c.cause} data-key={c.cause} data-value={c.idle_ns} style={{ flexGrow: c.idle_ns, "--fill": color(about(c.cause).category) }}
-          title={`${about(c.cause).label}: ${exactDuration(c.idle_ns)}, ${percent(c.idle_ns / whole)}`} />
+          title={texts.part(about(c.cause).label, exactDuration(c.idle_ns), percent(c.idle_ns / whole))} />
       ))}
     </div>
   );
@@ -85,7 +88,7 @@ function CauseBar({ causes, whole, inferred }: CausesProps) {
 function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Overview; inferred: boolean }) {
   return (
     <table class="plain" data-testid="idle-causes">
-      <thead><tr><th scope="col">Cause</th><th scope="col" class="number">Idle</th><th scope="col" class="number">Share</th><th scope="col" class="number" title="Stretches of time that it has.">Stretches</th><th scope="col" class="number" title="Opens the timeline there.">Longest</th></tr></thead>
+      <thead><tr><th scope="col">{texts.cause}</th><th scope="col" class="number">{texts.idle}</th><th scope="col" class="number">{texts.ofTotal}</th><th scope="col" class="number" title={texts.stretchesHelp}>{texts.stretches}</th><th scope="col" class="number" title={texts.longestHelp}>{texts.longest}</th></tr></thead>
       <tbody>
         {causes.map((c) => {
           const { label, category, help, view } = about(c.cause);
@@ -108,11 +111,11 @@ function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
   return (
     <div>
     <table class="plain" data-testid="idle-before">
-      <thead><tr><th scope="col" title="The operator whose activity ended the wait.">Before the operator</th><th scope="col" class="number">Idle</th><th scope="col" class="number">Share</th><th scope="col" class="number">Gaps</th><th scope="col" class="number" title="Opens the timeline there.">Longest</th></tr></thead>
+      <thead><tr><th scope="col" title={texts.beforeHelp}>{texts.before}</th><th scope="col" class="number">{texts.idle}</th><th scope="col" class="number">{texts.ofTotal}</th><th scope="col" class="number">{texts.gaps}</th><th scope="col" class="number" title={texts.longestHelp}>{texts.longest}</th></tr></thead>
       <tbody>
         {now.idle_before.slice(0, 6).map((r) => (
           <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
-            <td class="wrap">{r.name ? <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a> : <span class="muted">no operator</span>}</td>
+            <td class="wrap">{r.name ? <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a> : <span class="muted">{texts.noOperator}</span>}</td>
             <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>{duration(r.idle_ns)}</td>
             <td class="number">{percent(r.share)}</td>
             <td class="number">{count(r.gaps)}</td>
@@ -141,10 +144,10 @@ export function IdleSteps({ all, step }: { all: Overview; step: number | null })
   };
   return (
     <section>
-      <h2>Idle time by step <small class="muted">within the steps' windows</small></h2>
+      <h2>{texts.bySteps} <small class="muted">{texts.byStepsNote}</small></h2>
       <StackedBars bars={rows.map((r) => barOf(r, incomplete.has(r.name), inferred))} inferred={inferred} hatched={ALL} names={NAMES} testid="idle-chart" picture="idle" selected={selected} average={null} onSelect={choose} />
       <div class="steptable" style={{ "--rows": Math.min(8, rows.length + (rows.length > 1 ? 2 : 1)) }}>
-        <Table name="idle-steps" noun="step" label="idle time by step" columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
+        <Table name="idle-steps" {...texts.stepNoun} columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
           inferred={inferred} selected={selected} onSort={setSort} onFilter={setFilter} onOpen={(r) => choose(r.name)} />
       </div>
     </section>
@@ -158,8 +161,8 @@ type CauseKey = "host_operator" | "host_code" | "data_loader" | "synchronisation
 const OF_STEPS = ORDER.filter((c): c is CauseKey => c !== "other_step");
 
 const COLUMNS: readonly Column<StepIdle>[] = [
-  { key: "name", title: "Step", kind: "text", width: 64, value: (r) => r.name, cell: (r) => <span class="value">{stepNumber(r.name) ?? r.name}</span> },
-  { key: "idle_ns", title: "Idle", help: "Nothing ran on the device; the causes sum to it. The link shows the step in the timeline.", kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns,
+  { key: "name", title: texts.step, kind: "text", width: 64, value: (r) => r.name, cell: (r) => <span class="value">{stepNumber(r.name) ?? r.name}</span> },
+  { key: "idle_ns", ...texts.idleOfStep, kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns,
     cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink> },
   ...OF_STEPS.map((cause): Column<StepIdle> => ({
     key: `${cause}_ns`, title: about(cause).label, help: about(cause).help, kind: "time", additive: true,

@@ -7,15 +7,18 @@ import { color } from "./color";
 import { diff } from "./diff";
 import { diffmemory } from "./diffmemory";
 import { difftable } from "./difftable";
+import { distributed } from "./distributed";
 import { doubts } from "./doubts";
 import { editor } from "./editor";
 import { empty } from "./empty";
 import { fetch } from "./fetch";
 import { figures } from "./figures";
 import { filter } from "./filter";
+import { flame } from "./flame";
 import { format } from "./format";
 import { frame } from "./frame";
 import { help } from "./help";
+import { idle } from "./idle";
 import { instance } from "./instance";
 import { instancespanel } from "./instancespanel";
 import { kernels } from "./kernels";
@@ -58,15 +61,18 @@ export const zh = {
   diff,
   diffmemory,
   difftable,
+  distributed,
   doubts,
   editor,
   empty,
   fetch,
   figures,
   filter,
+  flame,
   format,
   frame,
   help,
+  idle,
   instance,
   instancespanel,
   kernels,
