@@ -34,6 +34,7 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 
 test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
 	cd frontend && npm test
+	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.build
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, generated files
