@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I64, MISSING, NONE, Memory, Table, Trace
 
 CPU = 0
@@ -95,12 +96,14 @@ def of_device(memory: Memory, device: tuple[int, int]) -> Memory:
 def label(trace: Trace, device: tuple[int, int]) -> str:
     """A device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
     kind, index = device
-    name = _TYPES[kind] if 0 <= kind < len(_TYPES) else f"Device type {kind}"
+    name = _TYPES[kind] if 0 <= kind < len(_TYPES) else say("Device type {type}", type=kind)
     if kind == MISSING:
-        name = "Device of no type"
+        name = say("Device of no type")
     if kind == _PRIVATEUSE1 and trace.meta.backend:
         name = trace.meta.backend
-    return name if kind == CPU or index < 0 else f"{name} {index}"
+    if kind == CPU or index < 0:
+        return name
+    return say("{first} {next}", first=name, next=index)
 
 
 def known(column: I64) -> I64:

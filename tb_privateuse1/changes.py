@@ -18,6 +18,7 @@ from tb_privateuse1 import calltree, intervals, opkinds
 from tb_privateuse1.dependencies import LAUNCH, WAIT, Graph
 from tb_privateuse1.handing import Ranges
 from tb_privateuse1.replay import NEVER, Weights
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MEMCPY, Bools, Trace, TraceError
 
 Kind = Literal[
@@ -68,7 +69,7 @@ def parse(trace: Trace, text: str | None) -> tuple[Change, ...]:
     """The changes of a text, one a line. Raises TraceError ``bad_change``."""
     lines = [line.strip() for line in (text or "").split("\n")]
     if len(lines) > _LONGEST:
-        raise TraceError("bad_change", f"These are more than {_LONGEST} changes.")
+        raise TraceError("bad_change", say("These are more than {most} changes.", most=_LONGEST))
     return tuple(_change(trace, line) for line in lines if line)
 
 
@@ -79,8 +80,12 @@ def _change(trace: Trace, line: str) -> Change:
     except ValueError:
         factor = -1.0
     if not equals or not 0 <= factor <= _MOST:
-        message = f"{line!r} is no change: it must be like aten::mm=0.5, with 0 to {_MOST:g}."
-        raise TraceError("bad_change", message, "0.5 is twice as fast, 0 takes it away.")
+        message = say(
+            "{line!r} is no change: it must be like aten::mm=0.5, with 0 to {most:g}.",
+            line=line,
+            most=_MOST,
+        )
+        raise TraceError("bad_change", message, say("0.5 is twice as fast, 0 takes it away."))
     kind, colon, name = what.partition(":")
     if kind in KINDS and (kind in NAMED) == bool(colon) and not name.startswith(":"):
         found = kind
@@ -88,8 +93,8 @@ def _change(trace: Trace, line: str) -> Change:
         found, name = _guessed(trace, what), what
     _check(trace, found, name)
     if found == "synchronisation" and factor not in (0, 1):
-        hint = "A wait ends when the device is done: only synchronisation=0 means something."
-        raise TraceError("bad_change", "A wait cannot be scaled.", hint)
+        hint = say("A wait ends when the device is done: only synchronisation=0 means something.")
+        raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
     return Change(found, name, factor)
 
 
@@ -105,8 +110,14 @@ def _check(trace: Trace, kind: Kind, name: str) -> None:
     if kind not in NAMED or name in known:
         return
     near = difflib.get_close_matches(name[:200], known, n=3)
-    hint = f"Near to it: {', '.join(near)}." if near else f"Kinds: {', '.join(KINDS)}."
-    raise TraceError("bad_change", f"There is no {kind} {name!r} in this trace.", hint)
+    hint = (
+        say("Near to it: {names}.", names=", ".join(near))
+        if near
+        else say("Kinds: {names}.", names=", ".join(KINDS))
+    )
+    raise TraceError(
+        "bad_change", say("There is no {kind} {name!r} in this trace.", kind=kind, name=name), hint
+    )
 
 
 def names(trace: Trace, kind: Kind) -> list[str]:

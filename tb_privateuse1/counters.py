@@ -18,13 +18,14 @@ from tb_privateuse1 import (
     multiprocessors,
 )
 from tb_privateuse1.curves import Curve
+from tb_privateuse1.texts import filled, say
 from tb_privateuse1.trace import I64, MEMCPY, MISSING, Kernels, Trace
 
 _WAYS = (
-    ("Copies to {}", re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
-    ("Copies from {}", re.compile(r"DtoH|D2H|Device ?To ?Host", re.IGNORECASE)),
-    ("Copies within {}", re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
-    ("Other copies of {}", re.compile("")),
+    (say("Copies to {device}"), re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
+    (say("Copies from {device}"), re.compile(r"DtoH|D2H|Device ?To ?Host", re.IGNORECASE)),
+    (say("Copies within {device}"), re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
+    (say("Other copies of {device}"), re.compile("")),
 )
 """What is told of copies by their names: the first that fits."""
 _MOST_BYTES = 1 << 50
@@ -38,15 +39,17 @@ def of(trace: Trace) -> tuple[Curve, ...]:
     # Of one device, as most traces are, nothing is copied.
     some = [of_kernel == device for device in devices] if len(devices) > 1 else []
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
-    found = [_utilisation(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
-    for device, kernels in zip(devices, rows, strict=True):
-        found += _sm_efficiency(trace, f"device {device}", kernels)
-    for device, kernels in zip(devices, rows, strict=True):
-        found += _waiting(trace, f"device {device}", kernels)
+    told = [say("device {device}", device=device) for device in devices]
+    of_each = list(zip(told, rows, strict=True))
+    found = [_utilisation(trace, device, kernels) for device, kernels in of_each]
+    for device, kernels in of_each:
+        found += _sm_efficiency(trace, device, kernels)
+    for device, kernels in of_each:
+        found += _waiting(trace, device, kernels)
     found += _data_loader(trace)
-    found += [_rate(trace, f"device {d}", k) for d, k in zip(devices, rows, strict=True)]
-    for device, kernels in zip(devices, rows, strict=True):
-        found += _copies(trace, f"device {device}", kernels)
+    found += [_rate(trace, device, kernels) for device, kernels in of_each]
+    for device, kernels in of_each:
+        found += _copies(trace, device, kernels)
     return (*found, *_communication(trace), *_memory(trace))
 
 
@@ -60,13 +63,13 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
         low, high = certainty.certain(kernels), certainty.possible(kernels, trace.end_ns)
         limits = forms.share(low), forms.share(high)
     form = forms.share(breakdown.busy(kernels))
-    name = f"Utilisation of {device}"
+    name = say("Utilisation of {device}", device=device)
     return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
 
 
 def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     form = multiprocessors.held(trace, kernels)
-    name = f"SM efficiency of {device}"
+    name = say("SM efficiency of {device}", device=device)
     return [Curve(name, "share", "sm_efficiency", form)] if form else []
 
 
@@ -87,7 +90,7 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
     if (starts := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
         limits = forms.between(since, starts[0]), forms.between(early, starts[1])
     form = forms.between(since, kernels.start_ns)
-    name = f"Kernels waiting for {device}"
+    name = say("Kernels waiting for {device}", device=device)
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
 
 
@@ -106,7 +109,7 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
         limits = forms.Rate(late, early), forms.Rate(early, late)
     starts = np.sort(kernels.start_ns)
     form = forms.Rate(starts, starts)
-    name = f"Kernels starting on {device}"
+    name = say("Kernels starting on {device}", device=device)
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
 
 
@@ -116,7 +119,7 @@ def _data_loader(trace: Trace) -> list[Curve]:
     within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
     if not len(within[0]):
         return []
-    return [Curve("Data loader", "share", "data_loader", forms.share(within))]
+    return [Curve(say("Data loader"), "share", "data_loader", forms.share(within))]
 
 
 def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
@@ -128,7 +131,7 @@ def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
         own = copies.take(way == i)
         form = _flow(own.start_ns, own.end_ns, own.bytes)
         if form:
-            label = name.format(device)
+            label = filled(name, device=device)
             found.append(Curve(label, "bytes/s", "copies", form, _inferred(trace)))
     return found
 
@@ -142,8 +145,8 @@ def _communication(trace: Trace) -> list[Curve]:
     device, host = calls.take(calls.kernel >= 0), calls.take(calls.kernel < 0)
     found = []
     for name, table, row, size, inferred in (
-        ("Communication", kernels, device.kernel, device.bytes, _inferred(trace)),
-        ("Communication on the host", ops, host.op, host.bytes, False),
+        (say("Communication"), kernels, device.kernel, device.bytes, _inferred(trace)),
+        (say("Communication on the host"), ops, host.op, host.bytes, False),
     ):
         form = _flow(table.start_ns[row], table.end_ns[row], size)
         if form:
@@ -164,6 +167,6 @@ def _memory(trace: Trace) -> list[Curve]:
         if len(level.at_ns):
             at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
             form = forms.level(at, np.append(level.before, level.allocated))
-            name = f"Memory of {allocations.label(trace, device)}"
+            name = say("Memory of {device}", device=allocations.label(trace, device))
             found.append(Curve(name, "bytes", "memory", form))
     return found

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.forms import Floats
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share"]
@@ -67,7 +68,7 @@ class Curve:
     @property
     def label(self) -> str:
         """Its name, which says where it is inferred."""
-        return f"{self.name} (inferred)" if self.inferred else self.name
+        return say("{name} (inferred)", name=self.name) if self.inferred else self.name
 
     def window(self, start_ns: int, end_ns: int, parts: int) -> Points:
         """The curve in ``parts`` equal parts of a window, or in as many as it has ns.

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import vendor_file
+from tb_privateuse1.texts import listed, say
 from tb_privateuse1.trace import OPERATOR, Kernels, Trace
+
+_CONSTANTS = {
+    "launch_latency": say("Launch latency"),
+    "sync_return": say("Sync return"),
+    "event_cost": say("Event cost"),
+    "kernel_gap": say("Kernel gap"),
+    "jitter": say("Jitter"),
+    "elapsed_resolution": say("Elapsed resolution"),
+}
+"""``Constant.name`` for people."""
 
 
 @dataclass(frozen=True)
@@ -45,48 +56,55 @@ def place(trace: Trace, table: Any, row: int) -> str:
 def lane(trace: Trace, row: int) -> tuple[str, str]:
     """A stream's device and its own name."""
     device, stream = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
-    label = trace.text(trace.lanes.name[row]) or (f"Stream {stream}" if stream >= 0 else "Stream")
-    return (f"Device {device}" if device >= 0 else "Device"), label
+    label = trace.text(trace.lanes.name[row])
+    if not label:
+        label = say("Stream {stream}", stream=stream) if stream >= 0 else say("Stream")
+    return (say("Device {device}", device=device) if device >= 0 else say("Device")), label
 
 
 def thread(trace: Trace, row: int) -> tuple[str, str]:
     """A host thread's process and its own name."""
     threads = trace.threads
     tid, name = trace.text(threads.tid[row]), trace.text(threads.name[row])
-    label = name if tid and tid in name else f"{name or 'Thread'} {tid}".strip()
-    return f"Process {trace.text(threads.pid[row])}", label
+    label = name if tid and tid in name else f"{name} {tid}".strip()
+    if not name:
+        label = say("Thread {tid}", tid=tid) if tid else say("Thread")
+    return say("Process {pid}", pid=trace.text(threads.pid[row])), label
 
 
 def _device(trace: Trace) -> Iterable[Fact]:
     meta = trace.meta
     title = vendor_file.title(meta.vendor)
     if meta.backend:
-        title = f"{title} ({meta.backend})"
+        title = say("{title} ({backend})", title=title, backend=meta.backend)
     if meta.devices or meta.timeline != "none" or meta.backend:
-        yield Fact("Accelerator", title)
+        yield Fact(say("Accelerator"), title)
     names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
     for name, count in names.items():
-        yield Fact("Device", f"{count} x {name}" if count > 1 else name)
+        value = say("{count} x {name}", count=count, name=name) if count > 1 else name
+        yield Fact(say("Device"), value)
     vendor = vendor_file.named(meta.vendor)
     told = {
-        "Memory per device": _each(meta.devices, _memory),
-        "Compute capability": _each(meta.devices, _capability),
+        say("Memory per device"): _each(meta.devices, _memory),
+        say("Compute capability"): _each(meta.devices, _capability),
         vendor.compute_units: _each(meta.devices, _units),
-        "Warp size": _each(meta.devices, _warp),
+        say("Warp size"): _each(meta.devices, _warp),
     }
     for name in names:
         peak = vendor.peak(name)
         of = f" ({name})" if len(names) > 1 else ""
         if peak and peak.half_tflops:
-            told[f"Peak in half precision{of}"] = [f"{peak.half_tflops:g} TFLOP/s, data sheet"]
+            most = say("Peak in half precision{of}", of=of)
+            told[most] = [say("{peak:g} TFLOP/s, data sheet", peak=peak.half_tflops)]
         if peak and peak.memory_gb_per_s:
-            told[f"Peak memory bandwidth{of}"] = [f"{peak.memory_gb_per_s:g} GB/s, data sheet"]
+            most = say("Peak memory bandwidth{of}", of=of)
+            told[most] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
     for label, values in told.items():
         if values:
-            yield Fact(label, ", ".join(values))
+            yield Fact(label, listed(values))
     streams = Counter(trace.lanes.device.tolist())
     for device, count in streams.items():
-        yield Fact(f"Streams of device {device}", str(count))
+        yield Fact(say("Streams of device {device}", device=device), str(count))
 
 
 def _each(
@@ -124,20 +142,20 @@ def _whole(value: Any) -> int | None:
 
 def _run(trace: Trace) -> Iterable[Fact]:
     meta = trace.meta
-    facts = {
-        "Worker": meta.worker,
-        "Host": meta.hostname,
-        "Rank": None if meta.rank is None else str(meta.rank),
-        "World size": None if meta.world_size is None else str(meta.world_size),
-        "Process group": meta.distributed_backend,
-        "torch": meta.torch_version,
-        "Profiler state": meta.profiler.get("profiler_state"),
-        "Recorded with": ", ".join(k for k, on in meta.profiler.items() if on is True) or None,
-        "Operators": f"{int((trace.ops.kind == OPERATOR).sum()):,}",
-        "Host threads": str(len(np.unique(trace.ops.thread))),
+    facts: dict[str, Any] = {
+        say("Worker"): meta.worker,
+        say("Host"): meta.hostname,
+        say("Rank"): None if meta.rank is None else str(meta.rank),
+        say("World size"): None if meta.world_size is None else str(meta.world_size),
+        say("Process group"): meta.distributed_backend,
+        say("torch"): meta.torch_version,
+        say("Profiler state"): meta.profiler.get("profiler_state"),
+        say("Recorded with"): listed(k for k, on in meta.profiler.items() if on is True),
+        say("Operators"): f"{int((trace.ops.kind == OPERATOR).sum()):,}",
+        say("Host threads"): str(len(np.unique(trace.ops.thread))),
     }
     for constant in meta.grounds.constants if meta.grounds else ():
         if constant.source != "assumed":
-            label = constant.name.replace("_", " ").capitalize()
+            label = _CONSTANTS.get(constant.name, constant.name)
             facts[label] = f"{constant.value_ns / 1000:g} us"
-    yield from (Fact(label, str(value)) for label, value in facts.items() if value)
+    yield from (Fact(label, value) for label, value in facts.items() if value)

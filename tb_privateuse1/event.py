@@ -20,6 +20,7 @@ from tb_privateuse1.findings import TableName
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.read.record import record
 from tb_privateuse1.store import Store
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     EVIDENCE,
     MISSING,
@@ -87,9 +88,9 @@ def event(
     trace = store.trace(files, wait_s)
     rows = getattr(trace, table)
     if not 0 <= row < len(rows):
-        message = f"There is no row {row} in {table}."
+        message = say("There is no row {row} in {table}.", row=row, table=table)
         last = len(rows) - 1
-        hint = f"Its rows are 0 to {last}." if last >= 0 else "It has none."
+        hint = say("Its rows are 0 to {last}.", last=last) if last >= 0 else say("It has none.")
         raise TraceError("unknown_row", message, hint)
     number, text = int(rows.event[row]), None
     if number >= 0:
@@ -113,8 +114,10 @@ def _now(files: Files) -> File | None:
 
 
 def _changed(files: Files) -> TraceError:
-    message = f"{brief(files.trace.path, files)} changed while the event was looked for."
-    return TraceError("changed", message, "Reload the page, and choose the event again.")
+    message = say(
+        "{name} changed while the event was looked for.", name=brief(files.trace.path, files)
+    )
+    return TraceError("changed", message, say("Reload the page, and choose the event again."))
 
 
 def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None) -> EventRecord:

@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import cache, processes, pyramidfile
+from tb_privateuse1 import cache, processes, pyramidfile, texts
 from tb_privateuse1.discover.base import file_at, shown
 from tb_privateuse1.files import Files
 from tb_privateuse1.findings import DEVICE, Finding
@@ -30,6 +30,7 @@ from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 _EVERY_S = 0.1
@@ -55,12 +56,13 @@ def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Pat
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
-        message = f"{shown(files.trace.name)} needs more memory than there is."
+        message = say("{name} needs more memory than there is.", name=shown(files.trace.name))
         raise TraceError("out_of_memory", message) from error
     except Exception as error:
         _log.exception("reading %s", shown(files.trace.path))
-        message = f"Reading {shown(files.trace.name)} failed: {type(error).__name__}: {error}"
-        hint = "This is a mistake of tb_privateuse1: please report it with the server's log."
+        name, kind = shown(files.trace.name), type(error).__name__
+        message = say("Reading {name} failed: {kind}: {error}", name=name, kind=kind, error=error)
+        hint = say("This is a mistake of tb_privateuse1: please report it with the server's log.")
         raise TraceError("internal", brief(message, files), hint) from error
 
 
@@ -95,11 +97,8 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
         use_up=True,
         others=others,
     )
-    meta = dataclasses.replace(
-        trace.meta,
-        size_bytes=files.trace.size,
-        findings=(*trace.meta.findings, *doubts),
-    )
+    found = (*trace.meta.findings, *doubts)
+    meta = dataclasses.replace(trace.meta, size_bytes=files.trace.size, findings=found)
     return dataclasses.replace(trace, meta=meta)
 
 
@@ -128,7 +127,7 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
     except TraceError as error:
         if isinstance(error, RemoteError):  # that may be otherwise in a moment
             raise
-        hint = "Without it, this trace has no inferred device times."
+        hint = say("Without it, this trace has no inferred device times.")
         message = brief(error.message, files)
         return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
@@ -140,15 +139,15 @@ def _check_unchanged(files: Files) -> None:
     """
     for file in filter(None, (files.trace, files.sidecar)):
         if file.is_remote and not file.same(file_at(file.path)):
-            message = f"{shown(file.name)} has changed since it was found."
-            raise TraceError("remote_changed", message, "Reload the list of runs.")
+            message = say("{name} has changed since it was found.", name=shown(file.name))
+            raise TraceError("remote_changed", message, say("Reload the list of runs."))
 
 
 def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):
-            message = message.replace(path, shown(file.name))
+            message = texts.replaced(message, path, shown(file.name))
     return message
 
 
@@ -216,15 +215,16 @@ def _in_process(
     else:
         processes.end(process)
     if error is not None:
-        raise TraceError(**error)
+        raise TraceError.unpacked(error)
     return Path(answer["done"])
 
 
 def _died(files: Files, how: int) -> TraceError:
     name = shown(files.trace.name)
-    told = signal.Signals(-how).name if how < 0 else f"code {how}"
-    hint = "If the machine was out of memory: close other programs, or record fewer steps."
-    return TraceError("reader_died", f"The process that read {name} ended with {told}.", hint)
+    told = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
+    hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
+    message = say("The process that read {name} ended with {told}.", name=name, told=told)
+    return TraceError("reader_died", message, hint)
 
 
 def main() -> None:
@@ -247,7 +247,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
             pyramidfile.prepare(trace, saved)
         reply(done=str(saved))
     except TraceError as error:
-        reply(error={"code": error.code, "message": error.message, "hint": error.hint})
+        reply(error=error.packed())
 
 
 def unchanged(files: Files) -> bool:
@@ -276,9 +276,12 @@ def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
 
 
 def _no_room(targets: Sequence[Path]) -> TraceError:
-    places = " or ".join(str(target.parent) for target in targets)
-    hint = "Set TB_PRIVATEUSE1_CACHE to a directory with room for it."
-    return TraceError("no_room", f"The trace could not be stored in {places}.", hint)
+    places: str = str(targets[0].parent)
+    for target in targets[1:]:
+        places = say("{first} or {next}", first=places, next=target.parent)
+    message = say("The trace could not be stored in {places}.", places=places)
+    hint = say("Set TB_PRIVATEUSE1_CACHE to a directory with room for it.")
+    return TraceError("no_room", message, hint)
 
 
 def _limit(progress: Progress) -> Progress:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 Phase = Literal["waiting", "reading", "inferring", "storing"]
@@ -226,12 +227,23 @@ class Jobs:
 
 def cancelled(files: Files) -> TraceError:
     """What those hear who asked for a trace that was cancelled."""
-    message = f"Reading {shown(files.trace.name)} was cancelled."
-    return TraceError("cancelled", message, "Ask for it again to read it.")
+    message = say("Reading {name} was cancelled.", name=shown(files.trace.name))
+    return TraceError("cancelled", message, say("Ask for it again to read it."))
+
+
+def vanished(files: Files) -> TraceError:
+    """What who waits for a trace is told if somebody cleared the cache meanwhile."""
+    name = shown(files.trace.name)
+    message = say("The cache of {name} vanished while it was made.", name=name)
+    return TraceError("reader_died", message, say("Try again."))
 
 
 def _stalled(job: Job, stall_s: float) -> TraceError:
     name = shown(job.files.trace.name)
-    message = f"Reading {name} made no progress for {stall_s:.0f} seconds and was ended."
-    hint = "Its disk may not answer. Try again; if it happens again, please report the trace."
+    message = say(
+        "Reading {name} made no progress for {seconds:.0f} seconds and was ended.",
+        name=name,
+        seconds=stall_s,
+    )
+    hint = say("Its disk may not answer. Try again; if it happens again, please report the trace.")
     return TraceError("reader_stalled", message, hint)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.grounds import Constant
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     BOUND,
     CATALOGUE,
@@ -62,10 +63,12 @@ class Advice:
 ADVICE = (
     Advice(
         "prime",
-        "Prime a step",
-        "A long kernel at the start of one step makes the others queue, so that their durations "
-        "show; they then count for the same operators everywhere. It changes that step, which is "
-        "marked and left out of averages.",
+        say("Prime a step"),
+        say(
+            "A long kernel at the start of one step makes the others queue, so that their "
+            "durations show; they then count for the same operators everywhere. It changes "
+            "that step, which is marked and left out of averages."
+        ),
         "with capture.profile(\n"
         '    prime_ms="auto",\n'
         '    on_trace_ready=capture.tensorboard_trace_handler("./log"),\n'
@@ -74,16 +77,21 @@ ADVICE = (
     ),
     Advice(
         "sync",
-        "Mark where the device was waited for",
-        "A wait within a range that is named so ties the device's time to the host's; one in each "
-        "step bounds a long backlog.",
+        say("Mark where the device was waited for"),
+        say(
+            "A wait within a range that is named so ties the device's time to the host's; one "
+            "in each step bounds a long backlog."
+        ),
         'with torch.profiler.record_function("synchronize"):\n    torch.accelerator.synchronize()',
     ),
     Advice(
         "capture",
-        "Record with our capture",
-        "It asks the backend for the device times that torch.profiler leaves out, and measures on "
-        "the idle device what no trace can tell: launch latency, unit and kind of the times.",
+        say("Record with our capture"),
+        say(
+            "It asks the backend for the device times that torch.profiler leaves out, and "
+            "measures on the idle device what no trace can tell: launch latency, unit and kind "
+            "of the times."
+        ),
         "from tb_privateuse1 import capture\n"
         'with capture.profile(on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:\n'
         "    for batch in batches:\n"
@@ -92,37 +100,45 @@ ADVICE = (
     ),
     Advice(
         "stubs",
-        "Register ProfilerStubs",
-        "The backend has to record events: two functions suffice, and the reference device in "
-        "examples/refdevice shows them.",
+        say("Register ProfilerStubs"),
+        say(
+            "The backend has to record events: two functions suffice, and the reference device "
+            "in examples/refdevice shows them."
+        ),
         "torch::profiler::impl::registerPrivateUse1Methods(&stubs);",
     ),
     Advice(
         "shapes",
-        "Record shapes",
-        "Durations are then learned per operator and shapes, and not of all calls alike.",
+        say("Record shapes"),
+        say("Durations are then learned per operator and shapes, and not of all calls alike."),
         "record_shapes=True,",
     ),
     Advice(
         "clock",
-        "Measure finer",
-        "The backend's ProfilerStubs should return microseconds from a clock that counts them.",
+        say("Measure finer"),
+        say(
+            "The backend's ProfilerStubs should return microseconds from a clock that counts them."
+        ),
         "float elapsed(\n    const ProfilerVoidEventStub* from, const ProfilerVoidEventStub* to\n"
         ") const override {\n  return elapsed_ns(*from, *to) / 1e3f;  // microseconds\n}",
     ),
     Advice(
         "streams",
-        "Tell the streams",
-        "One function of the backend's module says on which streams the events of an operator "
-        "were recorded; each stream then has a lane of its own.",
+        say("Tell the streams"),
+        say(
+            "One function of the backend's module says on which streams the events of an "
+            "operator were recorded; each stream then has a lane of its own."
+        ),
         "def elapsed_streams() -> tuple[int, int, int]:  # device, stream of either event\n"
         "    return _C.elapsed_streams()",
     ),
     Advice(
         "native",
-        "Measure each kernel",
-        "A backend that registers a Kineto profiler has its kernels in the trace, with streams and "
-        "names: nothing has to be inferred.",
+        say("Measure each kernel"),
+        say(
+            "A backend that registers a Kineto profiler has its kernels in the trace, with "
+            "streams and names: nothing has to be inferred."
+        ),
         "REGISTER_PRIVATEUSE1_PROFILER(MyActivityProfiler)  // a libkineto::IActivityProfiler",
     ),
 )
@@ -167,30 +183,41 @@ def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
     classes, duration = kernels.evidence, kernels.duration_bound_ns
     hidden = classes == BOUND
     if hidden.any():
-        message = (
-            "The device waited for the host, so that these kernels' durations hide in the host's "
-            "time, and no other call of the operator shows them, here or in the first recording of "
-            "this rank and of the lowest one."
+        message = say(
+            "The device waited for the host, so that these kernels' durations hide in the "
+            "host's time, and no other call of the operator shows them, here or in the first "
+            "recording of this rank and of the lowest one."
         )
         yield _limit(
-            "hidden_durations", "Hidden durations", message, "prime", kernels, hidden, duration
+            "hidden_durations", say("Hidden durations"), message, "prime", kernels, hidden, duration
         )
     partly = np.isin(classes, (END_PINNED, CATALOGUE, SYNC))
     if partly.any():
-        message = (
+        message = say(
             "The device caught up with the host at these kernels: only their end is known, or "
             "other calls of the operator tell how long they took."
         )
         yield _limit(
-            "caught_up", "Durations from elsewhere", message, "prime", kernels, partly, duration
+            "caught_up",
+            say("Durations from elsewhere"),
+            message,
+            "prime",
+            kernels,
+            partly,
+            duration,
         )
     start = kernels.start_bound_ns
     far = (start == MISSING) | (start > _FAR_NS)
     if far.any():
         lost = int((start == MISSING).sum())
-        message = "The device was behind the host here, and little tells by how much."
-        message += f" Of {lost:,} kernels, nothing does." if lost else ""
-        yield _limit("backlog", "Long backlog", message, "sync", kernels, far, start)
+        message = say("The device was behind the host here, and little tells by how much.")
+        if lost:
+            message = say(
+                "The device was behind the host here, and little tells by how much. Of {count:,} "
+                "kernels, nothing does.",
+                count=lost,
+            )
+        yield _limit("backlog", say("Long backlog"), message, "sync", kernels, far, start)
     yield from _of_constants(trace, kernels)
     yield from _of_solution(trace)
 
@@ -203,38 +230,56 @@ def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
     everything = np.ones(len(kernels), np.bool_)
     latency = known.get("launch_latency")
     if latency is not None and latency.source == "assumed":
-        message = f"{latency.value_ns / 1e3:g} us are assumed; an error shifts all starts alike."
+        message = say(
+            "{us:g} us are assumed; an error shifts all starts alike.",
+            us=latency.value_ns / 1e3,
+        )
         each = np.full(len(kernels), _width(latency))
         yield _limit(
-            "latency", "Launch latency not measured", message, "capture", kernels, everything, each
+            "latency",
+            say("Launch latency not measured"),
+            message,
+            "capture",
+            kernels,
+            everything,
+            each,
         )
     resolution = known.get("elapsed_resolution")
     if resolution is not None and resolution.value_ns >= _COARSE_NS:
-        message = f"The backend's clock ticks in steps of {resolution.value_ns / 1e3:g} us."
+        message = say(
+            "The backend's clock ticks in steps of {us:g} us.",
+            us=resolution.value_ns / 1e3,
+        )
         each = np.full(len(kernels), resolution.value_ns)
-        yield _limit("resolution", "Coarse clock", message, "clock", kernels, everything, each)
+        yield _limit("resolution", say("Coarse clock"), message, "clock", kernels, everything, each)
     if not grounds.counts.get("shapes", 1):
-        message = "Without input shapes, calls of one operator on small and large tensors are one."
-        yield Limit("shapes", "No input shapes", message, None, None, None, "shapes")
+        message = say(
+            "Without input shapes, calls of one operator on small and large tensors are one."
+        )
+        yield Limit("shapes", say("No input shapes"), message, None, None, None, "shapes")
 
 
 def _of_solution(trace: Trace) -> Iterator[Limit]:
     grounds = trace.meta.grounds
     if grounds is None:
-        message = "The trace was merged before: what it was inferred from is not in it."
-        yield Limit("merged", "Inferred elsewhere", message, None, None, None, None)
+        message = say("The trace was merged before: what it was inferred from is not in it.")
+        yield Limit("merged", say("Inferred elsewhere"), message, None, None, None, None)
         return
     marks = grounds.counts.get("marks", 0)
     wrong = grounds.counts.get("refuted_anchors", 0) + grounds.counts.get("late_stamps", 0)
     if wrong > _MANY * marks:
-        message = (
-            f"{wrong:,} of {marks:,} marks contradicted the others and were dropped: threads that "
-            "were interrupted, or work on another stream."
+        message = say(
+            "{count:,} of {total:,} marks contradicted the others and were dropped: threads "
+            "that were interrupted, or work on another stream.",
+            count=wrong,
+            total=marks,
         )
-        yield Limit("contradictions", "Contradictions", message, None, None, None, None)
+        yield Limit("contradictions", say("Contradictions"), message, None, None, None, None)
     if len(trace.lanes) == 1:
-        message = "Events see the current stream only; work on another shows as the wait for it."
-        yield Limit("one_stream", "One stream", message, None, None, None, "streams")
+        message = say(
+            "Events see the current stream only; work on another shows as the wait for it."
+        )
+        yield Limit("one_stream", say("One stream"), message, None, None, None, "streams")
 
 
 def _limit(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import allocations
+from tb_privateuse1.texts import listed, say
 from tb_privateuse1.trace import MISSING, Trace, TraceError
 
 
@@ -49,9 +50,14 @@ def chosen(
         for one in found:
             if key(one) == device:
                 return one
-        have = ", ".join(f"{key(one)} ({allocations.label(trace, one)})" for one in found)
-        message = f"There are no memory events of a device {device!r} in this trace."
-        raise TraceError("bad_option", message, f"It has: {have or 'none'}.")
+        have = listed(
+            say("{key} ({label})", key=key(one), label=allocations.label(trace, one))
+            for one in found
+        )
+        message = say(
+            "There are no memory events of a device {device!r} in this trace.", device=device
+        )
+        raise TraceError("bad_option", message, say("It has: {have}.", have=have or say("none")))
 
     def weight(one: tuple[int, int]) -> tuple[bool, int]:
         size = allocations.known(allocations.of_device(trace.memory, one).bytes)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from werkzeug.wrappers import Request, Response
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 PREFIX = "perfetto/"
@@ -60,8 +61,8 @@ def respond(request: Request, path: str) -> Response:
     """The file at a path below ``PREFIX``. Raises TraceError ``unknown_file``."""
     root = bundle()
     if root is None:
-        hint = "pip install 'tb-privateuse1[perfetto]' brings them along."
-        raise TraceError("unknown_file", "Perfetto's pages are not installed.", hint)
+        hint = say("pip install 'tb-privateuse1[perfetto]' brings them along.")
+        raise TraceError("unknown_file", say("Perfetto's pages are not installed."), hint)
     if path == _INDEX:
         versions = html.escape(json.dumps({"stable": root.name}))
         response = Response(
@@ -73,9 +74,9 @@ def respond(request: Request, path: str) -> Response:
     version, _, name = path.partition("/")
     found = root / name
     if version != root.name or not _NAME.fullmatch(name) or found.suffix not in _TYPES:
-        raise TraceError("unknown_file", "There is no such file.")
+        raise TraceError("unknown_file", say("There is no such file."))
     if not found.is_file() or not found.resolve().is_relative_to(root.resolve()):
-        raise TraceError("unknown_file", "There is no such file.")
+        raise TraceError("unknown_file", say("There is no such file."))
     response = Response(
         found.read_bytes() if request.method != "HEAD" else b"", content_type=_TYPES[found.suffix]
     )

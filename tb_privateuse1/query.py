@@ -21,7 +21,7 @@ from tb_privateuse1.export.window import Window
 from tb_privateuse1.files import Files
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.store import Store
-from tb_privateuse1.texts import LANGUAGES
+from tb_privateuse1.texts import LANGUAGES, say
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
@@ -30,16 +30,18 @@ def view_named(name: str) -> Callable[..., Any]:
     """The view or lookup of a name. Raises TraceError ``unknown_view``."""
     found = VIEWS.get(name) or LOOKUPS.get(name)
     if found is None:
-        message = f"There is no view {name!r}."
-        raise TraceError("unknown_view", message, f"There are: {', '.join((*VIEWS, *LOOKUPS))}.")
+        message = say("There is no view {name!r}.", name=name)
+        hint = say("There are: {names}.", names=", ".join((*VIEWS, *LOOKUPS)))
+        raise TraceError("unknown_view", message, hint)
     return found
 
 
 def only(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
     """Raises TraceError ``unknown_option`` for the first given name that is not allowed."""
     if unknown := [name for name in given if name not in allowed]:
-        message = f"{what} has no option {unknown[0]!r}."
-        raise TraceError("unknown_option", message, f"It has: {', '.join(allowed) or 'none'}.")
+        message = say("{what} has no option {unknown!r}.", what=what, unknown=unknown[0])
+        hint = say("It has: {names}.", names=", ".join(allowed) or say("none"))
+        raise TraceError("unknown_option", message, hint)
 
 
 def options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
@@ -72,7 +74,9 @@ def export(texts: Mapping[str, str]) -> tuple[FormatName, Window]:
     Raises TraceError ``bad_option``.
     """
     if "format" not in texts:
-        raise TraceError("bad_option", f"format is missing: one of {', '.join(FORMATS)}.")
+        raise TraceError(
+            "bad_option", say("format is missing: one of {names}.", names=", ".join(FORMATS))
+        )
     name: FormatName = _value("format", texts["format"], FormatName)
     return name, Window(*(whole(key, texts.get(key)) for key in EXPORT[1:]))
 
@@ -87,7 +91,9 @@ def event(
     asked = options(events.event, texts)
     for name, _, _ in schema.query_of(events.event):
         if name not in asked:
-            raise TraceError("bad_option", f"An event has a table and a row: {name} is missing.")
+            raise TraceError(
+                "bad_option", say("An event has a table and a row: {name} is missing.", name=name)
+            )
     return events.event(store, files, wait_s, **asked)
 
 
@@ -131,7 +137,13 @@ def _value(name: str, text: str, hint: Any) -> Any:
     if choices:
         if text in choices:
             return text
-        raise TraceError("bad_option", f"{name} must be one of {', '.join(choices)}, not {text!r}.")
+        message = say(
+            "{name} must be one of {names}, not {text!r}.",
+            name=name,
+            names=", ".join(choices),
+            text=text,
+        )
+        raise TraceError("bad_option", message)
     if isinstance(hint, types.UnionType):
         (hint,) = (h for h in typing.get_args(hint) if h is not type(None))
         return _value(name, text, hint)
@@ -146,5 +158,7 @@ def _value(name: str, text: str, hint: Any) -> Any:
             pass
     if hint is str:
         return text
-    kinds = {int: "a whole number", bool: "true or false", float: "a number"}
-    raise TraceError("bad_option", f"{name} must be {kinds.get(hint, hint)}, not {text!r}.")
+    kinds = {int: say("a whole number"), bool: say("true or false"), float: say("a number")}
+    kind = kinds.get(hint, hint)
+    message = say("{name} must be {kind}, not {text!r}.", name=name, kind=kind, text=text)
+    raise TraceError("bad_option", message)

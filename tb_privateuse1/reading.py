@@ -22,6 +22,7 @@ from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
 from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding, Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank, chosen_ranks
@@ -127,7 +128,7 @@ class Reader:
     ) -> Rank:
         """Raises Pending; if it is late, of what is not known at once."""
         if files is None:
-            finding = Finding("unknown_span", "It has no such span.")
+            finding = Finding("unknown_span", say("It has no such span."))
             return Rank(worker.rank, worker.worker, None, finding)
         key = (reduce, files)  # with size and time of change: another file is another part
         with self._lock:
@@ -168,7 +169,11 @@ def _members(catalog: Catalog, place: Place) -> list[tuple[Worker, Files | None]
     span = numbers[-1] if place.span is None else place.span
     if span not in numbers:
         have = ", ".join(map(str, numbers))
-        raise TraceError("unknown_span", f"There is no span {span}.", f"There is: {have}.")
+        raise TraceError(
+            "unknown_span",
+            say("There is no span {wanted}.", wanted=span),
+            say("There is: {have}.", have=have),
+        )
     return [(w, catalog.files.get((of.run, w.rank, span))) for w in of.workers]
 
 

@@ -23,7 +23,7 @@ from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
-from tb_privateuse1.texts import LANGUAGES
+from tb_privateuse1.texts import LANGUAGES, say
 from tb_privateuse1.trace import TraceError
 
 _log = logging.getLogger(__name__)
@@ -80,7 +80,9 @@ class Routes:
         path = request.path.removeprefix(_BASE)
         try:
             if request.method not in _methods(path):
-                raise TraceError("bad_method", f"{request.method} is not supported.")
+                raise TraceError(
+                    "bad_method", say("{method} is not supported.", method=request.method)
+                )
             if path == _CANCEL:
                 return _json(request, self._cancel(request), 200)
             if path.startswith("static/"):
@@ -98,8 +100,8 @@ class Routes:
             problem = Problem(error.code, error.message, error.hint)
         except Exception:
             _log.exception("%s failed", request.full_path)
-            hint = "TensorBoard's log has the details. Please report them."
-            problem = Problem("internal", "The dashboard made a mistake here.", hint)
+            hint = say("TensorBoard's log has the details. Please report them.")
+            problem = Problem("internal", say("The dashboard made a mistake here."), hint)
         response = _json(request, ApiError(problem), _STATUS.get(problem.code, 422))
         if response.status_code == 405:
             response.headers["Allow"] = ", ".join(_methods(path))
@@ -149,13 +151,15 @@ class Routes:
 
     def _sql(self, request: Request) -> sql.SqlResult:
         if not self._sql_allowed:
-            hint = "It is off unless TensorBoard listens to this machine alone: see docs/sql.md."
-            raise TraceError("sql_off", "This server answers no SQL.", hint)
+            hint = say(
+                "It is off unless TensorBoard listens to this machine alone: see docs/sql.md."
+            )
+            raise TraceError("sql_off", say("This server answers no SQL."), hint)
         _same_site(request)
         asked = _once(request)
         query.only("sql", asked, (*_SELECTION, "query", "rows"))
         if "query" not in asked:
-            raise TraceError("bad_option", "query is missing.")
+            raise TraceError("bad_option", say("query is missing."))
         rows = query.whole("rows", asked.get("rows"))
         wait_s = _wait_s(asked.get("wait_ms"))
         files = self._find(asked, wait_s)
@@ -188,7 +192,7 @@ def _place(chosen: Mapping[str, str | None]) -> Place:
 def _same_site(request: Request) -> None:
     """A page of another site could send what costs us, though it could not see the answer."""
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
-        raise TraceError("other_site", "Another site's page may not do this.")
+        raise TraceError("other_site", say("Another site's page may not do this."))
 
 
 def _methods(path: str) -> tuple[str, ...]:
@@ -199,7 +203,9 @@ def _once(request: Request) -> dict[str, str]:
     """The query, in which nothing may be said twice. Raises TraceError ``bad_option``."""
     for name, values in request.args.lists():
         if len(values) > 1:
-            raise TraceError("bad_option", f"{name} is given {len(values)} times.")
+            raise TraceError(
+                "bad_option", say("{name} is given {count} times.", name=name, count=len(values))
+            )
     return request.args.to_dict()
 
 

@@ -23,6 +23,7 @@ from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.discover.roots import describe, located
 from tb_privateuse1.files import Files, with_others
 from tb_privateuse1.remote import RemoteError, is_url
+from tb_privateuse1.texts import filled, say
 from tb_privateuse1.trace import Finding, TraceError
 
 
@@ -91,8 +92,8 @@ class Catalog:
             for warning in self.runs.warnings:
                 if warning.code.startswith("remote_"):
                     raise TraceError(warning.code, warning.message, warning.hint)
-            hint = "Record one with tb_privateuse1.capture, or with torch.profiler's handler."
-            message = f"There are no traces in {self.runs.logdir}."
+            hint = say("Record one with tb_privateuse1.capture, or with torch.profiler's handler.")
+            message = say("There are no traces in {logdir}.", logdir=self.runs.logdir)
             raise TraceError("unknown_run", message, hint)
         of = self.runs.runs[0] if run is None else _pick(self.runs.runs, "run", run)
         worker = of.workers[0] if rank is None else _pick(of.workers, "rank", rank)
@@ -177,12 +178,24 @@ def _walk(
         if entry := _run(unique, found, heads):
             taken.add(unique)
             if unique != name:
-                message = f"Two runs are called {name}: {below} is shown as {unique}."
-                warnings.append(Finding("run_name_collision", shown(message)))
+                message = say(
+                    "Two runs are called {name}: {below} is shown as {unique}.",
+                    name=shown(name),
+                    below=shown(below),
+                    unique=shown(unique),
+                )
+                warnings.append(Finding("run_name_collision", message))
             yield entry
 
 
 _T = TypeVar("_T", Run, Worker, Span)
+
+
+_UNKNOWN = {
+    "run": say("There is no run {wanted}."),
+    "rank": say("There is no rank {wanted}."),
+    "span": say("There is no span {wanted}."),
+}
 
 
 def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
@@ -190,8 +203,11 @@ def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
         if getattr(item, kind) == wanted:
             return item
     names = [str(getattr(item, kind)) for item in items]
-    have = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    raise TraceError(f"unknown_{kind}", f"There is no {kind} {wanted}.", f"There is: {have}.")
+    have = ", ".join(names[:20])
+    if len(names) > 20:
+        have = say("{names} and {count} more", names=have, count=len(names) - 20)
+    message = filled(_UNKNOWN[kind], wanted=wanted)
+    raise TraceError(f"unknown_{kind}", message, say("There is: {have}.", have=have))
 
 
 def _name(root_name: str, top: str, below: str) -> str:

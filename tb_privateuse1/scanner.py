@@ -12,6 +12,7 @@ from tb_privateuse1 import runs
 from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.files import Files
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding, TraceError
 
 _PUBLISH_S = 0.5
@@ -68,7 +69,9 @@ class Scanner:
         catalog = self.catalog()
         if catalog.runs.scanning and run not in {r.run for r in catalog.runs.runs}:
             if not self._scanned.wait(wait_s):
-                raise TraceError("scanning", f"{catalog.runs.logdir} is still being searched.")
+                raise TraceError(
+                    "scanning", say("{logdir} is still being searched.", logdir=catalog.runs.logdir)
+                )
             catalog = self._catalog
         return catalog.find(run, rank, span)
 
@@ -118,7 +121,10 @@ class Scanner:
 
     def _fail(self, error: Exception) -> None:
         found = self._catalog.runs
-        failure = Finding("scan_failed", f"The search failed: {type(error).__name__}: {error}")
+        failure = Finding(
+            "scan_failed",
+            say("The search failed: {kind}: {error}", kind=type(error).__name__, error=error),
+        )
         known = dataclasses.replace(found, scanning=False, warnings=(failure,))
         self._catalog = dataclasses.replace(self._catalog, runs=known)
 

@@ -22,6 +22,7 @@ import msgspec
 from tb_privateuse1 import sql_child
 from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import brief
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"
@@ -90,10 +91,12 @@ def query(
 ) -> SqlResult:
     """The first rows of a query over one trace, which had better be read already."""
     if len(text) > LONGEST:
-        raise TraceError("bad_option", f"A query has at most {LONGEST:,} characters.")
+        raise TraceError(
+            "bad_option", say("A query has at most {most:,} characters.", most=LONGEST)
+        )
     if not _running.acquire(timeout=seconds):
-        message = f"{_AT_A_TIME} other queries are running."
-        raise TraceError("sql_busy", message, "Try again in a moment.")
+        message = say("{count} other queries are running.", count=_AT_A_TIME)
+        raise TraceError("sql_busy", message, say("Try again in a moment."))
     try:
         request = sql_child.Request(
             files,
@@ -142,7 +145,7 @@ def _asked(request: sql_child.Request, seconds: float) -> SqlResult:
         finally:
             process.kill()
     if error := answer.get("error"):
-        raise TraceError(**error)
+        raise TraceError.unpacked(error)
     if "result" not in answer:
         raise _ended(seconds if late.is_set() else None)
     elapsed_ms = round(1000 * (time.monotonic() - began), 3)
@@ -167,7 +170,9 @@ def _answer(line: bytes) -> dict[str, Any]:
 
 def _ended(seconds: float | None) -> TraceError:
     if seconds is not None:
-        message = f"The query took longer than {seconds:g} s."
-        return TraceError("sql_timeout", message, "Filter or aggregate earlier.")
-    message = "The query ended its process: most likely it needed more memory than it may have."
-    return TraceError("sql_memory", message, "Filter or aggregate earlier.")
+        message = say("The query took longer than {seconds:g} s.", seconds=seconds)
+        return TraceError("sql_timeout", message, say("Filter or aggregate earlier."))
+    message = say(
+        "The query ended its process: most likely it needed more memory than it may have."
+    )
+    return TraceError("sql_memory", message, say("Filter or aggregate earlier."))

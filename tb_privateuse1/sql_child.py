@@ -23,6 +23,7 @@ import pyarrow as pa
 from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 MOST_BYTES = 32 << 20
@@ -63,13 +64,17 @@ def main() -> None:
         _confine(request.memory_bytes)
         reply({"result": run(connection, request.query, request.rows)})
     except TraceError as error:
-        reply({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
+        reply({"error": error.packed()})
     except MemoryError:
-        message = "The query needs more memory than it may have."
-        reply({"error": {"code": "sql_memory", "message": message, "hint": None}})
+        message = say("The query needs more memory than it may have.")
+        reply({"error": TraceError("sql_memory", message).packed()})
     except Exception as error:
-        message = f"The query failed: {type(error).__name__}: {error}"
-        reply({"error": {"code": "internal", "message": message[:2000], "hint": None}})
+        message = say(
+            "The query failed: {kind}: {error}",
+            kind=type(error).__name__,
+            error=str(error)[:2000],
+        )
+        reply({"error": TraceError("internal", message).packed()})
     os._exit(0)  # whatever threads of the query still do
 
 
@@ -78,8 +83,10 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
     try:
         import duckdb
     except ImportError as error:
-        hint = "pip install 'tb-privateuse1[sql]' brings it along."
-        raise TraceError("no_sql", "SQL needs DuckDB, which is not installed.", hint) from error
+        hint = say("pip install 'tb-privateuse1[sql]' brings it along.")
+        raise TraceError(
+            "no_sql", say("SQL needs DuckDB, which is not installed."), hint
+        ) from error
     settings: dict[str, Any] = {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
@@ -109,12 +116,14 @@ def run(connection: Any, query: str, most: int) -> dict[str, Any]:
         statements = connection.extract_statements(query)
         kinds = [statement.type.name for statement in statements]
         if len(kinds) != 1 or kinds[0] not in ("SELECT", "EXPLAIN"):
-            message = f"One statement that reads is run, not {', '.join(kinds) or 'none'}."
-            raise TraceError("sql_error", message, "select …, with … select …, describe, explain.")
+            names = ", ".join(kinds) or say("none")
+            message = say("One statement that reads is run, not {names}.", names=names)
+            hint = say("select …, with … select …, describe, explain.")
+            raise TraceError("sql_error", message, hint)
         return _result(connection.execute(statements[0]), most)
     except duckdb.OutOfMemoryException as error:
-        hint = "Aggregate or filter earlier, or sort less."
-        message = "The query needs more memory than it may have."
+        hint = say("Aggregate or filter earlier, or sort less.")
+        message = say("The query needs more memory than it may have.")
         raise TraceError("sql_memory", message, hint) from error
     except (duckdb.Error, RecursionError) as error:
         raise TraceError("sql_error", str(error).strip()[:4000]) from error

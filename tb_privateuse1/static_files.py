@@ -9,6 +9,7 @@ from pathlib import Path
 
 from werkzeug.wrappers import Request, Response
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 BUNDLE = Path(__file__).parent / "static"
@@ -49,7 +50,7 @@ def respond(request: Request, path: str) -> Response:
     if found is None:
         if path == ENTRY:
             return _response(request, _NO_BUNDLE, ".js", keep=False)
-        raise TraceError("unknown_file", "There is no such file.")
+        raise TraceError("unknown_file", say("There is no such file."))
     stat = found.stat()
     plain, packed = _content(found, stat.st_mtime_ns, stat.st_size)
     keep = _HASHED.fullmatch(path) is not None

@@ -25,11 +25,12 @@ from tb_privateuse1.discover.base import file_at, shown
 from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import in_process, ingest, save, unchanged
-from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled
+from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 __all__ = ["Pending", "Progress", "Store"]
@@ -131,7 +132,7 @@ class Store:
         """
         with self._lock:
             pool, self._pool = self._pool, None
-        self._jobs.cancel(TraceError("closed", "The server is closing."))
+        self._jobs.cancel(TraceError("closed", say("The server is closing.")))
         if pool:
             pool.shutdown()
         self._waiting.close()
@@ -248,8 +249,7 @@ class Store:
             shutil.rmtree(spare.parent, ignore_errors=True)  # the mapping outlives the file
             for path in paths:
                 cachedir.make_room(path.parent, keep=path)
-        message = f"The cache of {shown(job.files.trace.name)} vanished while it was made."
-        raise TraceError("reader_died", message, "Try again.")
+        raise vanished(job.files)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
@@ -277,8 +277,9 @@ def _current(files: Files) -> tuple[Files, str]:
         return files, cache.key(files)
     except OSError as error:
         name = shown(files.trace.name)
-        hint = "It may have been deleted: reload the list of runs."
-        raise TraceError("unreadable", f"{name} cannot be read: {error.strerror}.", hint) from error
+        hint = say("It may have been deleted: reload the list of runs.")
+        message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
+        raise TraceError("unreadable", message, hint) from error
 
 
 def _now(files: Files) -> Files:

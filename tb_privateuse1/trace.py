@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tb_privateuse1 import texts
 from tb_privateuse1.checkpoints import Checkpoints as Checkpoints
 from tb_privateuse1.configs import Configs as Configs
 from tb_privateuse1.findings import Finding as Finding
@@ -285,3 +286,13 @@ class TraceError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
+
+    def packed(self) -> dict[str, Any]:
+        """What one process tells another of it, as plain JSON."""
+        told = {"code": self.code, "message": self.message, "hint": self.hint}
+        return {name: texts.packed(text) for name, text in told.items()}
+
+    @classmethod
+    def unpacked(cls, told: Mapping[str, Any]) -> TraceError:
+        """The error that ``packed`` told."""
+        return cls(**{name: texts.unpacked(text) for name, text in told.items()})

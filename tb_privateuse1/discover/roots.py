@@ -10,6 +10,7 @@ from urllib.request import url2pathname
 
 from tb_privateuse1.discover.base import basename, shown
 from tb_privateuse1.remote import is_url
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 
@@ -50,4 +51,4 @@ def located(path: str) -> str:
             return found
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
         pass
-    raise TraceError("no_such_path", f"There is no file or directory {shown(path)}.")
+    raise TraceError("no_such_path", say("There is no file or directory {path}.", path=shown(path)))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tb_privateuse1 import remote
 from tb_privateuse1.discover.base import File, remote_file, shown
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding
 
 _SUFFIXES = (".json", ".json.gz")
@@ -42,7 +43,11 @@ def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[
             with os.scandir(path) as entries:
                 real, linked, files = _sort(entries)
         except OSError as error:
-            message = f"The directory {shown(str(below))} cannot be read: {error.strerror}."
+            message = say(
+                "The directory {path} cannot be read: {error}.",
+                path=shown(str(below)),
+                error=error.strerror,
+            )
             warnings.append(Finding("unreadable_directory", message))
             continue
         pending += [Path(below, name) for name in sorted(real, reverse=True)]

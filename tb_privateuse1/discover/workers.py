@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1.discover.base import File, natural, shown
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding
 
 _NAME = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
@@ -155,17 +156,36 @@ def _unix_ns(recording: Recording) -> int | None:
 def _joined(rank: int, processes: Sequence[_Process]) -> list[Finding]:
     if len(processes) == 1:
         return []
-    message = f"Rank {rank} was recorded under {len(processes)} names"
-    hint = "They are shown as its spans, in order of time."
-    names = ", ".join(shown(p.worker) for p in processes[:5])
-    return [Finding("joined_workers", f"{message}: {names}.", hint, len(processes))]
+    message = say(
+        "Rank {rank} was recorded under {count} names: {names}.",
+        rank=rank,
+        count=len(processes),
+        names=", ".join(shown(p.worker) for p in processes[:5]),
+    )
+    hint = say("They are shown as its spans, in order of time.")
+    return [Finding("joined_workers", message, hint, len(processes))]
 
 
 def _collision(process: _Process, holder: _Process, rank: int) -> Finding:
     mine, other = shown(process.worker), shown(holder.worker)
-    who = f"{mine} and {other}" if mine != other else f"Two traces of {mine}"
-    message = f"{who} both say that they are rank {process.wish}: {mine} is shown as rank {rank}."
-    return Finding("rank_collision", message, "Record each job into a directory of its own.")
+    if mine == other:
+        message = say(
+            "Two traces of {mine} both say that they are rank {wish}: {mine} is shown as "
+            "rank {rank}.",
+            mine=mine,
+            wish=process.wish,
+            rank=rank,
+        )
+    else:
+        message = say(
+            "{mine} and {other} both say that they are rank {wish}: {mine} is shown as rank "
+            "{rank}.",
+            mine=mine,
+            other=other,
+            wish=process.wish,
+            rank=rank,
+        )
+    return Finding("rank_collision", message, say("Record each job into a directory of its own."))
 
 
 def _member(rank: int, source: str, processes: Sequence[_Process]) -> Member:

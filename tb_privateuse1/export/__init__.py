@@ -13,6 +13,7 @@ from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import brief
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
@@ -29,10 +30,10 @@ class Format:
 
 
 FORMATS: Mapping[FormatName, Format] = {
-    "chrome": Format("Chrome trace", ".pt.trace.json.gz", "application/gzip"),
-    "perfetto": Format("Perfetto trace", ".perfetto-trace.gz", "application/gzip"),
-    "parquet": Format("All tables as Parquet", ".parquet.zip", "application/zip"),
-    "csv": Format("All tables as CSV", ".csv.zip", "application/zip"),
+    "chrome": Format(say("Chrome trace"), ".pt.trace.json.gz", "application/gzip"),
+    "perfetto": Format(say("Perfetto trace"), ".perfetto-trace.gz", "application/gzip"),
+    "parquet": Format(say("All tables as Parquet"), ".parquet.zip", "application/zip"),
+    "csv": Format(say("All tables as CSV"), ".csv.zip", "application/zip"),
 }
 
 
@@ -91,8 +92,8 @@ def _chrome(
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     if _now(files) != files.trace:
-        message = f"{brief(files.trace.path, files)} changed while it was exported."
-        raise TraceError("changed", message, "Export it again.")
+        message = say("{name} changed while it was exported.", name=brief(files.trace.path, files))
+        raise TraceError("changed", message, say("Export it again."))
 
 
 def _now(files: Files) -> File | None:

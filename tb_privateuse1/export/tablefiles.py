@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tb_privateuse1.export import columns, target
 from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 
@@ -37,7 +38,7 @@ def directory(kind: str, path: str, trace: Trace, window: Window = EVERYTHING) -
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"{path} cannot be made: {error.strerror}."
+        message = say("{path} cannot be made: {error}.", path=path, error=error.strerror)
         raise TraceError("unwritable", message) from error
     for table in columns.COLUMNS:
         with target.replacing(str(Path(path, f"{table}.{kind}"))) as file:

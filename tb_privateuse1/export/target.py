@@ -12,6 +12,7 @@ from typing import IO
 
 from isal import isal_zlib
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 _GZIP = 31
@@ -46,7 +47,9 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             os.unlink(partial)
             raise
     except OSError as error:
-        raise TraceError("unwritable", f"{path} cannot be written: {error}") from error
+        raise TraceError(
+            "unwritable", say("{path} cannot be written: {error}", path=path, error=error)
+        ) from error
 
 
 def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:

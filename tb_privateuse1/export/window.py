@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Bools, Collectives, Memory, Table, Trace, TraceError
 
 
@@ -22,8 +23,8 @@ class Window:
     def __post_init__(self) -> None:
         start, end = self.start_ns, self.end_ns
         if start is not None and end is not None and start >= end:
-            message = f"The range from {start} to {end} ns is empty."
-            raise TraceError("bad_option", message, "Its end must be after its start.")
+            message = say("The range from {start} to {end} ns is empty.", start=start, end=end)
+            raise TraceError("bad_option", message, say("Its end must be after its start."))
 
     @property
     def whole(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1 import pyramid as pyramids
 from tb_privateuse1.pyramid import Pyramid
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Trace, TraceError
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
@@ -67,8 +68,8 @@ def check(trace: Trace, table: TableName, index: int) -> None:
     """Raises TraceError ``unknown_row`` if the table has no such row."""
     rows = len(getattr(trace, table))
     if not 0 <= index < rows:
-        message = f"There is no row {index} in the trace's {table}."
-        raise TraceError("unknown_row", message, f"It has {rows:,}, counted from 0.")
+        message = say("There is no row {index} in the trace's {table}.", index=index, table=table)
+        raise TraceError("unknown_row", message, say("It has {rows:,}, counted from 0.", rows=rows))
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ _BINS_PER_OCTAVE = 4
 def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
     """Raises TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
     if limit < 0 or offset < 0 or not (step is None or 0 <= step < len(trace.steps)):
-        raise TraceError("bad_option", "limit, offset and step must be at least 0.")
+        raise TraceError("bad_option", say("limit, offset and step must be at least 0."))
 
 
 def listed(

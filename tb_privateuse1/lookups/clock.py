@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tb_privateuse1 import clocks
 from tb_privateuse1.ranks import together
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
 
@@ -52,7 +53,7 @@ def clock(ranks: tuple[Rank, ...], *, only: str | None = None, to: int | None = 
     def row(rank: Rank) -> RankClock:
         i = place.get(rank.rank)
         if i is None:
-            told = rank.problem.message if rank.problem else "It cannot be read."
+            told = rank.problem.message if rank.problem else say("It cannot be read.")
             return RankClock(rank.rank, None, None, 0, told)
         shift, residual = int(found.shift_ns[i]), int(found.residual_ns[i])
         tied = shift != MISSING and zero != MISSING

@@ -14,6 +14,7 @@ import numpy as np
 from tb_privateuse1 import calltree, certainty, intervals, modulenames, opgroups
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
 
 _MOST = 200
@@ -228,10 +229,13 @@ def _place(trace: Trace, table: TableName, index: int) -> str:
         return ""
     if table == "kernels":
         lanes, lane = trace.lanes, trace.kernels.lane[index]
-        told = f"device {lanes.device[lane]} stream {lanes.stream[lane]}"
+        told = say(
+            "device {device} stream {stream}", device=lanes.device[lane], stream=lanes.stream[lane]
+        )
         return trace.text(lanes.name[lane]) or told
     threads, thread = trace.threads, getattr(trace, table).thread[index]
-    return trace.text(threads.name[thread]) or f"thread {trace.text(threads.tid[thread])}"
+    tid = trace.text(threads.tid[thread])
+    return trace.text(threads.name[thread]) or say("thread {tid}", tid=tid)
 
 
 def _step(trace: Trace, table: TableName, index: int) -> str | None:

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from tb_privateuse1.remote.address import is_web, join, shown
 from tb_privateuse1.remote.problem import RemoteError, missing
 from tb_privateuse1.remote.server import Server, server_of
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding
 
 _DEPTH = 32
@@ -59,7 +60,9 @@ def status(url: str) -> Status:
     info = server.call(url, lambda fs: fs.info(fs._strip_protocol(url)))
     found = _status(url, info)
     if found is None:
-        message = f"{shown(url)} cannot be read: its server does not say how large it is."
+        message = say(
+            "{url} cannot be read: its server does not say how large it is.", url=shown(url)
+        )
         raise RemoteError("remote_failed", message)
     return found
 
@@ -154,14 +157,20 @@ def _one_by_one(
         if listed + len(level) > _DIRECTORIES:
             break
     if level:
-        message = f"{shown(url)} has more directories than are looked at; some are left out."
-        warnings.append(Finding("too_many_directories", message, "Name a directory further down."))
+        message = say(
+            "{url} has more directories than are looked at; some are left out.", url=shown(url)
+        )
+        warnings.append(
+            Finding("too_many_directories", message, say("Name a directory further down."))
+        )
     _tell(refused, url, warnings)
 
 
 def _tell(refused: int, url: str, warnings: list[Finding]) -> None:
     if refused:
-        message = f"The listing of {shown(url)} names places outside of it; they are left out."
+        message = say(
+            "The listing of {url} names places outside of it; they are left out.", url=shown(url)
+        )
         warnings.append(Finding("refused_path", message, count=refused))
 
 
@@ -174,8 +183,8 @@ def _list(fs: Any, path: str) -> list[Mapping[str, Any]]:
 
 def _base(fs: Any, url: str) -> str:
     if is_web(url) and "?" in url:
-        hint = "Name a single trace, or set the token up for fsspec."
-        raise RemoteError("remote_failed", f"{shown(url)}?… cannot be listed.", hint)
+        hint = say("Name a single trace, or set the token up for fsspec.")
+        raise RemoteError("remote_failed", say("{url}?… cannot be listed.", url=shown(url)), hint)
     base: str = fs._strip_protocol(url)
     return base.rstrip("/")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tb_privateuse1.remote.address import scrub, shown
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 _CREDENTIALS = re.compile("Credential|Authenti|RefreshError|TokenRetrieval|NoAuth")
@@ -44,19 +45,26 @@ def problem(error: BaseException, url: str) -> RemoteError:
             if found := judge(one, shown(url)):
                 return found
     detail = " ".join(scrub(str(error)).split())[:_DETAIL_LENGTH]
-    message = f"{shown(url)} cannot be read: {type(error).__name__}: {detail}"
+    message = say(
+        "{url} cannot be read: {kind}: {detail}",
+        url=shown(url),
+        kind=type(error).__name__,
+        detail=detail,
+    )
     return RemoteError("remote_failed", message)
 
 
 def unreachable(url: str, why: str) -> RemoteError:
     """The error for a place that does not answer (any more)."""
-    hint = "Check the network and the address; it is tried again."
-    return RemoteError("remote_unreachable", f"{shown(url)} cannot be read: {why}.", hint)
+    hint = say("Check the network and the address; it is tried again.")
+    return RemoteError(
+        "remote_unreachable", say("{url} cannot be read: {why}.", url=shown(url), why=why), hint
+    )
 
 
 def missing(url: str) -> RemoteError:
     """The error for a bucket, directory or file that is not there."""
-    return RemoteError("no_such_path", f"There is no file or directory {shown(url)}.")
+    return RemoteError("no_such_path", say("There is no file or directory {url}.", url=shown(url)))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -72,20 +80,24 @@ def _driver(error: BaseException, url: str) -> RemoteError | None:
     if not isinstance(error, ImportError) or not error.name:
         return None
     package = error.name.partition(".")[0]
-    message = f"Reading {url} needs the Python package {package}, which is not installed."
+    message = say(
+        "Reading {url} needs the Python package {package}, which is not installed.",
+        url=url,
+        package=package,
+    )
     where = '"tb-privateuse1[remote]"' if package == "fsspec" else package
-    hint = f"pip install {where}, in the environment that this runs in."
+    hint = say("pip install {where}, in the environment that this runs in.", where=where)
     return RemoteError("remote_driver", message, hint)
 
 
 def _credentials(error: BaseException, url: str) -> RemoteError | None:
     if not _CREDENTIALS.search(type(error).__name__):
         return None
-    hint = (
-        "Set them up as the filesystem's own tools want them (environment variables, a profile), "
-        "for the user that runs this."
+    hint = say(
+        "Set them up as the filesystem's own tools want them (environment variables, a "
+        "profile), for the user that runs this."
     )
-    message = f"{url} cannot be read: there are no valid credentials."
+    message = say("{url} cannot be read: there are no valid credentials.", url=url)
     return RemoteError("remote_credentials", message, hint)
 
 
@@ -97,7 +109,7 @@ def _answered(error: BaseException, url: str) -> RemoteError | None:
     if status in (404, 410):
         return missing(url)
     if status in (408, 425, 429) or (status is not None and status >= 500):
-        return unreachable(url, f"the server answered {status}")
+        return unreachable(url, say("the server answered {status}", status=status))
     return None
 
 
@@ -114,9 +126,9 @@ def _status(error: Any) -> int | None:
 
 def _unreachable(error: BaseException, url: str) -> RemoteError | None:
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-        return unreachable(url, "there was no answer in time")
+        return unreachable(url, say("there was no answer in time"))
     if isinstance(error, ConnectionError) or _CONNECTION.search(type(error).__name__):
-        return unreachable(url, f"the connection failed ({type(error).__name__})")
+        return unreachable(url, say("the connection failed ({kind})", kind=type(error).__name__))
     return None
 
 
@@ -126,10 +138,16 @@ def _builtin(error: BaseException, url: str) -> RemoteError | None:
     if isinstance(error, PermissionError):
         return _denied(url)
     if isinstance(error, IsADirectoryError):
-        return RemoteError("remote_failed", f"{url} is a directory.")
+        return RemoteError("remote_failed", say("{url} is a directory.", url=url))
     return None
 
 
 def _denied(url: str, status: str = "") -> RemoteError:
-    hint = "The credentials in use must be allowed to list the directory and to read its files."
-    return RemoteError("remote_denied", f"{url} cannot be read: access is denied{status}.", hint)
+    hint = say(
+        "The credentials in use must be allowed to list the directory and to read its files."
+    )
+    return RemoteError(
+        "remote_denied",
+        say("{url} cannot be read: access is denied{status}.", url=url, status=status),
+        hint,
+    )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.remote.address import host, is_web, shown, web_host
 from tb_privateuse1.remote.problem import RemoteError, problem, unreachable
+from tb_privateuse1.texts import say
 
 TIMEOUT_VARIABLE = "TB_PRIVATEUSE1_TIMEOUT_S"
 _TIMEOUT_S = 30.0
@@ -62,7 +63,9 @@ class Server:
             future.cancel()  # it may not have begun
             if future.done() and not future.cancelled():  # the driver's own limit
                 raise problem(error, url) from None
-            raise unreachable(url, f"there was no answer within {limit:g} seconds") from None
+            raise unreachable(
+                url, say("there was no answer within {limit:g} seconds", limit=limit)
+            ) from None
         except Exception as error:  # a driver's errors may hold secrets: they are not kept
             raise problem(error, url) from None
 
@@ -113,12 +116,16 @@ def _connect(url: str) -> Any:
 
     scheme = url.partition("://")[0]
     if "::" in url.partition("://")[2]:
-        message = f"{shown(url)}: a filesystem within another one is not supported."
-        raise RemoteError("remote_driver", message, "Unpack the archive.")
+        message = say("{url}: a filesystem within another one is not supported.", url=shown(url))
+        raise RemoteError("remote_driver", message, say("Unpack the archive."))
     for protocol in scheme.split("::"):
         if protocol not in fsspec.available_protocols():
-            message = f"{shown(url)}: {protocol} is no filesystem that fsspec knows."
-            raise RemoteError("remote_driver", message, "Check the part before the ://.")
+            message = say(
+                "{url}: {protocol} is no filesystem that fsspec knows.",
+                url=shown(url),
+                protocol=protocol,
+            )
+            raise RemoteError("remote_driver", message, say("Check the part before the ://."))
     options = _web_options(fsspec, url) if is_web(url) else {}
     return fsspec.core.url_to_fs(url, skip_instance_cache=True, **options)[0]
 
@@ -141,8 +148,10 @@ def _web_options(fsspec: Any, url: str) -> dict[str, Any]:
         scheme, name, port = web_host(str(params.url.join(type(params.url)(target))))
         mine, my_name, my_port = web_host(url)
         if name != my_name or not (port == my_port or (mine, scheme) == ("http", "https")):
-            message = f"{shown(url)} sends its readers on to another host, {name}."
-            hint = "If you trust that one, name its address instead."
+            message = say(
+                "{url} sends its readers on to another host, {name}.", url=shown(url), name=name
+            )
+            hint = say("If you trust that one, name its address instead.")
             raise RemoteError("remote_denied", message, hint)
 
     watch.on_request_redirect.append(redirected)

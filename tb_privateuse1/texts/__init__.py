@@ -86,6 +86,17 @@ def filled(template: Text, **values: Any) -> Text:
     return Text(template.template.format_map(values), template.template, values)
 
 
+def replaced(text: str, old: str, new: str) -> str:
+    """``str.replace``; of a Text in its values, too, so that it stays one."""
+    if not isinstance(text, Text):
+        return text.replace(old, new)
+    values = {
+        name: replaced(value, old, new) if isinstance(value, str) else value
+        for name, value in text.values.items()
+    }
+    return Text(str(text).replace(old, new), text.template, values)
+
+
 def render(text: str, language: str) -> str:
     """A text in a language; English where nobody has put it into that one."""
     if not isinstance(text, Text) or language == LANGUAGES[0]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tb_privateuse1.texts import say
+
 
 @dataclass(frozen=True)
 class Peak:
@@ -50,7 +52,7 @@ class Vendor:
     """What its unit for matrix products is called."""
     matrix_names: re.Pattern[str] | None = None
     """Kernels that use it, by the names that its libraries and compilers give them."""
-    compute_units: str = "Multiprocessors"
+    compute_units: str = say("Multiprocessors")
     """What ``numSms`` of deviceProperties counts."""
     peaks: tuple[Peak, ...] = ()
     """The first that matches a device's name counts."""

@@ -2,6 +2,7 @@
 
 import re
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(
@@ -20,7 +21,7 @@ VENDOR = Vendor(
         r"[hsibe](884|1688|16816|16832|16864|8816)|tensorop|[hiqw]g?mma|xmma|nvjet|_mma_"
         r"|bmm_\w+_t\d+x\d+x\d+|flash_(fwd|bwd)|fmha|cutlass.*_(tensor|sm[89]|sm1)\w*gemm|cudnn.*(tensor|sm[89]0_)"
     ),
-    compute_units="Streaming multiprocessors",
+    compute_units=say("Streaming multiprocessors"),
     peaks=(
         Peak(re.compile(r"\bB200$"), 2250, 8000),
         Peak(re.compile(r"\bH200$"), 989, 4800),

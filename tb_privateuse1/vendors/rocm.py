@@ -2,6 +2,7 @@
 
 import re
 
+from tb_privateuse1.texts import say
 from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(
@@ -17,7 +18,7 @@ VENDOR = Vendor(
         r"_MI\d+x\d+x\d+_|mfma|wmma|xdl|gtcx|matmul_ogs|^attn_(fwd|bwd)|flash_(fwd|bwd)|fmha",
         re.IGNORECASE,
     ),
-    compute_units="Compute units",
+    compute_units=say("Compute units"),
     peaks=(
         Peak(re.compile(r"\bMI325X$"), 1307, 6000),
         Peak(re.compile(r"\bMI300X$"), 1307, 5300),

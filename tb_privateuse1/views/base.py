@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import grouping
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     I32,
     Bools,
@@ -52,10 +53,18 @@ def chosen_ranks(only: str | None) -> frozenset[int] | None:
     """
     if only is None:
         return None
-    words = only.split(",")
+    if (ranks := with_commas(only)) is None:
+        message = say("only must be ranks with commas, not {only!r}.", only=only)
+        raise TraceError("bad_option", message)
+    return frozenset(ranks)
+
+
+def with_commas(text: str) -> list[int] | None:
+    """The numbers of a text like ``0,2,7``; None if it is no such text."""
+    words = text.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-        raise TraceError("bad_option", f"only must be ranks with commas, not {only!r}.")
-    return frozenset(map(int, words))
+        return None
+    return [int(word) for word in words]
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,9 @@ def step_row(trace: Trace, step: int | None) -> int | None:
     for row, name in enumerate(names):
         if name.rpartition("#")[2] == str(step):
             return row
-    have = ", ".join(names[:20]) or "none"
-    raise TraceError("unknown_step", f"There is no step {step} in this trace.", f"It has: {have}.")
+    have = ", ".join(names[:20]) or say("none")
+    message = say("There is no step {step} in this trace.", step=step)
+    raise TraceError("unknown_step", message, say("It has: {have}.", have=have))
 
 
 def in_step(rows: I32, row: int | None) -> Bools:

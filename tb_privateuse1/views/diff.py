@@ -13,6 +13,7 @@ from tb_privateuse1.compare import Sample, Verdict
 from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
 from tb_privateuse1.perstep import By, Items, Name
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
@@ -273,16 +274,18 @@ def _one(trace: Trace, steps: I64, n: int) -> tuple[str | None, int | None]:
 def _notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterator[Finding]:
     """What makes the two less comparable."""
     if trace is base:
-        yield Finding("same_trace", "Both are the same trace.", "Choose another base.")
+        yield Finding("same_trace", say("Both are the same trace."), say("Choose another base."))
     if min(now_steps, base_steps) < 2:
-        hint = "Record several: then the spread over steps says which changes are no accident."
-        yield Finding("few_steps", "One of them has fewer than two complete steps.", hint)
+        hint = say("Record several: then the spread over steps says which changes are no accident.")
+        yield Finding("few_steps", say("One of them has fewer than two complete steps."), hint)
     if bool(len(trace.kernels)) != bool(len(base.kernels)):
-        yield Finding("one_without_device", "Only one of them has device times.", "By host time.")
+        yield Finding(
+            "one_without_device", say("Only one of them has device times."), say("By host time.")
+        )
     if "inferred" in (trace.meta.timeline, base.meta.timeline):
-        message = "Device times of one of them are inferred."
-        hint = "A change within their error bounds may be none."
+        message = say("Device times of one of them are inferred.")
+        hint = say("A change within their error bounds may be none.")
         yield Finding("inferred", message, hint, severity="info")
     if trace.meta.vendor != base.meta.vendor:
-        hint = "Compare operators and modules: kernels have other names."
-        yield Finding("other_vendor", "They come from different accelerators.", hint)
+        hint = say("Compare operators and modules: kernels have other names.")
+        yield Finding("other_vendor", say("They come from different accelerators."), hint)

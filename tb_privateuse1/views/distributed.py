@@ -15,6 +15,7 @@ from tb_privateuse1.ranks import Part, together, without
 from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank
@@ -126,7 +127,7 @@ def distributed(
     ``unknown_step`` or ``bad_option``.
     """
     if limit < 0:
-        raise TraceError("bad_option", f"limit must not be negative, not {limit}.")
+        raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
     read = [r for r in ranks if isinstance(r.part, Part)]
     parts: list[Part] = [r.part for r in read]
     calls = together(parts)
@@ -183,8 +184,9 @@ def _wanted(names: tuple[str, ...], step: int | None) -> Bools:
     number = None if step is None else str(step)
     found = [number is None or name.rpartition("#")[2] == number for name in names]
     if number is not None and not any(found):
-        have = ", ".join(names[:20]) or "none"
-        raise TraceError("unknown_step", f"No rank has a step {step}.", f"They have: {have}.")
+        have = ", ".join(names[:20]) or say("none")
+        message = say("No rank has a step {step}.", step=step)
+        raise TraceError("unknown_step", message, say("They have: {have}.", have=have))
     return np.array([*found, False], np.bool_)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, calltree, intervals
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
@@ -89,7 +90,7 @@ def flame(
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     if limit < 1:
-        raise TraceError("bad_option", f"limit must be at least 1, not {limit}.")
+        raise TraceError("bad_option", say("limit must be at least 1, not {limit}.", limit=limit))
     row = step_row(trace, step)
     unit = ("device" if len(trace.kernels) else "host") if by == "best" else by
     tree = _tree(trace, levels, group, row, on_device=unit == "device")
@@ -116,12 +117,9 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     ops, frames = trace.ops, trace.frames
     start = np.concatenate((ops.start_ns, frames.start_ns))
     end = np.concatenate((ops.end_ns, frames.end_ns))
-    kind = np.concatenate(
-        (
-            np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION),
-            np.where(calltree.is_module(trace), _MODULE, _FRAME),
-        )
-    ).astype(np.int8)
+    called = np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
+    framed = np.where(calltree.is_module(trace), _MODULE, _FRAME)
+    kind = np.concatenate((called, framed)).astype(np.int8)
     name = np.concatenate((ops.name, frames.name))
     # Steps would keep the calls of each apart.
     keep = ~np.isin(kind, _left_out(kind, levels)) & ~calltree.starts(trace, calltree.STEP)[name]
@@ -231,7 +229,8 @@ def _find(tree: _Tree, root: str) -> int:
         inside = np.flatnonzero(tree.parent == at)
         found = [n for n in inside.tolist() if tree.labels[tree.label[n]][1] == name]
         if not found:
-            raise TraceError("unknown_node", f"There is no {name!r} at this place of the tree.")
+            message = say("There is no {name!r} at this place of the tree.", name=name)
+            raise TraceError("unknown_node", message)
         at = max(found, key=lambda n: int(tree.total[n]))
     return at
 

@@ -10,6 +10,7 @@ import numpy as np
 from tb_privateuse1 import breakdown, certainty, kernelgroups, vendor_file
 from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row, sums
 
@@ -130,7 +131,7 @@ def kernels(
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0 or offset < 0 or short_ns < 0:
-        raise TraceError("bad_option", "limit, offset and short_ns must be at least 0.")
+        raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
     chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
     table = trace.kernels.take(chosen)
     first, member = kernelgroups.groups(trace, table, group)

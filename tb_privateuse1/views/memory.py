@@ -14,10 +14,11 @@ from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
-_REPORTING = "An allocator reports through c10::reportMemoryUsageToProfiler."
+_REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ def memory(
     Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if points < 10 or limit < 0 or offset < 0:
-        raise TraceError("bad_option", "points must be at least 10, limit and offset at least 0.")
+        raise TraceError(
+            "bad_option", say("points must be at least 10, limit and offset at least 0.")
+        )
     found = allocations.devices(trace.memory)
     chosen = memorydevices.chosen(trace, found, device)
     start, end = _selected(trace, step, start_ns, end_ns)
@@ -136,7 +139,11 @@ def _selected(
     start = start if start_ns is None else max(start, start_ns)
     end = end if end_ns is None else min(end, end_ns)
     if end <= start and (start_ns is not None or end_ns is not None):
-        message = f"No time lies from start_ns={start_ns} to end_ns={end_ns} in what is selected."
+        message = say(
+            "No time lies from start_ns={start_ns} to end_ns={end_ns} in what is selected.",
+            start_ns=start_ns,
+            end_ns=end_ns,
+        )
         raise TraceError("bad_option", message)
     return start, end
 
@@ -197,32 +204,48 @@ def _notes(
     meta = trace.meta
     if chosen is None:
         if meta.profiler.get("profile_memory"):
-            message = "The trace has no memory events, though profile_memory=True was set."
-            hint = f"Nothing was allocated meanwhile, or the backend does not report. {_REPORTING}"
+            message = say("The trace has no memory events, though profile_memory=True was set.")
+            hint = say(
+                "Nothing was allocated meanwhile, or the backend does not report. {reporting}",
+                reporting=_REPORTING,
+            )
             yield Finding("memory_not_reported", message, hint)
         else:
-            message = "The trace has no memory events: it was recorded without profile_memory=True."
-            yield Finding("no_memory_events", message, "Record with profile_memory=True.")
+            message = say(
+                "The trace has no memory events: it was recorded without profile_memory=True."
+            )
+            yield Finding("no_memory_events", message, say("Record with profile_memory=True."))
         return
     device_used = meta.timeline != "none" or meta.backend is not None or bool(meta.devices)
     if all(d.device_type == allocations.CPU for d in devices) and device_used:
-        message = "The backend does not report device memory: all events are of the CPU."
+        message = say("The backend does not report device memory: all events are of the CPU.")
         yield Finding("device_not_reported", message, _REPORTING)
     if chosen.peak_bytes is None:
-        message = "The trace has no totals (torch before 1.10): the curve is the sum of all events."
-        hint = "It starts at 0, whatever was allocated before; a peak cannot be told."
+        message = say(
+            "The trace has no totals (torch before 1.10): the curve is the sum of all events."
+        )
+        hint = say("It starts at 0, whatever was allocated before; a peak cannot be told.")
         yield Finding("no_totals", message, hint)
     if not (trace.memory.address != MISSING).any():
-        message = "The trace has no addresses: no release can be told from another."
-        hint = "So there are no lifetimes, and nothing is known of what is alive when."
+        message = say("The trace has no addresses: no release can be told from another.")
+        hint = say("So there are no lifetimes, and nothing is known of what is alive when.")
         yield Finding("no_addresses", message, hint)
     if chosen.explained is not None and chosen.explained < 1:
-        message = f"{1 - chosen.explained:.2%} of the changes of the total are those of no event."
-        hint = "Some allocations or releases were not reported. The curve is the reported total."
+        message = say(
+            "{share:.2%} of the changes of the total are those of no event.",
+            share=1 - chosen.explained,
+        )
+        hint = say(
+            "Some allocations or releases were not reported. The curve is the reported total."
+        )
         yield Finding("unexplained_totals", message, hint)
     if growth is not None:
-        message = (
-            f"Each of {growth.steps} steps ends with more allocated than the one before: "
-            f"{growth.bytes_per_step / 2**20:+.3g} MiB per step."
+        message = say(
+            "Each of {steps} steps ends with more allocated than the one before: "
+            "{mib:+.3g} MiB per step.",
+            steps=growth.steps,
+            mib=growth.bytes_per_step / 2**20,
         )
-        yield Finding("memory_grows", message, "What is held at the end is in the allocations.")
+        yield Finding(
+            "memory_grows", message, say("What is held at the end is in the allocations.")
+        )

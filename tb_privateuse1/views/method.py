@@ -10,6 +10,7 @@ from tb_privateuse1 import breakdown, certainty, limits
 from tb_privateuse1.grounds import Constant
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
 from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
 
@@ -118,26 +119,27 @@ def _reason(trace: Trace, refused: tuple[Finding, ...]) -> str:
     meta = trace.meta
     timed = int((trace.ops.elapsed_ns != MISSING).sum())
     if meta.timeline == "measured":
-        return (
-            f"A device profiler recorded {len(trace.kernels):,} activities: their starts and ends "
-            "are its own."
+        return say(
+            "A device profiler recorded {count:,} activities: their starts and ends are its own.",
+            count=len(trace.kernels),
         )
     if meta.timeline == "none":
-        return refused[0].message if refused else "The trace has no device times."
+        return refused[0].message if refused else say("The trace has no device times.")
     if meta.grounds is None:
-        return (
+        return say(
             "The trace holds kernels that were inferred when it was merged; their classes and "
             "bounds are those that stand in it."
         )
-    how = {
-        "kernel_sum": "the sum of the kernels launched in it. Durations are known; starts follow "
-        "from the launches and the order of the queue.",
-    }.get(
-        meta.grounds.kind,
-        "the device time between two events on the stream. What each may have waited for bounds "
-        "starts and durations from both sides.",
-    )
-    return (
-        "The trace has the host's times. A sidecar adds, for each of "
-        f"{timed:,} operators and annotations, {how}"
+    if meta.grounds.kind == "kernel_sum":
+        return say(
+            "The trace has the host's times. A sidecar adds, for each of {count:,} operators and "
+            "annotations, the sum of the kernels launched in it. Durations are known; starts "
+            "follow from the launches and the order of the queue.",
+            count=timed,
+        )
+    return say(
+        "The trace has the host's times. A sidecar adds, for each of {count:,} operators and "
+        "annotations, the device time between two events on the stream. What each may have waited "
+        "for bounds starts and durations from both sides.",
+        count=timed,
     )

@@ -11,6 +11,7 @@ from tb_privateuse1 import calltree, certainty, opfigures, opgroups, opkinds
 from tb_privateuse1.opgroups import Group
 from tb_privateuse1.opkinds import Kind
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
@@ -171,13 +172,15 @@ def operators(
 
 def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, bool]:
     if limit < 0 or offset < 0:
-        raise TraceError("bad_option", "limit and offset must be at least 0.")
+        raise TraceError("bad_option", say("limit and offset must be at least 0."))
     if sort is None:
         return None, True
     key = sort.removeprefix("-")
     if key not in _SORTS:
-        message = f"Operators cannot be sorted by {key!r}."
-        raise TraceError("bad_option", message, f"They can by: {', '.join(_SORTS)}.")
+        message = say("Operators cannot be sorted by {key!r}.", key=key)
+        raise TraceError(
+            "bad_option", message, say("They can by: {names}.", names=", ".join(_SORTS))
+        )
     return key, sort.startswith("-")
 
 

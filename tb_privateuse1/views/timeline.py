@@ -12,8 +12,9 @@ from tb_privateuse1 import certainty, describe, looks, modulenames, opgroups
 from tb_privateuse1.curves import Curve, Unit, What, windows
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import Provenance, provenance, step_row, with_commas
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -154,7 +155,8 @@ def timeline(
     start = first if start_ns is None else start_ns
     stop = max(start + 1, last if stop_ns is None else stop_ns)
     if max(-start, stop) > _FARTHEST_NS:
-        raise TraceError("bad_option", f"No recording has a window from {start} to {stop} ns.")
+        told = say("No recording has a window from {start} to {stop} ns.", start=start, stop=stop)
+        raise TraceError("bad_option", told)
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
@@ -211,14 +213,13 @@ def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
     return np.unique(np.concatenate(rows).astype(np.int64))
 
 
-def _numbers(option: str, text: str | None, tracks: int) -> I64:
-    words = text.split(",") if text else []
-    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-        raise TraceError("bad_option", f"{option} must be numbers with commas, not {text!r}.")
-    numbers = np.array([int(word) for word in words], np.int64)
-    if (numbers >= tracks).any():
-        raise TraceError("bad_option", f"There are {tracks} tracks, numbered from 0.")
-    return numbers
+def _numbers(name: str, text: str | None, tracks: int) -> I64:
+    message = say("There are {count} tracks, numbered from 0.", count=tracks)
+    if (told := with_commas(text) if text else []) is None:
+        message = say("{name} must be numbers with commas, not {text!r}.", name=name, text=text)
+    if told is None or max(told, default=-1) >= tracks:
+        raise TraceError("bad_option", message)
+    return np.array(told, np.int64)
 
 
 def _rectangles(
@@ -288,11 +289,11 @@ def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
 
 def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
     if kind == STEPS:
-        return "Steps", "Steps"
+        return say("Steps"), say("Steps")
     if kind == DEVICE:
         return describe.lane(trace, owner)
     group, label = describe.thread(trace, owner)
-    return group, f"{label} · Python" if kind == FRAMES else label
+    return group, say("{label} · Python", label=label) if kind == FRAMES else label
 
 
 def _short(name: str) -> str:

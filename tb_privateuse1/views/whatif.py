@@ -12,6 +12,7 @@ from tb_privateuse1.criticalpath import Path
 from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.gains import Gain
 from tb_privateuse1.tables import Result
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Finding, Trace
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
@@ -215,15 +216,17 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
     """What makes the answer less sure."""
     found = []
     if not len(trace.kernels):
-        message = "There are no device times: only the host is replayed."
-        hint = "Operators that run on the host are all there is, or the device's work is unknown."
+        message = say("There are no device times: only the host is replayed.")
+        hint = say(
+            "Operators that run on the host are all there is, or the device's work is unknown."
+        )
         found.append(Finding("no_device_times", message, hint))
     elif trace.meta.timeline == "inferred":
-        message = "Device times are inferred: the prediction has their bounds."
-        hint = "Gains smaller than the bound may be none."
+        message = say("Device times are inferred: the prediction has their bounds.")
+        hint = say("Gains smaller than the bound may be none.")
         found.append(Finding("inferred", message, hint, severity="info"))
     if error is not None and abs(error) > _TRUSTED:
-        message = f"Nothing recorded explains {abs(error):.0%} of the step."
-        hint = "The replay holds that time as it is; what it waits for may be what you change."
+        message = say("Nothing recorded explains {share:.0%} of the step.", share=abs(error))
+        hint = say("The replay holds that time as it is; what it waits for may be what you change.")
         found.append(Finding("unexplained", message, hint))
     return found
