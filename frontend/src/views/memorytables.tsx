@@ -109,7 +109,7 @@ function Operator({ name, none, title, note = null }: { name: string | null; non
 
 const ALIVE: readonly Column<AliveRow>[] = [
   { key: "operator", ...texts.ofAlive.operator, kind: "text", width: 260,
-    value: (r) => r.operator ?? texts.sources[r.source].label, cell: (r) => <Operator name={r.operator} none={texts.sources[r.source].label} title={texts.sources[r.source].title} /> },
+    value: (r) => r.operator ?? texts.sources[r.source].label, code: (r) => r.operator ?? r.source, cell: (r) => <Operator name={r.operator} none={texts.sources[r.source].label} title={texts.sources[r.source].title} /> },
   { key: "input_shapes", ...texts.ofAlive.inputShapes, kind: "text", width: 320, value: (r) => r.input_shapes },
   { key: "share", ...texts.ofAlive.share, kind: "share", width: 160, additive: true, value: (r) => r.share, bar: (r) => (r.source === "operator" ? "kernel" : "other") },
   { key: "bytes", ...texts.ofAlive.size, kind: "bytes", width: 96, additive: true, value: (r) => r.bytes },

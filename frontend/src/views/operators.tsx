@@ -124,7 +124,7 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
   const launched = result.rows.some((r) => r.launches !== null);
   const all = whole(result);
   const columns: (Column<OperatorRow> | false)[] = [
-    { key: "name", ...(group === "category" ? heads.category : heads.name), kind: "text", width: 216, help: texts.groups[group].row, value: (r) => r.name ?? texts.nobody, cell: (r) => <Name row={r} group={group} /> },
+    { key: "name", ...(group === "category" ? heads.category : heads.name), kind: "text", width: 216, help: texts.groups[group].row, value: (r) => r.name ?? texts.nobody, code: (r) => r.name, cell: (r) => <Name row={r} group={group} /> },
     group !== "category" && { key: "category", ...heads.category, kind: "text", width: 104, optional: true, value: (r) => (r.name === null ? null : r.category),
       cell: (r) => <span class="value">{r.name === null ? MISSING : texts.categories[r.category]}</span> },
     group === "shapes" && { key: "input_shapes", ...heads.inputShapes, kind: "text", width: 240, value: (r) => r.input_shapes },

@@ -45,9 +45,10 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
   }
   if (line.kind === "group") {
     if (!line.key) return <div class="head group" style={style}>{line.label}</div>;
+    const ofCounters = line.key.endsWith(`/${COUNTERS}`);
     return (
       <div class="head group" style={style} title={line.label} data-testid="group-head" data-folded={line.folded} data-key={line.key}>
-        <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${line.label === COUNTERS ? "all counters" : line.label}`} onClick={() => onGroup(line.key)} data-testid={line.label === COUNTERS ? "counters" : undefined}>{line.folded ? "▸" : "▾"}</button>
+        <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${ofCounters ? "all counters" : line.label}`} onClick={() => onGroup(line.key)} data-testid={ofCounters ? "counters" : undefined}>{line.folded ? "▸" : "▾"}</button>
         <span>{line.label}</span>
         <button type="button" class="quiet pin" aria-label={`Move ${line.label} up`} title="Move up" onClick={() => onRaise(line.key)}>↑</button>
       </div>

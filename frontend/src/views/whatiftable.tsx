@@ -68,8 +68,8 @@ function Try({ row }: { row: Gain }) {
 const share = (row: Gain): number | null => (row.bound_ns === null ? null : row.free_gain_ns === 0 ? 0 : (row.bound_ns / row.free_gain_ns) * row.free_gain_share);
 
 const GAINS: readonly Column<Gain>[] = [
-  { key: "name", ...texts.ofGains.name, kind: "text", width: 300, value: (r) => r.name || texts.kinds[r.kind] },
-  { key: "kind", ...texts.ofGains.kind, kind: "text", width: 190, value: (r) => texts.kinds[r.kind], cell: (r) => <span class="value try">{texts.kinds[r.kind]} <Try row={r} /></span> },
+  { key: "name", ...texts.ofGains.name, kind: "text", width: 300, value: (r) => r.name || texts.kinds[r.kind], code: (r) => r.name },
+  { key: "kind", ...texts.ofGains.kind, kind: "text", width: 190, value: (r) => texts.kinds[r.kind], code: (r) => r.kind, cell: (r) => <span class="value try">{texts.kinds[r.kind]} <Try row={r} /></span> },
   { key: "half_gain_share", ...texts.ofGains.halfGainShare, kind: "share", width: 136, value: (r) => r.half_gain_share, bar: () => "kernel" },
   { key: "free_gain_share", ...texts.ofGains.freeGainShare, kind: "share", width: 136, value: (r) => r.free_gain_share, bar: () => "kernel", bound: share },
   { key: "half_gain_ns", ...texts.ofGains.halfGain, kind: "time", width: 104, value: (r) => r.half_gain_ns },

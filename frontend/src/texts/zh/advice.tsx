@@ -1,5 +1,6 @@
 import { count } from "../count";
 import type { advice as english } from "../en/advice";
+import { spaced } from "../han";
 
 export const advice: typeof english = {
   causes: {
@@ -25,7 +26,7 @@ export const advice: typeof english = {
   saved: {
     label: "可节省时间",
     unit: "/ 1",
-    note: (step, steps) => (step === null ? `至多，占 ${count(steps)} 个迭代` : `至多，占迭代 ${step}`),
+    note: (step, steps) => (step === null ? `占 ${count(steps)} 个迭代，至多` : `占迭代 ${step}，至多`),
     unknown: "没有已知的可节省时间",
     help: "所有问题合计。任何时刻都不重复计算，因此不会超过迭代的总时长。",
   },
@@ -61,7 +62,7 @@ export const advice: typeof english = {
   shared: (time) => `，另有共 ${time} 已计入其他问题`,
   how: "计算方法",
   confidence: "置信度",
-  lacks: (what) => `；采集中缺少${what.join("；")}`,
+  lacks: (what) => spaced("；采集中缺少", what.join("；")),
   events: "事件",
   someEvents: (shown, all) => `${count(all)} 个事件中的 ${count(shown)} 个`,
   timeline: "时间线",

@@ -1,4 +1,5 @@
 import type { overview as english } from "../en/overview";
+import { spaced } from "../han";
 
 export const overview: typeof english = {
   steps: "迭代",
@@ -19,7 +20,7 @@ export const overview: typeof english = {
     start: { title: "开始", help: "相对采集开始的时间；点击链接在时间线中显示该迭代。" },
     duration: { title: "时长" },
   },
-  part: (category) => `该迭代中${category}所占的部分；各部分之和等于时长。`,
+  part: (category) => spaced("该迭代中", category, "所占的部分；各部分之和等于时长。"),
   legend: "迭代时间的去向",
   average: "平均",
 };
