@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "../src/base/csv";
-import { boundOf, exact, exported, formatSort, nextSort, parseSort, shown, sortRows, type Column } from "../src/widgets/columns";
+import { boundOf, exact, exported, filterRows, formatSort, nextSort, parseSort, readFilter, shown, sortRows, type Column } from "../src/widgets/columns";
 import { niceTicks } from "../src/widgets/stackedbars";
 
 interface Row { name: string; calls: number; total_ns: number | null }
@@ -84,4 +84,12 @@ test("ticks are round and few", () => {
     expect(ticks.length).toBeGreaterThan(1);
     expect(ticks.length).toBeLessThan(8);
   }
+});
+
+test("a word that depends on the language: its code is what CSV has, and a filter knows both", () => {
+  const verdict: Column<{ verdict: string }> = { key: "verdict", title: "确定性", kind: "text", width: 1, value: (r) => (r.verdict === "longer" ? "变长" : "无变化"), code: (r) => r.verdict };
+  const rows = [{ verdict: "longer" }, { verdict: "same" }];
+  expect(exported([verdict], rows)).toEqual({ names: ["verdict"], body: [["longer"], ["same"]] });
+  for (const text of ['verdict = "longer"', "verdict = 变长", "变长", "longer", "-same"]) expect(filterRows(rows, readFilter(text, [verdict]), [verdict])).toEqual([0]);
+  expect(sortRows(rows, [0, 1], [{ key: "verdict", descending: true }], [verdict])).toEqual([1, 0]);
 });
