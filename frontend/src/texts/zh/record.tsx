@@ -19,7 +19,7 @@ export const record: typeof english = {
     start: "开始",
     duration: "时长",
     self: "自身时间",
-    elapsed: "设备经过时间",
+    elapsed: "设备已用时间",
     step: "迭代",
     operator: "算子",
     launch: "下发",

@@ -3,12 +3,12 @@ import type { summary as english } from "../en/summary";
 
 export const summary: typeof english = {
   totals: "设备总计",
-  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备时间跨度的比例`,
+  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备活动跨度的比例`,
   noDeviceTimes: "没有设备时间。",
   rows: {
-    span: { label: "时间跨度", title: "从第一个设备活动开始到最后一个设备活动结束。" },
+    span: { label: "活动跨度", title: "从第一个设备活动开始到最后一个设备活动结束。" },
     busy: { label: "繁忙", title: "至少有一个活动在运行。" },
-    idle: { label: "空闲", title: "时间跨度减去繁忙时间。" },
+    idle: { label: "空闲", title: "活动跨度减去繁忙时间。" },
     compute: { label: "计算", title: "至少有一个非通信的 kernel 在运行。" },
     communication: { label: "通信", title: "至少有一个通信 kernel 在运行。" },
     overlap: { label: "重叠", title: "计算与通信同时进行。" },
