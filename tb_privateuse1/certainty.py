@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import intervals, trace
 from tb_privateuse1.trace import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bools, Kernels
 
 
@@ -20,7 +20,7 @@ from tb_privateuse1.trace import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bo
 class Evidence:
     """How many device activities are known in one way, and how well (docs/inference.md)."""
 
-    evidence: str
+    evidence: trace.Evidence
     kernels: int
     total_ns: int
     share: float

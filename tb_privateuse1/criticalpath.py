@@ -8,7 +8,7 @@ without an overlap, so that the path is as long as the step, to the nanosecond.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from tb_privateuse1 import calltree, intervals, replay
 from tb_privateuse1.dependencies import LAUNCH, STREAM, TURN, WAIT, Graph
 from tb_privateuse1.trace import I8, I64, MEMCPY, NONE, OPERATOR, Table, Trace
 
-CAUSES = (
+Cause = Literal[
     "operator",
     "runtime",
     "host_code",
@@ -30,7 +30,8 @@ CAUSES = (
     "wait_return",
     "turn",
     "unexplained",
-)
+]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 """What a piece of the path is. ``pause`` lies between activities, ``wait_return`` between the end
 of an activity and the return of who waited for it, ``turn`` between threads; nothing recorded tells
 what ``unexplained`` waited for."""

@@ -24,6 +24,7 @@ from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     EVIDENCE,
     MISSING,
+    Evidence,
     Frames,
     Kernels,
     Launches,
@@ -71,7 +72,7 @@ class EventRecord:
     operator: Link | None
     launch: Link | None
     parent: Link | None
-    evidence: str | None
+    evidence: Evidence | None
     start_bound_ns: int | None
     duration_bound_ns: int | None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1 import changes, criticalpath, intervals, opkinds, prediction
 from tb_privateuse1.changes import Change, Kind
-from tb_privateuse1.criticalpath import Path
+from tb_privateuse1.criticalpath import Cause, Path
 from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.prediction import Baseline
 from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Trace
@@ -124,7 +124,7 @@ def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str
     yield from _others(path, causes)
 
 
-def _others(path: Path, causes: dict[str, int]) -> Iterator[tuple[Kind, str, int]]:
+def _others(path: Path, causes: dict[Cause, int]) -> Iterator[tuple[Kind, str, int]]:
     whole: tuple[tuple[Kind, int], ...] = (
         ("communication", causes["communication"]),
         ("copies", causes["copy"]),

@@ -9,6 +9,11 @@ from typing import Literal
 Kind = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
 """What elapsed device times may be (docs/inference.md, section 1)."""
 
+Name = Literal[
+    "kernel_gap", "jitter", "launch_latency", "sync_return", "event_cost", "elapsed_resolution"
+]
+"""The constants (docs/inference.md)."""
+
 Source = Literal["capture", "trace", "assumed"]
 """Measured while the run was recorded; found in the trace itself; taken for granted."""
 
@@ -17,7 +22,7 @@ Source = Literal["capture", "trace", "assumed"]
 class Constant:
     """A constant of the device that the inference went by, in ns, and how it is known."""
 
-    name: str
+    name: Name
     value_ns: int
     least_ns: int | None
     most_ns: int | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -37,7 +37,8 @@ KERNEL, MEMCPY, MEMSET = 0, 1, 2
 OPERATOR, ANNOTATION = 0, 1
 """``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range."""
 
-EVIDENCE = ("measured", "events", "end_pinned", "catalogue", "sync", "bound")
+Evidence = Literal["measured", "events", "end_pinned", "catalogue", "sync", "bound"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 """``Kernels.evidence`` is an index into this: how a kernel's start and duration are known.
 
 ``measured``: recorded by a device profiler. The rest is inferred from elapsed device times:

@@ -214,7 +214,7 @@ export interface CollectiveRow {
 
 /** A constant of the device that the inference went by, in ns, and how it is known. */
 export interface Constant {
-  name: string;
+  name: "kernel_gap" | "jitter" | "launch_latency" | "sync_return" | "event_cost" | "elapsed_resolution";
   value_ns: number;
   least_ns: number | null;
   most_ns: number | null;
@@ -364,14 +364,14 @@ export interface EventRecord {
   operator: Link | null;
   launch: Link | null;
   parent: Link | null;
-  evidence: string | null;
+  evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound" | null;
   start_bound_ns: number | null;
   duration_bound_ns: number | null;
 }
 
 /** How many device activities are known in one way, and how well (docs/inference.md). */
 export interface Evidence {
-  evidence: string;
+  evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound";
   kernels: number;
   total_ns: number;
   share: number;
@@ -567,7 +567,7 @@ export interface Link {
 /** The result of the lookup; ``item`` is the range that was asked about. */
 export interface Links {
   item: Item;
-  evidence: string | null;
+  evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound" | null;
   duration_bound_ns: number | null;
   self_ns: number | null;
   elapsed_ns: number | null;
@@ -711,7 +711,7 @@ export interface MemoryWindow {
 export interface Method {
   provenance: Provenance;
   reason: string;
-  kind: string | null;
+  kind: "none" | "event" | "kernel_sum" | "host" | "coarse" | "unit" | null;
   kind_evidence: string | null;
   operators: number;
   timed: number;
@@ -846,14 +846,14 @@ export interface Overview {
 
 /** A part of the critical path, per step; they sum to the step. */
 export interface PathCause {
-  cause: string;
+  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "unexplained";
   path_ns: number;
   share: number;
 }
 
 /** An operator, kernel or call on the critical path, per step. */
 export interface PathRow {
-  cause: string;
+  cause: "operator" | "runtime" | "host_code" | "data_loader" | "kernel" | "copy" | "communication" | "launch_latency" | "pause" | "wait_return" | "turn" | "unexplained";
   name: string;
   pieces: number;
   path_ns: number;

@@ -15,7 +15,17 @@ from tb_privateuse1 import calltree, certainty, intervals, modulenames, opgroups
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.texts import say
-from tb_privateuse1.trace import EVIDENCE, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
+from tb_privateuse1.trace import (
+    EVIDENCE,
+    I32,
+    I64,
+    MISSING,
+    NONE,
+    OPERATOR,
+    Bools,
+    Evidence,
+    Trace,
+)
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")
@@ -35,7 +45,7 @@ class Links:
     """The result of the lookup; ``item`` is the range that was asked about."""
 
     item: Item
-    evidence: str | None
+    evidence: Evidence | None
     """Of a kernel: how its time is known."""
     duration_bound_ns: int | None
     self_ns: int | None

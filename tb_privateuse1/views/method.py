@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, limits
-from tb_privateuse1.grounds import Constant
+from tb_privateuse1.grounds import Constant, Kind
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
@@ -38,7 +38,7 @@ class Method(Result):
     provenance: Provenance
     reason: str
     """Why the timeline is measured, inferred or none."""
-    kind: str | None
+    kind: Kind | None
     """What the elapsed times are (docs/inference.md, section 1)."""
     kind_evidence: str | None
     operators: int

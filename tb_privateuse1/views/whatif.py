@@ -53,7 +53,7 @@ class PredictedStep:
 class PathCause:
     """A part of the critical path, per step; they sum to the step."""
 
-    cause: str
+    cause: criticalpath.Cause
     path_ns: int
     share: float
 
@@ -62,7 +62,7 @@ class PathCause:
 class PathRow:
     """An operator, kernel or call on the critical path, per step."""
 
-    cause: str
+    cause: criticalpath.Cause
     name: str
     pieces: float
     path_ns: int

@@ -32,7 +32,7 @@ function Page({ result }: { result: Result }) {
       {result.kind !== null && (
         <section>
           <h2>{texts.elapsed}</h2>
-          <p data-testid="method-kind" data-value={result.kind}><b>{texts.sentence(texts.kinds[result.kind] ?? result.kind)}</b> {result.kind_evidence !== result.reason && result.kind_evidence}</p>
+          <p data-testid="method-kind" data-value={result.kind}><b>{texts.sentence(texts.kinds[result.kind])}</b> {result.kind_evidence !== result.reason && result.kind_evidence}</p>
         </section>
       )}
       {result.evidence.length > 0 && (
@@ -146,7 +146,7 @@ function Constants({ constants }: { constants: readonly Constant[] }) {
         <tbody>
           {constants.map((c) => (
             <tr key={c.name} data-key={c.name} data-value={c.value_ns} data-source={c.source}>
-              <td>{texts.constantNames[c.name] ?? c.name.replace(/_/g, " ")}</td>
+              <td>{texts.constantNames[c.name]}</td>
               <td class="number" title={exactDuration(c.value_ns)}>{duration(c.value_ns)}</td>
               <td class="number">{range(c)}</td>
               <td class={c.source === "assumed" ? "warn" : ""}>{texts.sources[c.source]}</td>

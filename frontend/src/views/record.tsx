@@ -9,7 +9,6 @@ import { t } from "../texts";
 import { Code } from "../widgets/code";
 import { Modal } from "../widgets/modal";
 import { linkProps } from "./link";
-import { evidenceLabel } from "./source";
 import { Show } from "./status";
 
 const texts = t.record;
@@ -51,7 +50,7 @@ function Record({ event }: { event: EventRecord }) {
         <Other of="operator" link={event.operator} />
         <Other of="launch" link={event.launch} />
         <Other of="parent" link={event.parent} />
-        {event.evidence !== null && <Fact of="evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred ? texts.inferred(evidenceLabel(event.evidence)) : evidenceLabel(event.evidence)} {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}</Fact>}
+        {event.evidence !== null && <Fact of="evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred ? texts.inferred(t.source.evidence[event.evidence].label) : t.source.evidence[event.evidence].label} {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}</Fact>}
       </dl>
       {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}` })} data-testid="show-on-timeline">{texts.toTimeline}</a></p>}
       <h2>{texts.record} <small class="muted">{texts.asIn(event.file)}</small></h2>

@@ -9,9 +9,6 @@ import { linkProps } from "./link";
 
 const texts = t.source;
 
-/** The word for an evidence class of the server. */
-export const evidenceLabel = (evidence: string): string => texts.evidence[evidence]?.label ?? evidence.replace("_", " ");
-
 /** The shortest word for where device times come from. */
 export function sourceLabel({ provenance, evidence }: Overview): string {
   const typical = provenance.timeline === "inferred" ? typicalBound(evidence) : null;
@@ -64,7 +61,7 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
       <tbody>
         {evidence.map((e) => (
           <tr key={e.evidence} data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
-            <td><i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{evidenceLabel(e.evidence)}</td>
+            <td><i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.evidence[e.evidence].label}</td>
             <td class="number">{count(e.kernels)}</td>
             <td class="number" title={exactDuration(e.total_ns)}>{duration(e.total_ns)} {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}</td>
             <td class="number">{percent(e.share)}</td>
@@ -72,7 +69,7 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
             {whole && off(e, e.largest_start_bound_ns)}
             {off(e, e.median_duration_bound_ns)}
             {whole && <>{off(e, e.largest_duration_bound_ns)}<td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td></>}
-            <td class="muted">{texts.evidence[e.evidence]?.meaning ?? ""}</td>
+            <td class="muted">{texts.evidence[e.evidence].meaning}</td>
           </tr>
         ))}
       </tbody>

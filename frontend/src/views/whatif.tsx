@@ -125,8 +125,8 @@ function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred:
           const known = CAUSES[c.cause];
           return (
             <tr key={c.cause} data-key={c.cause} data-value={c.path_ns}>
-              <td class="label" title={known?.help}>{known?.label ?? c.cause}</td>
-              <td class="track"><ShareBar share={c.share} category={known?.category ?? "other"} inferred={inferred && known?.device === true} /></td>
+              <td class="label" title={known.help}>{known.label}</td>
+              <td class="track"><ShareBar share={c.share} category={known.category} inferred={inferred && known.device} /></td>
               <td class="number" title={exactDuration(c.path_ns)}>{duration(c.path_ns)}</td>
               <td class="number muted">{percent(c.share)}</td>
             </tr>

@@ -1,5 +1,5 @@
 // The tables of the what-if page: what gains how much, the critical path by name, and each step.
-import type { Gain, PathRow, PredictedStep, WhatIf as Result } from "../api";
+import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../api";
 import { color, type Category } from "../base/color";
 import { go, state } from "../state";
 import { t } from "../texts";
@@ -17,7 +17,7 @@ interface Cause {
   help: string;
 }
 
-export const CAUSES: Readonly<Record<string, Cause>> = {
+export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
   operator: { ...texts.causes.operator, category: "cpu", device: false },
   runtime: { ...texts.causes.runtime, category: "runtime", device: false },
   host_code: { ...texts.causes.host_code, category: "other", device: false },
@@ -80,8 +80,8 @@ const GAINS: readonly Column<Gain>[] = [
 /** Host times are measured, device times may be inferred: the mark in front says which. */
 const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
   { key: "name", ...texts.ofPath.name, kind: "text", width: 320, value: (r) => r.name || "–" },
-  { key: "cause", ...texts.ofPath.cause, kind: "text", width: 190, value: (r) => CAUSES[r.cause]?.label ?? r.cause,
-    cell: (r) => <span class="value"><i class={`swatch ${inferred && CAUSES[r.cause]?.device === true ? "inferred" : ""}`} style={{ "--fill": color(CAUSES[r.cause]?.category ?? "other") }} />{CAUSES[r.cause]?.label ?? r.cause}</span> },
+  { key: "cause", ...texts.ofPath.cause, kind: "text", width: 190, value: (r) => CAUSES[r.cause].label,
+    cell: (r) => <span class="value"><i class={`swatch ${inferred && CAUSES[r.cause].device ? "inferred" : ""}`} style={{ "--fill": color(CAUSES[r.cause].category) }} />{CAUSES[r.cause].label}</span> },
   { key: "share", ...texts.ofPath.share, kind: "share", width: 84, additive: true, value: (r) => r.share },
   { key: "path_ns", ...texts.ofPath.path, kind: "time", width: 84, additive: true, value: (r) => r.path_ns },
   { key: "pieces", ...texts.ofPath.pieces, kind: "count", width: 84, value: (r) => r.pieces, cell: (r) => <span class="value">{Number(r.pieces.toPrecision(3))}</span> },

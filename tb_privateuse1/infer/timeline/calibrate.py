@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.grounds import Constant
+from tb_privateuse1.grounds import Constant, Name
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.texts import say
@@ -135,7 +135,7 @@ def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Cal
 
 
 def _of_trace(
-    name: str, value: int, least: int, most: int | None, samples: int, evidence: str
+    name: Name, value: int, least: int, most: int | None, samples: int, evidence: str
 ) -> Constant:
     """A constant that the trace tells if there are samples of it."""
     if not samples:

@@ -1,4 +1,4 @@
-import type { Constant, Overview } from "../../api";
+import type { Constant, Method, Overview } from "../../api";
 import { plural } from "../count";
 
 const titles: Record<Overview["provenance"]["timeline"], string> = {
@@ -8,7 +8,7 @@ const titles: Record<Overview["provenance"]["timeline"], string> = {
 };
 
 /** What the elapsed times of operators are. */
-const kinds: Readonly<Record<string, string>> = {
+const kinds: Record<NonNullable<Method["kind"]>, string> = {
   none: "There are none",
   event: "The time between two events on the stream",
   kernel_sum: "The sum of the kernels that an operator launched",
@@ -24,7 +24,7 @@ const sources: Record<Constant["source"], string> = {
 };
 
 /** The constants that the inference takes. */
-const constantNames: Readonly<Record<string, string>> = {
+const constantNames: Record<Constant["name"], string> = {
   kernel_gap: "Kernel gap",
   jitter: "Jitter",
   launch_latency: "Launch latency",

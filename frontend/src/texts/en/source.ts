@@ -1,9 +1,9 @@
-import type { Overview } from "../../api";
+import type { Evidence, Overview } from "../../api";
 
 type Timeline = Overview["provenance"]["timeline"];
 
 /** By what the times of an activity are known. */
-const evidence: Readonly<Record<string, { label: string; meaning: string }>> = {
+const evidence: Record<Evidence["evidence"], { label: string; meaning: string }> = {
   measured: { label: "measured", meaning: "Start and end were recorded by the device's own profiler." },
   events: { label: "events", meaning: "The device was behind the host, so the time between the operator's two events is device time." },
   end_pinned: { label: "end pinned", meaning: "The device caught up inside the operator: its end is known well, its start less." },

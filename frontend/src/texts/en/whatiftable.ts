@@ -1,4 +1,4 @@
-import type { Gain } from "../../api";
+import type { Gain, PathCause } from "../../api";
 
 const kinds: Record<Gain["kind"], string> = {
   operator: "Operator",
@@ -12,22 +12,25 @@ const kinds: Record<Gain["kind"], string> = {
   synchronisation: "Waits for the device",
 };
 
+/** What a piece of the critical path is. */
+const causes: Record<PathCause["cause"], { label: string; help: string }> = {
+  operator: { label: "Operators on the host", help: "The host's own time in operators" },
+  runtime: { label: "Runtime calls", help: "Launches and other calls of the device's runtime" },
+  host_code: { label: "Other host code", help: "Python and whatever runs between operators" },
+  data_loader: { label: "Data loading", help: "The next batch" },
+  kernel: { label: "Kernels", help: "Kernels and fills on the device" },
+  copy: { label: "Copies", help: "Copies on the device" },
+  communication: { label: "Communication", help: "Kernels of collectives" },
+  launch_latency: { label: "Launch latency", help: "From the launch to the start of what it launched" },
+  pause: { label: "Pauses of the device", help: "Between an activity and the next one, which was there already" },
+  wait_return: { label: "Returns of waits", help: "From the end of an activity to the return of the call that waited for it" },
+  turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
+  unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
+};
+
 export const whatiftable = {
   kinds,
-  causes: {
-    operator: { label: "Operators on the host", help: "The host's own time in operators" },
-    runtime: { label: "Runtime calls", help: "Launches and other calls of the device's runtime" },
-    host_code: { label: "Other host code", help: "Python and whatever runs between operators" },
-    data_loader: { label: "Data loading", help: "The next batch" },
-    kernel: { label: "Kernels", help: "Kernels and fills on the device" },
-    copy: { label: "Copies", help: "Copies on the device" },
-    communication: { label: "Communication", help: "Kernels of collectives" },
-    launch_latency: { label: "Launch latency", help: "From the launch to the start of what it launched" },
-    pause: { label: "Pauses of the device", help: "Between an activity and the next one, which was there already" },
-    wait_return: { label: "Returns of waits", help: "From the end of an activity to the return of the call that waited for it" },
-    turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
-    unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
-  },
+  causes,
   table: "Table",
   gains: "What gains how much",
   path: "Critical path",
