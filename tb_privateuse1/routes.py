@@ -214,8 +214,16 @@ def _wait_s(text: str | None) -> float | None:
     return None if wait_ms is None else min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
 
 
+def _language(request: Request) -> str:
+    """The first one asked for that there is, wherever it is spoken: ``zh-CN`` is ``zh``."""
+    for tag, quality in request.accept_languages:
+        if quality > 0 and (language := tag.partition("-")[0].lower()) in LANGUAGES:
+            return language
+    return LANGUAGES[0]
+
+
 def _json(request: Request, result: Any, status: int) -> Response:
-    language = request.accept_languages.best_match(LANGUAGES, LANGUAGES[0])
+    language = _language(request)
     packing = _PACKED in request.accept_mimetypes.values()
     columns = query.packed(result, language) if packing else None
     body = columns or query.encode(result, language)

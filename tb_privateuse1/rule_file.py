@@ -14,6 +14,7 @@ from typing import Any
 
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, Rule
+from tb_privateuse1.texts import Text, filled, say
 from tb_privateuse1.trace import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
@@ -22,7 +23,7 @@ VARIABLE = "TB_PRIVATEUSE1_RULES"
 GROUP = "tb_privateuse1.rules"
 """The entry points of packages: each names a Rule or a tuple of them."""
 
-_HINT = "docs/advice.md says what a file of rules holds."
+_HINT = say("docs/advice.md says what a file of rules holds.")
 
 
 def known() -> tuple[Rule, ...]:
@@ -41,7 +42,9 @@ def _stamp(path: str) -> int:
     try:
         return Path(path).stat().st_mtime_ns
     except OSError as error:
-        raise _bad(path, f"cannot be read: {error.strerror}") from error
+        raise _bad(
+            path, say("The rules in {name}: cannot be read: {error}."), error=error.strerror
+        ) from error
 
 
 @functools.lru_cache(maxsize=64)
@@ -49,12 +52,14 @@ def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
     """A file's rules; it is run again when it was ``modified_ns``."""
     spec = importlib.util.spec_from_file_location(f"tb_privateuse1_rules_{modified_ns}", path)
     if spec is None or spec.loader is None:
-        raise _bad(path, "is no Python file (.py)")
+        raise _bad(path, say("The rules in {name}: is no Python file (.py)."))
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever a user's file may raise is said, and ends nothing
-        raise _bad(path, f"cannot be run: {_told(error)}") from error
+        raise _bad(
+            path, say("The rules in {name}: cannot be run: {error}."), error=_told(error)
+        ) from error
     return _rules(path, getattr(module, "RULES", getattr(module, "RULE", None)))
 
 
@@ -65,7 +70,11 @@ def _of_packages() -> tuple[Rule, ...]:
         try:
             value = point.load()
         except Exception as error:
-            raise _bad(point.value, f"cannot be loaded: {_told(error)}") from error
+            raise _bad(
+                point.value,
+                say("The rules in {name}: cannot be loaded: {error}."),
+                error=_told(error),
+            ) from error
         found += _rules(point.value, value)
     return tuple(found)
 
@@ -73,10 +82,18 @@ def _of_packages() -> tuple[Rule, ...]:
 def _rules(where: str, value: Any) -> tuple[Rule, ...]:
     rules = (value,) if isinstance(value, Rule) else value
     if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):
-        raise _bad(where, "has neither RULE nor RULES that are of the class Rule")
+        raise _bad(
+            where,
+            say("The rules in {name}: has neither RULE nor RULES that are of the class Rule."),
+        )
     for rule in rules:
         if rule.cause not in CAUSES:
-            raise _bad(where, f"{rule.name}: its cause must be one of {', '.join(CAUSES)}")
+            raise _bad(
+                where,
+                say("The rules in {name}: {rule}: its cause must be one of {causes}."),
+                rule=rule.name,
+                causes=", ".join(CAUSES),
+            )
     return tuple(rules)
 
 
@@ -84,5 +101,5 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def _bad(where: str, what: str) -> TraceError:
-    return TraceError("bad_rules", f"The rules in {Path(where).name}: {what}.", _HINT)
+def _bad(where: str, template: Text, **values: Any) -> TraceError:
+    return TraceError("bad_rules", filled(template, name=Path(where).name, **values), _HINT)

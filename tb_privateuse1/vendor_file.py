@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tb_privateuse1.texts import Text, filled, say
 from tb_privateuse1.trace import TraceError
 from tb_privateuse1.vendors import VENDORS
 from tb_privateuse1.vendors.base import Peak, Vendor
@@ -20,7 +21,7 @@ from tb_privateuse1.vendors.base import Peak, Vendor
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
 """The environment variable with the files' paths, separated as in ``PATH``."""
 
-_HINT = "docs/vendors.md says what a vendor file may hold."
+_HINT = say("docs/vendors.md says what a vendor file may hold.")
 
 
 _Figure = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
@@ -101,7 +102,11 @@ def _contents() -> list[tuple[Path, bytes]]:
     try:
         return [(path, path.read_bytes()) for path in paths]
     except OSError as error:
-        raise _bad(Path(error.filename), f"cannot be read: {error.strerror}.") from error
+        raise _bad(
+            Path(error.filename),
+            say("The vendor file {name} cannot be read: {error}."),
+            error=error.strerror,
+        ) from error
 
 
 def _vendor(path: Path, content: bytes) -> Vendor:
@@ -125,7 +130,12 @@ def _vendor(path: Path, content: bytes) -> Vendor:
         if vendor.name == told.extends:
             return dataclasses.replace(vendor, **values)
     have = ", ".join(vendor.name for vendor in VENDORS)
-    raise _bad(path, f"extends {told.extends!r}, which is none of {have}.")
+    raise _bad(
+        path,
+        say("The vendor file {name} extends {other!r}, which is none of {have}."),
+        other=told.extends,
+        have=have,
+    )
 
 
 def _described(path: Path, content: bytes) -> _Described:
@@ -134,9 +144,11 @@ def _described(path: Path, content: bytes) -> _Described:
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
         told = msgspec.convert(data, _Described)
     except (ValueError, RecursionError) as error:  # of all three, and of what is no UTF-8
-        raise _bad(path, f"cannot be used: {error}.") from error
+        raise _bad(
+            path, say("The vendor file {name} cannot be used: {error}."), error=error
+        ) from error
     if not told.name:
-        raise _bad(path, "cannot be used: its name is empty.")
+        raise _bad(path, say("The vendor file {name} cannot be used: its name is empty."))
     return told
 
 
@@ -144,7 +156,12 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, _PATTERNS[key])
     except re.error as error:
-        raise _bad(path, f"has no valid regular expression as {key}: {error}.") from error
+        raise _bad(
+            path,
+            say("The vendor file {name} has no valid regular expression as {key}: {error}."),
+            key=key,
+            error=error,
+        ) from error
 
 
 def _peak(path: Path, told: _Peak) -> Peak:
@@ -152,5 +169,5 @@ def _peak(path: Path, told: _Peak) -> Peak:
     return Peak(names, told.half_tflops, told.memory_gb_per_s)
 
 
-def _bad(path: Path, what: str) -> TraceError:
-    return TraceError("bad_vendor", f"The vendor file {path.name} {what}", _HINT)
+def _bad(path: Path, template: Text, **values: Any) -> TraceError:
+    return TraceError("bad_vendor", filled(template, name=path.name, **values), _HINT)

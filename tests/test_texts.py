@@ -9,8 +9,7 @@ import pickle
 import re
 import string
 import tomllib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,12 +18,13 @@ import pytest
 from tb_privateuse1 import query, texts
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.texts import Text, listed, plural, render, say
+from tests.said import PACKAGE, bare, called, calls, scoped, within
 
-PACKAGE = Path(texts.__file__).parents[1]
 OTHERS = texts.LANGUAGES[1:]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 _RULE = ("title", "looks_for", "why", "fix", "threshold", "reference")
+_TOLD = (1, 2, "message", "hint")
 PROSE: dict[str, tuple[str | int, ...]] = {
     "Rule": _RULE,
     "RankRule": _RULE,
@@ -32,29 +32,40 @@ PROSE: dict[str, tuple[str | int, ...]] = {
     "RankFound": ("title", "explanation", "how", "lacks"),
     "RankEvidence": (1, "note"),
     "Example": (5, "note"),
+    "Finding": _TOLD,
+    "TraceError": _TOLD,
+    "RemoteError": _TOLD,
+    "Problem": _TOLD,
+    "_bad": (1,),
+    "_unusable": _TOLD,
+    "lack": _TOLD,
+    "unreachable": (1,),
+    "_Words": (0, 1, "message", "hint"),
+    "Fact": (0, 1),
+    "Constant": (6,),
+    "Grounds": (1, "evidence"),
+    "Kind": (2,),
+    "Limit": (1, 2),
+    "_limit": (1, 2),
+    "Advice": (1, 2),
+    "Curve": (0,),
 }
 """The arguments that are prose, by the name of what is called."""
 
-
-def _calls() -> Iterator[tuple[str, ast.Call]]:
-    for file in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                yield f"{file.relative_to(PACKAGE)}:{node.lineno}", node
-
-
-def _called(call: ast.Call) -> str:
-    at = call.func
-    return at.id if isinstance(at, ast.Name) else at.attr if isinstance(at, ast.Attribute) else ""
+ENGLISH = {
+    "cli/": "the command line is in English",
+    "tables.py": "of the command line and notebooks, which ask for a table as such",
+}
+"""Where errors are that no page can be told."""
 
 
 def _said() -> dict[str, str]:
     """All templates of the package, and where they are."""
     found = {}
-    for place, call in _calls():
+    for place, call in calls():
         if place.startswith("texts/"):
             continue
-        name, position = _called(call), {"say": 0, "plural": 1}.get(_called(call))
+        name, position = called(call), {"say": 0, "plural": 1}.get(called(call))
         if position is None or len(call.args) <= position:
             continue
         told = call.args[position]
@@ -106,25 +117,47 @@ def _formatted(template: str) -> bool:
 def test_prose_is_said() -> None:
     """What a dataclass of texts is given is a Text: nothing reaches the page in English only."""
     wrong = []
-    for place, call in _calls():
-        for argument in PROSE.get(_called(call), ()):
+    for place, call, scope in scoped():
+        if place.startswith(tuple(ENGLISH)):
+            continue
+        for argument in PROSE.get(called(call), ()):
             if isinstance(argument, int):
                 given = call.args[argument : argument + 1]
             else:
                 given = [k.value for k in call.keywords if k.arg == argument]
-            wrong += [f"{place}: {argument}" for g in given if _bare(g)]
+            wrong += [f"{place}: {argument}" for g in given if bare(g, scope)]
     assert wrong == []
 
 
-def _bare(given: ast.expr) -> bool:
-    if isinstance(given, ast.IfExp):
-        return _bare(given.body) or _bare(given.orelse)
-    if isinstance(given, ast.BinOp):
-        return True
-    if isinstance(given, ast.Tuple):
-        return any(_bare(one) for one in given.elts)
-    constant = isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value
-    return bool(constant) or isinstance(given, ast.JoinedStr)
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("Finding('a', say('b'))", False),
+        ("Finding('a', 'b')", True),
+        ("Finding('a', say('b') + 'c')", True),
+        ("Finding('a', hint=f'b')", True),
+        ("def f():\n    m = say('b')\n    Finding('a', m)", False),
+        ("def f():\n    m = 'b'\n    Finding('a', m)", True),
+        ("def f():\n    m = say('b')\n    m += 'c'\n    Finding('a', m)", True),
+        ("def f():\n    m, h = say('b'), 'c'\n    Finding('a', m, h)", True),
+        ("M = 'b'\ndef f():\n    Finding('a', M)", True),
+        ("M = 'b'\ndef f():\n    M = say('c')\n    Finding('a', M)", False),
+        ("def f():\n    if m := 'b':\n        Finding('a', m)", True),
+        ("Finding('a', ', '.join(b))", True),
+        ("Finding('a', b.message)", False),
+        ("Finding('a', b or 'c')", True),
+        ("Finding('a', b[:5])", True),
+        ("Finding('a', str(b).strip()[:5])", False),
+    ],
+)
+def test_what_is_not_said_is_found(code: str, told: bool) -> None:
+    found = [
+        bare(given, scope)
+        for call, scope in within(ast.parse(code), {})
+        if called(call) == "Finding"
+        for given in [*call.args[1:], *(k.value for k in call.keywords)]
+    ]
+    assert any(found) == told
 
 
 def test_a_text_is_english_and_can_be_rendered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,8 +42,8 @@ def say(template: str, **values: Any) -> Text:
     A value may be a Text itself. Without values, braces mean nothing. ``template`` is always
     written out where this is called: the tests look for a translation of each.
     """
-    values = {name: _plain(value) for name, value in values.items()}
-    return Text(template.format_map(values) if values else template, template, values)
+    text = Text(template, template, {})
+    return filled(text, **values) if values else text
 
 
 def _plain(value: Any) -> Any:
@@ -83,7 +83,8 @@ def sentences(items: Iterable[str]) -> str:
 
 def filled(template: Text, **values: Any) -> Text:
     """A text that was said without its values, with them."""
-    return Text(template.template.format_map(values), template.template, values)
+    told = {name: _plain(value) for name, value in values.items()}
+    return Text(template.template.format_map(values), template.template, told)
 
 
 def replaced(text: str, old: str, new: str) -> str:
