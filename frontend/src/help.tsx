@@ -11,9 +11,9 @@ export function Help({ close }: { close: () => void }) {
   return (
     <Modal class="help" testid="help" label={t.help.title} close={close}>
       <h2>{t.help.title}</h2>
-      <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{named(key)}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>{t.help.timeline}</h2>
-      <dl>{Object.entries(t.help.ofTimeline).map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl>{Object.entries(t.help.ofTimeline).map(([key, what]) => <div key={key}><dt><kbd>{named(key)}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <h2>{t.help.filters}</h2>
       <dl>
         {Object.entries(t.help.ofFilter).map(([text, what]) => <div key={text}><dt><code>{text}</code></dt><dd>{what}</dd></div>)}
@@ -22,3 +22,5 @@ export function Help({ close }: { close: () => void }) {
     </Modal>
   );
 }
+
+const named = (key: string): string => (t.help.mouse as Readonly<Record<string, string>>)[key] ?? key;

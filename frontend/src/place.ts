@@ -2,6 +2,7 @@
 import type { Run, Runs, Span, Worker } from "./api";
 import type { Place } from "./fetch";
 import type { State } from "./state";
+import { t } from "./texts";
 
 export interface Selected {
   place: Place;
@@ -82,6 +83,16 @@ export function baseOf(runs: Runs, state: State, selected: Selected): Selected |
 export function stepNumber(name: string): number | null {
   const digits = /#(\d+)$/.exec(name)?.[1];
   return digits === undefined ? null : Number(digits);
+}
+
+/** A step's number; the one step of a trace without steps by its name. */
+export function stepLabel(name: string): string {
+  return String(stepNumber(name) ?? nameOf(name));
+}
+
+/** A name of the trace as it is; one that the server made up, in the reader's language. */
+export function nameOf(name: string): string {
+  return Object.hasOwn(t.names, name) ? t.names[name as keyof typeof t.names] : name;
 }
 
 /** The row of a step among all the trace's steps; null for all of them. */

@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   palette: [],
   packed: [],
   fetch: ["api", "host", "packed", "texts"],
-  place: ["api", "fetch", "state"],
+  place: ["api", "fetch", "state", "texts"],
   chosen: ["state", "widgets"],
   load: ["api", "fetch", "host", "place"],
   views: ["api", "base", "texts", "widgets", "palette", "state", "fetch", "place", "load", "views"],

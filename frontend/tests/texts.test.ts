@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "vite";
 import { describe, expect, test } from "vitest";
+import { TABLES } from "../src/api";
 import { en } from "../src/texts/en";
 import { spaced } from "../src/texts/han";
 import { zh } from "../src/texts/zh";
@@ -130,3 +131,8 @@ function bare(file: string): string[] {
 const isConsole = (callee: Node): boolean => callee.type === "MemberExpression" && of(callee, "object")["name"] === "console";
 
 test.each(FILES)("%s has no text of its own", (file) => expect(bare(file)).toEqual([]));
+
+test("the meaning of each column of SQL is in Chinese", () => {
+  const meanings = new Set(Object.values(TABLES).flat().map(([, , told]) => told ?? ""));
+  for (const told of meanings) if (!/^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/.test(told)) expect(zh.meanings.of(told)).toMatch(/[\u4e00-\u9fff]/);
+});

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Diff, DiffAllocator, DiffMemory } from "../api";
 import { bytes, count, percent, signedBytes } from "../base/format";
+import { nameOf } from "../place";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Figure } from "../widgets/figure";
@@ -63,7 +64,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
 const STATUS = t.diff.statuses;
 
 const ALLOCATORS: readonly Column<DiffAllocator>[] = [
-  { key: "name", ...texts.operator, kind: "text", width: 220, value: (r) => r.name },
+  { key: "name", ...texts.operator, kind: "text", width: 220, value: (r) => nameOf(r.name), code: (r) => r.name },
   { key: "device", title: texts.device, kind: "text", width: 100, value: (r) => r.device },
   { key: "status", title: "", kind: "text", width: 52, help: t.difftable.statusHelp, value: (r) => STATUS[r.status], code: (r) => r.status, cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
   { key: "base_bytes", ...texts.allocatedBase, kind: "bytes", width: 92, additive: true, value: (r) => r.base_bytes },

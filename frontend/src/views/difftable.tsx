@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Diff as Result, DiffRow, DiffStep } from "../api";
 import { quote } from "../base/filter";
 import { count, signedDuration } from "../base/format";
+import { nameOf } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
@@ -122,7 +123,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const host = result.rows.some((r) => r.host_change_ns !== null);
   const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
-    { key: "name", title: texts.heads[result.by], kind: "text", width: 260, value: (r) => r.name,
+    { key: "name", title: texts.heads[result.by], kind: "text", width: 260, value: (r) => nameOf(r.name), code: (r) => r.name,
       cell: (r) => (handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />) },
     result.by === "shapes" && { key: "detail", title: texts.inputShapes, kind: "text", width: 200, value: (r) => r.detail },
     result.by === "kernels" && { key: "detail", title: texts.kind, kind: "text", width: 104, value: (r) => r.detail },
@@ -153,7 +154,7 @@ export function linkOf(row: DiffRow, by: By): LinkProps | null {
 
 function Name({ row, by }: { row: DiffRow; by: By }) {
   const link = linkOf(row, by);
-  return link ? <a class="value" {...link} title={row.name}>{row.name}</a> : <span class="value" title={row.name}>{row.name}</span>;
+  return link ? <a class="value" {...link} title={row.name}>{nameOf(row.name)}</a> : <span class="value" title={nameOf(row.name)}>{nameOf(row.name)}</span>;
 }
 
 /** Of a path of modules the innermost. */
@@ -166,9 +167,9 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
   const place = handles.places.get(row);
   const open = handles.isOpen(row);
   const link = linkOf(row, by);
-  const name = place?.around == null ? row.name : row.name.slice(place.around.length + 3);
+  const name = place?.around == null ? nameOf(row.name) : row.name.slice(place.around.length + 3);
   return (
-    <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={row.name}>
+    <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={nameOf(row.name)}>
       {place?.inner
         ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? texts.close(name) : texts.open(name)} data-testid="twist"
             onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>

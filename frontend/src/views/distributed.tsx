@@ -4,7 +4,7 @@ import type { CollectiveRow, Distributed as Result, RankRow, RankStep, Straggler
 import { CATEGORIES, color, type Category } from "../base/color";
 import { bytes, duration, exactDuration, percent, rate, signedDuration } from "../base/format";
 import { useLatest, useView } from "../load";
-import { ofAllRanks, stepNumber } from "../place";
+import { nameOf, ofAllRanks, stepLabel } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
@@ -82,7 +82,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
 function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
   const { step, levels } = state.value;
   const rows = useMemo(() => grid.ranks.map(String), [grid]);
-  const columns = useMemo(() => grid.steps.map((s) => String(stepNumber(s) ?? s)), [grid]);
+  const columns = useMemo(() => grid.steps.map((s) => stepLabel(s)), [grid]);
   const value = (row: number, column: number): number | null => grid.values[row * columns.length + column] ?? null;
   const order = levels === "worst" ? "worst" : "rank";
   return (
@@ -234,8 +234,8 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
 
 const STEPS: readonly Column<RankStep>[] = [
   { key: "rank", title: texts.steps.rank, kind: "text", width: 100, value: (s) => s.rank },
-  { key: "step", title: texts.steps.step, kind: "text", width: 110, value: (s) => s.step,
-    cell: (s) => <span class="value">{stepNumber(s.step) ?? s.step}{s.incomplete && <span class="warn" title={texts.leftOutHelp}>{texts.leftOut}</span>}</span> },
+  { key: "step", title: texts.steps.step, kind: "text", width: 110, value: (s) => nameOf(s.step), code: (s) => s.step,
+    cell: (s) => <span class="value">{stepLabel(s.step)}{s.incomplete && <span class="warn" title={texts.leftOutHelp}>{texts.leftOut}</span>}</span> },
   { ...device<RankStep>("duration", texts.steps.duration, 84), cell: (s) => <StepLink name={s.step} rank={s.rank} testid="rank-step-timeline">{duration(s.duration_ns)}</StepLink> },
   device("computation", { title: texts.ranks.computation.title }, 98), device("communication", { title: texts.ranks.communication.title }, 116), device("overlap", { title: texts.ranks.overlap.title }, 80),
   device("exposed", { title: texts.ranks.exposed.title }, 80), device("copy", { title: texts.ranks.copy.title }, 76), device("idle", { title: texts.ranks.idle.title }, 80),

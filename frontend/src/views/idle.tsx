@@ -4,7 +4,7 @@ import type { Cause, Overview, StepIdle } from "../api";
 import { CATEGORIES, color, type Category } from "../base/color";
 import { quote } from "../base/filter";
 import { boundOf, count, duration, exactDuration, percent } from "../base/format";
-import { stepNumber } from "../place";
+import { nameOf, stepLabel, stepNumber } from "../place";
 import { go } from "../state";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
@@ -161,7 +161,7 @@ type CauseKey = "host_operator" | "host_code" | "data_loader" | "synchronisation
 const OF_STEPS = ORDER.filter((c): c is CauseKey => c !== "other_step");
 
 const COLUMNS: readonly Column<StepIdle>[] = [
-  { key: "name", title: texts.step, kind: "text", width: 64, value: (r) => r.name, cell: (r) => <span class="value">{stepNumber(r.name) ?? r.name}</span> },
+  { key: "name", title: texts.step, kind: "text", width: 64, value: (r) => nameOf(r.name), code: (r) => r.name, cell: (r) => <span class="value">{stepLabel(r.name)}</span> },
   { key: "idle_ns", ...texts.idleOfStep, kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns,
     cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink> },
   ...OF_STEPS.map((cause): Column<StepIdle> => ({
@@ -175,5 +175,5 @@ const COLUMNS: readonly Column<StepIdle>[] = [
 function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, 0])) as Record<Category, number>;
   for (const cause of OF_STEPS) parts[about(cause).category] = row[`${cause}_ns`];
-  return { key: row.name, label: String(stepNumber(row.name) ?? row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
+  return { key: row.name, label: stepLabel(row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
 }

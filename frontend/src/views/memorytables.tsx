@@ -4,7 +4,7 @@ import type { AliveRow, Allocation, MemoryCategory, MemoryOperator, MemoryStep, 
 import { quote } from "../base/filter";
 import { duration, signedBytes } from "../base/format";
 import { ownFrame } from "../base/frames";
-import { stepNumber } from "../place";
+import { nameOf, stepLabel, stepNumber } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
@@ -165,8 +165,8 @@ const allocationColumns = (end: number): Column<Row>[] => [
 ];
 
 const STEPS: readonly Column<MemoryStep>[] = [
-  { key: "name", ...texts.ofSteps.step, kind: "text", width: 120, value: (s) => s.name,
-    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn"> {texts.cutOff}</span>}</span> },
+  { key: "name", ...texts.ofSteps.step, kind: "text", width: 120, value: (s) => nameOf(s.name), code: (s) => s.name,
+    cell: (s) => <span class="value">{stepLabel(s.name)}{s.incomplete && <span class="warn"> {texts.cutOff}</span>}</span> },
   { key: "start_ns", ...texts.ofSteps.start, kind: "time", width: 88, value: (s) => s.start_ns,
     cell: (s) => <StepLink name={s.name}>{duration(s.start_ns)}</StepLink> },
   { key: "peak_bytes", ...texts.ofSteps.peak, kind: "bytes", width: 96, value: (s) => s.peak_bytes },

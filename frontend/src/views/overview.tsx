@@ -4,7 +4,7 @@ import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } fr
 import { duration, exactDuration, percent } from "../base/format";
 import type { Overview as Result, Step } from "../api";
 import { useView } from "../load";
-import { stepNumber } from "../place";
+import { nameOf, stepLabel, stepNumber } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
@@ -88,8 +88,8 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
 const part = (step: Step, category: Category): number => step[`${category}_ns`];
 
 const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] => [
-  { key: "name", ...texts.columns.step, kind: "text", width: 64, value: (s) => s.name,
-    cell: (s) => <span class="value">{stepNumber(s.name) ?? s.name}{s.incomplete && <span class="warn" title={texts.cutOffHelp}> {texts.cutOff}</span>}{s.primed && <span class="muted" title={texts.primedHelp}> {texts.primed}</span>}</span> },
+  { key: "name", ...texts.columns.step, kind: "text", width: 64, value: (s) => nameOf(s.name), code: (s) => s.name,
+    cell: (s) => <span class="value">{stepLabel(s.name)}{s.incomplete && <span class="warn" title={texts.cutOffHelp}> {texts.cutOff}</span>}{s.primed && <span class="muted" title={texts.primedHelp}> {texts.primed}</span>}</span> },
   { key: "start_ns", ...texts.columns.start, kind: "time", width: 72, value: (s) => s.start_ns,
     cell: (s) => <StepLink name={s.name} testid="step-timeline">{duration(s.start_ns)}</StepLink> },
   { key: "duration_ns", ...texts.columns.duration, kind: "time", width: 74, additive: true, value: (s) => s.duration_ns, bound: (s) => s.duration_bound_ns },
@@ -104,7 +104,7 @@ function barOf(step: Step, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, part(step, c)])) as Record<Category, number>;
   const bounds = Object.fromEntries(CATEGORIES.map((c) => [c, step[`${c}_bound_ns`]])) as Record<Category, number | null>;
   return {
-    key: step.name, label: String(stepNumber(step.name) ?? step.name), total: step.duration_ns, parts, incomplete: step.incomplete,
+    key: step.name, label: stepLabel(step.name), total: step.duration_ns, parts, incomplete: step.incomplete,
     ...(inferred && { looks: looksOf(step), bound: step.duration_bound_ns, bounds }),
   };
 }

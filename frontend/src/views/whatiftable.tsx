@@ -2,6 +2,7 @@
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../api";
 import { color, type Category } from "../base/color";
 import { go, state } from "../state";
+import { nameOf } from "../place";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
@@ -88,7 +89,7 @@ const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
 ];
 
 const STEPS: readonly Column<PredictedStep>[] = [
-  { key: "name", ...texts.ofSteps.step, kind: "text", width: 200, value: (r) => r.name },
+  { key: "name", ...texts.ofSteps.step, kind: "text", width: 200, value: (r) => nameOf(r.name), code: (r) => r.name },
   { key: "measured_ns", ...texts.ofSteps.measured, kind: "time", width: 104, value: (r) => r.measured_ns },
   { key: "predicted_ns", ...texts.ofSteps.predicted, kind: "time", width: 104, value: (r) => r.predicted_ns, bound: (r) => r.bound_ns },
   { key: "gain_ns", ...texts.ofSteps.gain, kind: "time", width: 104, value: (r) => r.gain_ns, bound: (r) => r.bound_ns },

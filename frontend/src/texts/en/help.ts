@@ -3,11 +3,13 @@ export const help = {
   timeline: "Timeline",
   filters: "Filters",
   close: "Close",
+  /** What is done with the mouse. */
+  mouse: { drag: "drag", doubleClick: "double click", shiftClick: "Shift-click" },
   ofPage: {
     "/": "Filter the page's table",
     "↑ ↓ PgUp PgDn": "Move in a table, a list; ← → in the step chart",
     "Enter": "Open or select",
-    "Shift-click": "Sort by one more column",
+    "shiftClick": "Sort by one more column",
     "Esc": "Clear the filter, close a panel",
     "?": "These keys",
   },
@@ -21,7 +23,7 @@ export const help = {
     "m": "Set or remove a mark where the pointer is",
     "x": "Select what is shown, or what is between the last two marks",
     "/ n N": "Search the whole trace, next and previous match",
-    "double click": "Zoom to a range",
+    "doubleClick": "Zoom to a range",
   },
   ofFilter: {
     "mm -relu": "contains mm, not relu",

@@ -22,11 +22,13 @@ import { idle } from "./idle";
 import { instance } from "./instance";
 import { instancespanel } from "./instancespanel";
 import { kernels } from "./kernels";
+import { meanings } from "./meanings";
 import { memory } from "./memory";
 import { memorycategories } from "./memorycategories";
 import { memorytables } from "./memorytables";
 import { method } from "./method";
 import { modules } from "./modules";
+import { names } from "./names";
 import { nodevice } from "./nodevice";
 import { operators } from "./operators";
 import { overview } from "./overview";
@@ -76,11 +78,13 @@ export const en = {
   instance,
   instancespanel,
   kernels,
+  meanings,
   memory,
   memorycategories,
   memorytables,
   method,
   modules,
+  names,
   nodevice,
   operators,
   overview,

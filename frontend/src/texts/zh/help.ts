@@ -5,11 +5,12 @@ export const help: typeof english = {
   timeline: "时间线",
   filters: "筛选",
   close: "关闭",
+  mouse: { drag: "拖动", doubleClick: "双击", shiftClick: "Shift 加单击" },
   ofPage: {
     "/": "筛选当前页面的表格",
     "↑ ↓ PgUp PgDn": "在表格或列表中移动；迭代图中用 ← →",
     "Enter": "打开或选中",
-    "Shift-click": "再按一列排序",
+    "shiftClick": "再按一列排序",
     "Esc": "清除筛选，关闭面板",
     "?": "显示这些快捷键",
   },
@@ -23,7 +24,7 @@ export const help: typeof english = {
     "m": "在指针处设置或移除标记",
     "x": "选取当前显示的范围，或最近两个标记之间的范围",
     "/ n N": "搜索整个 trace，下一个与上一个匹配",
-    "double click": "缩放至一个区间",
+    "doubleClick": "缩放至一个区间",
   },
   ofFilter: {
     "mm -relu": "包含 mm，不包含 relu",
