@@ -40,6 +40,8 @@ export interface Place {
 export interface Asking {
   signal: AbortSignal;
   onProgress?: (progress: Progress) => void;
+  /** Of what others go before: whether that is over. */
+  hurry?: () => boolean;
 }
 
 /** All runs of the logdir. */
@@ -114,7 +116,38 @@ export function address(route: string, query: Record<string, string | number | b
   return url.href;
 }
 
+/** How many requests are on their way that somebody waits for. */
+let urgent = 0;
+/** As long as nothing is asked for, a page is done with what it shows first. */
+const QUIET_MS = 150;
+const PATIENCE_MS = 5000;
+
+/** Resolves when nobody waits for anything else, when `hurry` says so, or after 5 s. */
+async function whenQuiet(hurry: () => boolean, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + PATIENCE_MS;
+  let since = performance.now();
+  while (!hurry() && performance.now() < until && performance.now() - since < QUIET_MS) {
+    await pause(QUIET_MS / 5, signal);
+    if (urgent > 0) since = performance.now();
+  }
+}
+
 async function ask<T>(
+  route: string, query: Record<string, string | number | boolean | null | undefined>, asking: Asking,
+): Promise<T> {
+  if (asking.hurry) {
+    await whenQuiet(asking.hurry, asking.signal);
+    return answer(route, query, asking);
+  }
+  urgent += 1;
+  try {
+    return await answer(route, query, asking);
+  } finally {
+    urgent -= 1;
+  }
+}
+
+async function answer<T>(
   route: string, query: Record<string, string | number | boolean | null | undefined>, { signal, onProgress }: Asking,
 ): Promise<T> {
   const url = address(route, query);

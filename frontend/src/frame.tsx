@@ -37,7 +37,8 @@ function Nothing({ runs }: { runs: Runs }) {
 
 function OfTrace({ runs, selected, page, help }: { runs: Runs; selected: Selected; page: Page; help: () => void }) {
   // Over all steps: the step selector, the badges and the chart need it whatever is selected.
-  const base: Resource<Overview> = useView("overview", selected, {}, null);
+  // A page that does without goes before.
+  const base: Resource<Overview> = useView("overview", selected, {}, null, page.alone !== undefined);
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;

@@ -24,13 +24,17 @@ export interface Resource<T> {
 const kept = new Map<string, unknown>();
 const KEPT = 24;
 
-/** A view's result for the selection; asks again whenever one of them changes. */
+/** A view's result for the selection; asks again whenever one of them changes. Without options
+ * nothing is asked, and it stays on its way. With `patient` others go before. */
 export function useView<V extends keyof Results>(
-  view: V, selected: Selected, options: Omit<Options[V], "step">, step = selected.place.step,
+  view: V, selected: Selected, options: Omit<Options[V], "step"> | null, step = selected.place.step, patient = false,
 ): Resource<Results[V]> {
   const place = { ...selected.place, step };
-  const key = JSON.stringify([view, place, options, selected.stamp]);
-  return useLoad(key, place, (asking) => fetchView(view, place, options, asking));
+  const key = options && JSON.stringify([view, place, options, selected.stamp]);
+  const waits = useRef(patient);
+  waits.current = patient;
+  const hurry = (): boolean => !waits.current;
+  return useLoad(key, place, (asking) => fetchView(view, place, options as NonNullable<typeof options>, patient ? { ...asking, hurry } : asking));
 }
 
 /** The difference of two traces. */
@@ -99,13 +103,13 @@ function setCancelled(trace: string, now: boolean): void {
   cancelled.value = traces;
 }
 
-function useLoad<T>(key: string, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
+function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
   const [now, setNow] = useState<{ key: string; loaded: Loaded<T> } | null>(null);
   const [attempt, setAttempt] = useState(0);
   const trace = JSON.stringify([place.run, place.rank, place.span]);
   const isCancelled = cancelled.value.has(trace);
   useEffect(() => {
-    if (isCancelled || kept.has(key)) return undefined;
+    if (key === null || isCancelled || kept.has(key)) return undefined;
     const own = new AbortController();
     asking.set(own, trace);
     const say = (loaded: Loaded<T>): void => {
@@ -139,8 +143,8 @@ function useLoad<T>(key: string, place: Place, load: (asking: Asking) => Promise
   return { loaded: current(key, now, isCancelled), retry, cancel };
 }
 
-function current<T>(key: string, now: { key: string; loaded: Loaded<T> } | null, isCancelled: boolean): Loaded<T> {
-  if (kept.has(key)) return { status: "ready", value: kept.get(key) as T };
+function current<T>(key: string | null, now: { key: string; loaded: Loaded<T> } | null, isCancelled: boolean): Loaded<T> {
+  if (key !== null && kept.has(key)) return { status: "ready", value: kept.get(key) as T };
   if (isCancelled) return { status: "cancelled" };
   return now?.key === key ? now.loaded : { status: "loading", progress: null };
 }

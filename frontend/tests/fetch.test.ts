@@ -53,6 +53,46 @@ test("202 is asked again, not at once, and its progress is told", async () => {
   expect(phases).toEqual(["reading", "storing"]);
 });
 
+describe("what can wait lets others go before", () => {
+  const quiet = { signal: signal(), hurry: () => false };
+  const base = "http://host/prefix/data/plugin/privateuse1/";
+  const names = (): string[] => asked.map((url) => url.slice(base.length).split("?")[0] ?? "");
+  test("until all of them are there", async () => {
+    let arrive: (response: Response) => void = () => undefined;
+    answers(() => new Promise((resolve) => { arrive = resolve; }), json({ later: 1 }));
+    const later = api.fetchView("overview", PLACE, {}, quiet);
+    const first = api.fetchView("timeline", PLACE, {}, { signal: signal() });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(names()).toEqual(["timeline"]);
+    arrive(json({ first: 1 }));
+    expect(await first).toEqual({ first: 1 });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(names()).toEqual(["timeline", "overview"]);
+    expect(await later).toEqual({ later: 1 });
+  });
+  test("but not for ever", async () => {
+    answers(() => new Promise(() => undefined), json({ later: 1 }));
+    void api.fetchView("timeline", PLACE, {}, { signal: signal() });
+    const later = api.fetchView("overview", PLACE, {}, quiet);
+    await vi.advanceTimersByTimeAsync(6000);
+    expect(await later).toEqual({ later: 1 });
+  });
+  test("and not if somebody needs it now, or nobody does any more", async () => {
+    answers(() => new Promise(() => undefined), json({ now: 1 }));
+    void api.fetchView("timeline", PLACE, {}, { signal: signal() });
+    let hurry = false;
+    const needed = api.fetchView("overview", PLACE, {}, { signal: signal(), hurry: () => hurry });
+    const own = new AbortController();
+    const left = expect(api.fetchView("kernels", PLACE, {}, { ...quiet, signal: own.signal })).rejects.toThrow();
+    own.abort();
+    hurry = true;
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await needed).toEqual({ now: 1 });
+    await left;
+    expect(names()).toEqual(["timeline", "overview"]);
+  });
+});
+
 describe("failures have words", () => {
   const failure = async (): Promise<InstanceType<typeof api.Failure>> => {
     try {

@@ -31,18 +31,16 @@ const PARTS = 600;
 
 export function Timeline({ selected }: Pick<PageProps, "selected">) {
   const base = useView("timeline", selected, { tracks: "", width: PARTS }, null);
-  const asked = state.value.range === null ? selected.place.step : null;
+  // With a step selected, the timeline begins with it.
+  const { step: asked } = selected.place;
+  const step = useView("timeline", selected, asked === null ? null : { tracks: "", width: 1 }, asked);
   return (
     <Show resource={base}>
-      {(result) => (asked === null ? <Page key={selected.place.run} selected={selected} result={result} step={null} /> : <AtStep key={selected.place.run} selected={selected} result={result} step={asked} />)}
+      {(result) => asked === null
+        ? <Page key={selected.place.run} selected={selected} result={result} step={null} />
+        : <Show resource={step}>{({ start_ns, stop_ns }) => <Page key={selected.place.run} selected={selected} result={result} step={{ start: start_ns, stop: stop_ns }} />}</Show>}
     </Show>
   );
-}
-
-/** With a step selected, the timeline begins with it. */
-function AtStep({ selected, result, step }: { selected: Selected; result: Result; step: number }) {
-  const found = useView("timeline", selected, { tracks: "", width: 1 }, step);
-  return <Show resource={found}>{({ start_ns, stop_ns }) => <Page selected={selected} result={result} step={{ start: start_ns, stop: stop_ns }} />}</Show>;
 }
 
 function Page({ selected, result, step }: { selected: Selected; result: Result; step: Camera | null }) {

@@ -45,9 +45,9 @@ export function parseItem(text: string | null): ItemKey | null {
 
 export const itemText = ({ table, index, rank }: ItemKey): string => `${table}:${index}${rank === null ? "" : `@${rank}`}`;
 
-/** Everything that hangs together with a range; of none, that of the first step, which is not shown. */
+/** Everything that hangs together with a range; of none, nothing is asked. */
 export function useLinks(selected: Selected, item: ItemKey | null): Resource<Links> {
-  return useView("links", selected, { table: item?.table ?? "steps", index: item?.index ?? 0 }, null);
+  return useView("links", selected, item && { table: item.table, index: item.index }, null);
 }
 
 const WORDS: Readonly<Record<Table, string>> = { ops: "Operator", launches: "Runtime call", frames: "Python frame", kernels: "Device activity", steps: "Step" };

@@ -20,9 +20,9 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
   const [place, setPlace] = useState<{ find: string | null; at: number }>({ find, at: -1 });
   const at = place.find === find ? place.at : -1;
   const page = Math.floor(Math.max(0, at) / PAGE);
-  const resource = useView("search", selected, { text: find ?? "", after: page * PAGE, limit: PAGE }, null);
+  const resource = useView("search", selected, find === null ? null : { text: find, after: page * PAGE, limit: PAGE }, null);
   // The next page is asked for before it is needed.
-  const ahead = useView("search", selected, { text: find ?? "", after: (page + 1) * PAGE, limit: PAGE }, null);
+  const ahead = useView("search", selected, find === null ? null : { text: find, after: (page + 1) * PAGE, limit: PAGE }, null);
   const next = (by: 1 | -1, show: ShowItem): void => {
     if (!find || resource.loaded.status !== "ready") return;
     const { matches, items, before } = resource.loaded.value;
