@@ -35,7 +35,8 @@ _MOST_BYTES = 1 << 50
 def of(trace: Trace) -> tuple[Curve, ...]:
     """All that the trace has; what it does not tell has no curve."""
     of_kernel = trace.lanes.device[trace.kernels.lane]
-    devices = np.unique(of_kernel).tolist()
+    used = np.bincount(trace.kernels.lane, minlength=len(trace.lanes)) > 0
+    devices = sorted(set(trace.lanes.device[used].tolist()))
     # Of one device, as most traces are, nothing is copied.
     some = [of_kernel == device for device in devices] if len(devices) > 1 else []
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
@@ -105,9 +106,9 @@ def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
 def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
     if not certainty.exact(kernels) and (known := _starts(kernels)):
-        early, late = map(np.sort, known)
+        early, late = (np.sort(one, kind="stable") for one in known)
         limits = forms.Rate(late, early), forms.Rate(early, late)
-    starts = np.sort(kernels.start_ns)
+    starts = np.sort(kernels.start_ns, kind="stable")  # they are sorted, if of all lanes
     form = forms.Rate(starts, starts)
     name = say("Kernels starting on {device}", device=device)
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)

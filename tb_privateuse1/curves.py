@@ -32,6 +32,9 @@ What = Literal[
 EXPORTED = 2000
 """Parts of a window that an export has of a curve of which it does not have all changes."""
 
+_DENSE = 0.5
+"""Of the parts of a window: in so many something changes."""
+
 
 @dataclass(frozen=True)
 class Points:
@@ -117,12 +120,19 @@ def windows(
 ) -> list[Points]:
     """Of each its window, at most ``most`` entries of all together.
 
-    Each has as many parts; those in which much changes have fewer if all are too many.
+    Each has as many parts; those in which much changes have fewer if all are too many. What changes
+    in most parts of its share of the entries is taken to do so in finer ones, too.
     """
-    found = [curve.window(start_ns, stop_ns, parts) for curve in curves]
-    sizes = np.array([len(points.at_ns) for points in found], np.int64)
-    fewer = _fair(sizes, most)
-    for i in np.flatnonzero(sizes > fewer).tolist():
+    share = max(most // max(len(curves), 1), 1)
+    if share >= parts:
+        return [curve.window(start_ns, stop_ns, parts) for curve in curves]
+    found = [curve.window(start_ns, stop_ns, share) for curve in curves]
+    dense = np.array([len(points.at_ns) > _DENSE * share for points in found])
+    for i in np.flatnonzero(~dense).tolist():
+        found[i] = curves[i].window(start_ns, stop_ns, parts)
+    sizes = np.where(dense, parts, [len(points.at_ns) for points in found])
+    fewer = min(_fair(sizes, most), parts)
+    for i in np.flatnonzero(dense & (fewer > share) | ~dense & (sizes > fewer)).tolist():
         found[i] = curves[i].window(start_ns, stop_ns, fewer)
     return found
 

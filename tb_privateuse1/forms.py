@@ -12,7 +12,7 @@ from tb_privateuse1.trace import I64, Bools
 
 Floats = NDArray[np.float64]
 
-_BLOCK = 128
+_BLOCK = 16
 _MS = 1_000_000
 
 
@@ -22,8 +22,8 @@ class Level:
 
     at_ns: I64
     value: I64
-    most: I64
-    """The greatest value of each ``_BLOCK`` entries."""
+    most: tuple[I64, ...]
+    """The greatest of each ``_BLOCK`` values, of each ``_BLOCK`` of these, and so on."""
 
     def of_parts(self, edges: I64) -> Floats:
         """The greatest value of each part; what holds at its start counts, too."""
@@ -37,14 +37,18 @@ class Level:
 
     def _greatest(self, low: I64, high: I64) -> I64:
         """The greatest value of entries [low, high) of each part; parts follow each other."""
-        first, last = -(-low // _BLOCK), high // _BLOCK
-        whole = last > first
-        best = np.maximum(
-            _reduced(self.value, low, np.where(whole, first * _BLOCK, high)),
-            _reduced(self.value, np.where(whole, last * _BLOCK, low), high),
-        )
-        inner = _reduced(self.most, np.where(whole, first, 0), np.where(whole, last, 1))
-        return np.where(whole, np.maximum(best, inner), best)
+        best = np.full(len(low), np.iinfo(np.int64).min)
+        # Blocks that lie within a part are looked up; only what is around these is looked at.
+        for values in (self.value, *self.most):
+            first, last = -(-low // _BLOCK), high // _BLOCK
+            whole = last > first
+            best = np.maximum(best, _reduced(values, low, np.where(whole, first * _BLOCK, high)))
+            if not whole.any():
+                break
+            left = _reduced(values, np.where(whole, last * _BLOCK, high), high)
+            best = np.maximum(best, left)
+            low, high = np.where(whole, first, 0), np.where(whole, last, 0)
+        return best
 
 
 @dataclass(frozen=True)
@@ -152,14 +156,18 @@ class Mean:
 
 def level(at_ns: I64, value: I64) -> Level:
     """Of at least one value, by time."""
-    return Level(at_ns, value, np.maximum.reduceat(value, np.arange(0, len(value), _BLOCK)))
+    most = [value]
+    while len(most[-1]) > 1:
+        most.append(np.maximum.reduceat(most[-1], np.arange(0, len(most[-1]), _BLOCK)))
+    return Level(at_ns, value, tuple(most[1:]))
 
 
 def between(since_ns: I64, until_ns: I64) -> Level:
     """How many of these stretches go on; in any order, those without length never do."""
     n = len(since_ns)
-    # Each sorted by itself: a stable sort of two sorted runs only merges them.
-    at = np.concatenate((np.sort(since_ns), np.sort(np.maximum(until_ns, since_ns))))
+    # Most are in order already, which a stable sort sees; two sorted runs it only merges.
+    until_ns = np.maximum(until_ns, since_ns)
+    at = np.concatenate((np.sort(since_ns, kind="stable"), np.sort(until_ns, kind="stable")))
     order = np.argsort(at, kind="stable")
     at, count = at[order], np.cumsum(np.where(order < n, 1, -1))
     last = np.append(at[1:] != at[:-1], np.ones(min(n, 1), np.bool_))

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals
+from tb_privateuse1 import intervals, rectangles
+from tb_privateuse1.rectangles import Exact, Ranges
 from tb_privateuse1.trace import I32, I64, Table, Trace
 
 STEPS, OPERATORS, FRAMES, DEVICE = range(4)
@@ -25,7 +26,7 @@ _DEEPEST = 256
 """Rows of a track. What would lie deeper is not drawn, but counted."""
 _FINEST_NS = 256
 _FACTOR = 2
-_WORTH = 0.7
+_WORTH = 0.5
 """A level is kept if it has at most this share of the ranges of the level before."""
 _FEW = 2048
 
@@ -42,36 +43,6 @@ class Tracks(Table):
     """How long the ranges of its first row last in all."""
     hidden: I64
     """Ranges that lie too deep to be drawn."""
-
-
-@dataclass(frozen=True)
-class Ranges(Table):
-    """Rectangles of a level, by row and start; those of a row do not overlap.
-
-    ``ref`` is the longest range in it (of several, the first): a row of ``Trace.ops`` or, counted
-    on behind these, of ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels``
-    or ``steps``.
-    """
-
-    start_ns: I64
-    end_ns: I64
-    busy_ns: I64
-    count: I32
-    ref: I32
-
-
-@dataclass(frozen=True)
-class Exact(Table):
-    """The trace's own ranges, each a rectangle."""
-
-    start_ns: I64
-    end_ns: I64
-    ref: I32
-
-    def each(self) -> Ranges:
-        """The same, as those of which one may stand for many."""
-        ones = np.ones(len(self), np.int32)
-        return Ranges(self.start_ns, self.end_ns, self.end_ns - self.start_ns, ones, self.ref)
 
 
 @dataclass(frozen=True)
@@ -115,19 +86,30 @@ class Pyramid:
         rectangles, in bins twice as long, and so on.
         """
         fine = max(bin_ns, 1.0)
-        level = next((one for one in reversed(self.levels) if one.bin_ns <= fine), self.levels[0])
-        row, ranges = _slices(level, rows, start_ns, end_ns)
+        levels = [self.levels[0], *(one for one in self.levels[1:] if one.bin_ns <= fine)]
+        level, pieces = levels[-1], _pieces(levels[-1], rows, start_ns, end_ns)
         bin_size = int(fine)
+        # Too many are merged, which takes less time from a coarser level that has too many, too.
+        for coarser in self.levels[len(levels) :]:
+            if _size(pieces) <= most:
+                break
+            fewer = _pieces(coarser, rows, start_ns, end_ns)
+            if _size(fewer) <= most:
+                break
+            level, pieces = coarser, fewer
+        while bin_size < level.bin_ns:
+            bin_size *= 2
+        row, ranges = _slices(level, rows, pieces)
         while True:
             if level.bin_ns < bin_size or len(ranges) > most:
-                row, ranges = _merged(row, ranges, bin_size)
+                row, ranges = rectangles.merged(row, ranges, bin_size)
             if len(ranges) <= most or bin_size > end_ns - start_ns:
                 return row, ranges
             bin_size *= 2
 
 
 def build(trace: Trace) -> Pyramid:
-    """The pyramid of a trace: O(n log n), and about 1.5 times as many rectangles as ranges."""
+    """The pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
     tracks, edges, exact = _finest(trace)
     levels = [Level(0, edges, exact)]
     row = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
@@ -135,9 +117,9 @@ def build(trace: Trace) -> Pyramid:
     span = int(exact.end_ns.max(initial=0))
     ranges = exact.each()
     while len(ranges) > _FEW and bin_ns < span:
-        at = _heads(row, ranges, bin_ns)
+        at = rectangles.heads(row, ranges, bin_ns)
         if len(at) <= _WORTH * len(ranges):
-            row, ranges = row[at], _joined(ranges, at)
+            row, ranges = row[at], rectangles.joined(ranges, at)
             edges = np.searchsorted(row, np.arange(len(edges)))
             levels.append(Level(bin_ns, edges, ranges))
         bin_ns *= _FACTOR
@@ -237,64 +219,29 @@ def _disjoint(track: _Track) -> I32:
     return depth
 
 
-def _slices(level: Level, rows: NDArray[np.int64], start: int, end: int) -> tuple[I64, Ranges]:
-    ranges = level.ranges
-    pieces = []
+_Pieces = list[tuple[int, int]]
+
+
+def _size(pieces: _Pieces) -> int:
+    return sum(last - first for first, last in pieces)
+
+
+def _pieces(level: Level, rows: NDArray[np.int64], start: int, end: int) -> _Pieces:
+    """What of each row lies in a window."""
+    ranges, pieces = level.ranges, []
     for row in rows.tolist():
         low, high = int(level.edges[row]), int(level.edges[row + 1])
         first = low + int(np.searchsorted(ranges.end_ns[low:high], start, side="left"))
         last = low + int(np.searchsorted(ranges.start_ns[low:high], end, side="right"))
         pieces.append((first, max(first, last)))
+    return pieces
+
+
+def _slices(level: Level, rows: NDArray[np.int64], pieces: _Pieces) -> tuple[I64, Ranges]:
+    ranges = level.ranges
     counts = [last - first for first, last in pieces]
     found = type(ranges)(**{
         name: np.concatenate([column[:0], *(column[a:b] for a, b in pieces)])
         for name, column in ranges.columns()
     })  # fmt: skip
     return np.repeat(rows, counts), found.each() if isinstance(found, Exact) else found
-
-
-def _merged(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
-    """The same with one rectangle for all short ranges of a row that start in the same bin."""
-    at = _heads(row, ranges, bin_ns)
-    return (row, ranges) if len(at) == len(ranges) else (row[at], _joined(ranges, at))
-
-
-def _heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
-    """The first range of each group that becomes one rectangle."""
-    short = ranges.end_ns - ranges.start_ns < bin_ns
-    # A shift is much quicker than a division, and most bins are powers of two.
-    bits = bin_ns.bit_length() - 1
-    key = ranges.start_ns >> bits if bin_ns == 1 << bits else ranges.start_ns // bin_ns
-    first = np.ones(len(ranges), np.bool_)
-    first[1:] = ~(short[1:] & short[:-1] & (key[1:] == key[:-1]) & (row[1:] == row[:-1]))
-    return np.flatnonzero(first)
-
-
-def _joined(ranges: Ranges, at: I64) -> Ranges:
-    """One rectangle for each group; groups start at ``at``."""
-    last = np.append(at[1:], len(ranges)) - 1
-    return Ranges(
-        ranges.start_ns[at],
-        ranges.end_ns[last],
-        np.add.reduceat(ranges.busy_ns, at),
-        np.add.reduceat(ranges.count, at, dtype=np.int32),
-        ranges.ref[_longest(ranges.busy_ns // ranges.count, at)],
-    )
-
-
-def _longest(length: I64, at: I64) -> I64:
-    """The first of the longest entries of each group; groups start at ``at``."""
-    best = at.copy()
-    counts = np.diff(np.append(at, len(length)))
-    several = np.flatnonzero(counts > 1)  # most are alone in theirs
-    counts = counts[several]
-    if not len(several):
-        return best
-    first = np.cumsum(counts) - counts
-    group = np.repeat(np.arange(len(several)), counts)
-    entry = np.arange(len(group)) + (at[several] - first)[group]
-    inside = length[entry]
-    longest = np.flatnonzero(inside == np.maximum.reduceat(inside, first)[group])
-    # The last one written is the first one.
-    best[several[group[longest[::-1]]]] = entry[longest[::-1]]
-    return best

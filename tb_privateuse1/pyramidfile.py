@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import arrowfile, cache, cachedir, pyramid
-from tb_privateuse1.pyramid import Exact, Level, Pyramid, Ranges, Tracks
+from tb_privateuse1.pyramid import Level, Pyramid, Tracks
+from tb_privateuse1.rectangles import Exact, Ranges
 from tb_privateuse1.table import I64, Table
 from tb_privateuse1.trace import Trace
 

@@ -24,7 +24,7 @@ trace
 once
 figures
 tables
-intervals
+intervals rectangles
 grouping
 chain
 vendors/

@@ -1013,7 +1013,7 @@ export interface RankStep {
   idle_bound_ns: number | null;
 }
 
-/** By track, row and start; a column each. */
+/** By track, row and start. Of several short ranges (``count``) the longest is told. */
 export interface Rectangles {
   track: Int16Array;
   row: Int16Array;

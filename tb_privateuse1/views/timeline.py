@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1 import certainty, describe, looks, modulenames, opgroups
 from tb_privateuse1.curves import Curve, Unit, What, windows
-from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid, Ranges
+from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid
+from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
@@ -53,11 +54,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Rectangles:
-    """By track, row and start; a column each.
-
-    One that stands for several short ranges has ``count`` > 1; ``table`` and ``index`` are then
-    the longest of these.
-    """
+    """By track, row and start. Of several short ranges (``count``) the longest is told."""
 
     track: Short
     row: Short
