@@ -118,7 +118,7 @@ const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Co
     told("occupancy") && { key: "occupancy", ...heads.occupancy, kind: "share", width: 84, optional: group !== "launch", value: (r) => r.occupancy },
     told("blocks_per_sm") && { key: "blocks_per_sm", ...heads.blocksPerSm, kind: "count", width: 104, optional: true, value: (r) => r.blocks_per_sm, cell: (r) => <span class="value">{r.blocks_per_sm === null ? MISSING : Number(r.blocks_per_sm.toPrecision(3))}</span> },
     { key: "short_calls", ...heads.short, kind: "count", width: 76, additive: true, optional: true, help: texts.shorterThan(duration(result.short?.short_ns ?? 0)), value: (r) => r.short_calls },
-    result.matrix !== null && { key: "matrix_unit", title: result.matrix.unit, ...heads.matrix, kind: "text", width: 104, optional: true, value: (r) => (r.matrix_unit ? "yes" : "no"), cell: (r) => <span class="value">{r.matrix_unit ? texts.yes : texts.no}</span> },
+    result.matrix !== null && { key: "matrix_unit", title: result.matrix.unit, ...heads.matrix, kind: "text", width: 104, optional: true, value: (r) => (r.matrix_unit ? texts.yes : texts.no), code: (r) => (r.matrix_unit ? "yes" : "no") },
   ];
   return columns.filter((c) => c !== false);
 };

@@ -117,7 +117,7 @@ const ALIVE: readonly Column<AliveRow>[] = [
 ];
 
 const KINDS: readonly Column<MemoryCategory>[] = [
-  { key: "category", ...texts.ofKinds.category, kind: "text", width: 200, value: (r) => r.category,
+  { key: "category", ...texts.ofKinds.category, kind: "text", width: 200, value: (r) => CATEGORIES[r.category].label, code: (r) => r.category,
     cell: (r) => <span class="value" title={CATEGORIES[r.category].title}><i class="swatch" style={{ "--fill": CATEGORIES[r.category].fill }} />{CATEGORIES[r.category].label}</span> },
   { key: "at_peak_bytes", ...texts.ofKinds.atPeak, kind: "bytes", width: 104, additive: true, value: (r) => r.at_peak_bytes },
   { key: "share", ...texts.ofKinds.share, kind: "share", width: 160, additive: true, value: (r) => r.share, bar: () => "kernel" },
@@ -156,9 +156,9 @@ const allocationColumns = (end: number): Column<Row>[] => [
   { key: "freed_ns", ...texts.ofAllocations.freed, kind: "time", width: 104, value: (r) => r.freed_ns,
     cell: (r) => (r.freed_ns === null ? <span class="value muted" title={texts.fates[r.fate].title}>{r.fate === "unknown" ? "–" : texts.fates[r.fate === "held" ? "held" : "unreported"].label}</span> : <span class="value">{duration(r.freed_ns)}</span>) },
   { key: "lifetime_ns", ...texts.ofAllocations.lifetime, kind: "time", width: 88, value: (r) => r.lifetime_ns },
-  { key: "fate", ...texts.ofAllocations.fate, kind: "text", width: 88, value: (r) => r.fate,
+  { key: "fate", ...texts.ofAllocations.fate, kind: "text", width: 88, value: (r) => texts.fates[r.fate].label, code: (r) => r.fate,
     cell: (r) => <span class="value muted" title={texts.fates[r.fate].title || texts.fates[r.fate].label}>{texts.fates[r.fate].label}</span> },
-  { key: "category", ...texts.ofAllocations.category, kind: "text", width: 120, value: (r) => r.category,
+  { key: "category", ...texts.ofAllocations.category, kind: "text", width: 120, value: (r) => CATEGORIES[r.category].label, code: (r) => r.category,
     cell: (r) => <span class="value" title={CATEGORIES[r.category].title}>{CATEGORIES[r.category].label}</span> },
   { key: "stack", ...texts.ofAllocations.stack, kind: "text", width: 280, value: (r) => r.stack,
     cell: (r) => <span class="value" title={r.stack?.replaceAll(";", "\n") ?? texts.noFrames}>{ownFrame(r.stack)?.replace(/^.*\//, "") ?? "–"}</span> },

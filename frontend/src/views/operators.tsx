@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { OperatorRow, Operators as Result, Options } from "../api";
 import { firstWord, quote } from "../base/filter";
-import { count, duration, exactDuration, MISSING, percent } from "../base/format";
+import { count, duration, exactDuration, percent } from "../base/format";
 import { ownFrame } from "../base/frames";
 import { useView } from "../load";
 import { rowOfStep, type Selected } from "../place";
@@ -124,9 +124,8 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
   const launched = result.rows.some((r) => r.launches !== null);
   const all = whole(result);
   const columns: (Column<OperatorRow> | false)[] = [
-    { key: "name", ...(group === "category" ? heads.category : heads.name), kind: "text", width: 216, help: texts.groups[group].row, value: (r) => r.name ?? texts.nobody, code: (r) => r.name, cell: (r) => <Name row={r} group={group} /> },
-    group !== "category" && { key: "category", ...heads.category, kind: "text", width: 104, optional: true, value: (r) => (r.name === null ? null : r.category),
-      cell: (r) => <span class="value">{r.name === null ? MISSING : texts.categories[r.category]}</span> },
+    { key: "name", ...(group === "category" ? heads.category : heads.name), kind: "text", width: 216, help: texts.groups[group].row, value: (r) => wordOf(r, group), code: (r) => r.name, cell: (r) => <Name row={r} group={group} /> },
+    group !== "category" && { key: "category", ...heads.category, kind: "text", width: 104, optional: true, value: (r) => (r.name === null ? null : texts.categories[r.category]), code: (r) => (r.name === null ? null : r.category) },
     group === "shapes" && { key: "input_shapes", ...heads.inputShapes, kind: "text", width: 240, value: (r) => r.input_shapes },
     group === "module" && { key: "module", ...heads.module, kind: "text", width: 200, value: (r) => r.module },
     group === "stack" && { key: "stack", ...heads.stack, kind: "text", width: 280, value: (r) => r.stack,
@@ -151,9 +150,14 @@ function columnsOf(result: Result, group: Group): Column<OperatorRow>[] {
   return columns.filter((c) => c !== false);
 }
 
+/** What a row is called: its operator, or its kind of work. */
+function wordOf(row: OperatorRow, group: Group): string {
+  if (row.name === null) return texts.nobody;
+  return group === "category" ? texts.categories[row.category] : row.name;
+}
+
 function Name({ row, group }: { row: OperatorRow; group: Group }) {
   if (row.name === null) return <a class="value" {...linkProps({ view: "kernels", filter: 'operator = ""' })} title={texts.nobodyHelp}>{texts.nobody}</a>;
-  if (group === "category") return <span class="value">{texts.categories[row.category]}</span>;
-  if (!row.kernels) return <span class="value">{row.name}</span>;
+  if (!row.kernels || group === "category") return <span class="value">{wordOf(row, group)}</span>;
   return <a class="value" {...linkProps({ view: "kernels", filter: `operator = ${quote(row.name)}` })} title={texts.toKernels(row.name)}>{row.name}</a>;
 }

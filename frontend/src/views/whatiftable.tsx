@@ -81,7 +81,7 @@ const GAINS: readonly Column<Gain>[] = [
 /** Host times are measured, device times may be inferred: the mark in front says which. */
 const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
   { key: "name", ...texts.ofPath.name, kind: "text", width: 320, value: (r) => r.name || "–" },
-  { key: "cause", ...texts.ofPath.cause, kind: "text", width: 190, value: (r) => CAUSES[r.cause].label,
+  { key: "cause", ...texts.ofPath.cause, kind: "text", width: 190, value: (r) => CAUSES[r.cause].label, code: (r) => r.cause,
     cell: (r) => <span class="value"><i class={`swatch ${inferred && CAUSES[r.cause].device ? "inferred" : ""}`} style={{ "--fill": color(CAUSES[r.cause].category) }} />{CAUSES[r.cause].label}</span> },
   { key: "share", ...texts.ofPath.share, kind: "share", width: 84, additive: true, value: (r) => r.share },
   { key: "path_ns", ...texts.ofPath.path, kind: "time", width: 84, additive: true, value: (r) => r.path_ns },

@@ -73,7 +73,7 @@ export const memorytables: typeof english = {
     allocated: { title: "分配时刻", help: "相对采集开始的时间；点击链接在时间线中显示当时运行的内容。" },
     freed: { title: "释放时刻", help: "相对采集开始的时间。" },
     lifetime: { title: "生命周期" },
-    fate: { title: "去向", help: "筛选时使用 released（已释放）、held（未释放）、unreported（未报告释放）、earlier（采集前分配）、unseen（未报告分配）或 unknown（未知）。" },
+    fate: { title: "去向", help: "已释放、未释放、未报告释放、采集前分配、未报告分配或未知。" },
     category: { title: "类别", help: "按规则判断的用途。" },
     stack: { title: "Python 栈帧", help: "不属于 torch 自身的最内层栈帧；悬停显示全部。" },
   },
