@@ -103,7 +103,7 @@ def label(trace: Trace, device: tuple[int, int]) -> str:
         name = trace.meta.backend
     if kind == CPU or index < 0:
         return name
-    return say("{first} {next}", first=name, next=index)
+    return say("{name} {index}", name=name, index=index)
 
 
 def known(column: I64) -> I64:

@@ -53,12 +53,20 @@ def place(trace: Trace, table: Any, row: int) -> str:
     return f"{told} {label}" if label else told
 
 
+def stream(trace: Trace, row: int) -> str:
+    """A stream's name, which is its numbers unless the trace has another."""
+    device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
+    told = say("device {device} stream {stream}", device=device, stream=number)
+    name = trace.text(trace.lanes.name[row])
+    return name if name and name != told else told
+
+
 def lane(trace: Trace, row: int) -> tuple[str, str]:
     """A stream's device and its own name."""
-    device, stream = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
-    label = trace.text(trace.lanes.name[row])
-    if not label:
-        label = say("Stream {stream}", stream=stream) if stream >= 0 else say("Stream")
+    device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
+    label = stream(trace, row)
+    if not trace.text(trace.lanes.name[row]):
+        label = say("Stream {stream}", stream=number) if number >= 0 else say("Stream")
     return (say("Device {device}", device=device) if device >= 0 else say("Device")), label
 
 

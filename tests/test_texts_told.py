@@ -153,6 +153,16 @@ def test_nothing_is_english_only_by_the_cache(trace: Trace, tmp_path: Path) -> N
         assert one == other
 
 
+def test_a_page_may_send_back_what_it_was_told(trace: Trace) -> None:
+    """The flame graph's path of names, in the language that they were shown in."""
+    flame = VIEWS["flame"]
+    for language in LANGUAGES:
+        rows = json.loads(query.encode(result(flame, trace), language))["rows"]
+        for row in [row for row in rows if row["kind"] == "none"]:
+            whole = result(flame, trace, root=row["name"]).rows[0]
+            assert (whole.kind, whole.total_ns) == ("none", row["total_ns"])
+
+
 BASE = "/data/plugin/privateuse1/"
 
 

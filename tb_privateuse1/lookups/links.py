@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty, intervals, modulenames, opgroups
+from tb_privateuse1 import calltree, certainty, describe, intervals, modulenames, opgroups
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.texts import say
@@ -238,11 +238,7 @@ def _place(trace: Trace, table: TableName, index: int) -> str:
     if table == "steps":
         return ""
     if table == "kernels":
-        lanes, lane = trace.lanes, trace.kernels.lane[index]
-        told = say(
-            "device {device} stream {stream}", device=lanes.device[lane], stream=lanes.stream[lane]
-        )
-        return trace.text(lanes.name[lane]) or told
+        return describe.stream(trace, int(trace.kernels.lane[index]))
     threads, thread = trace.threads, getattr(trace, table).thread[index]
     tid = trace.text(threads.tid[thread])
     return trace.text(threads.name[thread]) or say("thread {tid}", tid=tid)

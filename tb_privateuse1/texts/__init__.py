@@ -114,6 +114,13 @@ def render(text: str, language: str) -> str:
     return template.format_map(told)
 
 
+def spoken(text: str) -> frozenset[str]:
+    """A text in every language, for what a page sends back of what it was told."""
+    if not isinstance(text, Text):
+        return frozenset((text,))
+    return frozenset(render(text, language) for language in LANGUAGES)
+
+
 @functools.cache
 def catalogue(language: str) -> dict[str, str]:
     """From English templates to those of a language."""

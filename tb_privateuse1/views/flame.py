@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, calltree, intervals
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
+from tb_privateuse1.texts import say, spoken
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
@@ -215,7 +215,7 @@ def _labels(
 def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
     kind, text = key % len(KINDS), trace.text(key // len(KINDS))
     if kind == _NOWHERE:
-        return kind, "launched by no operator"
+        return kind, say("launched by no operator")
     if kind == _MODULE:
         text = text.removeprefix(calltree.MODULE)
         text = calltree.class_of(text) if group == "class" else text
@@ -227,7 +227,7 @@ def _find(tree: _Tree, root: str) -> int:
     at = NONE
     for name in calltree.names(root):
         inside = np.flatnonzero(tree.parent == at)
-        found = [n for n in inside.tolist() if tree.labels[tree.label[n]][1] == name]
+        found = [n for n in inside.tolist() if name in spoken(tree.labels[tree.label[n]][1])]
         if not found:
             message = say("There is no {name!r} at this place of the tree.", name=name)
             raise TraceError("unknown_node", message)
