@@ -93,7 +93,7 @@ def shortened(spent: intervals.Set, share: float | Shares) -> intervals.Set:
 def build(trace: Trace, window: intervals.Set) -> Limits:
     """The limits of a trace within some windows (a set)."""
     kernels = trace.kernels
-    waits = _waits(trace)
+    waits = waits_of(trace)
     busy = intervals.union(kernels.start_ns, kernels.end_ns)
     if not len(busy[0]):  # no activity, or none that takes any time
         codes = {finding.code for finding in trace.meta.findings}
@@ -194,8 +194,8 @@ def _blocked(trace: Trace, busy: intervals.Set) -> intervals.Set:
     return intervals.union(start[whole], end[whole])
 
 
-def _waits(trace: Trace) -> Waits:
-    """Of threads that launch kernels."""
+def waits_of(trace: Trace) -> Waits:
+    """The waits of threads that launch kernels."""
     launches, kernels = trace.launches, trace.kernels
     called = waiting.calls(trace)
     # A thread that pins memory or watches collectives stops nobody by waiting.

@@ -66,8 +66,8 @@ class Handed:
 def handed(trace: Trace, calls: bottleneck.Waits) -> Handed:
     """Where a launch is known, its start; else the operator, up to where the activity begins.
 
-    A launch that was blocked handed in what it launched when it returned. An operator that waits
-    did so at its beginning.
+    A launch that was blocked handed in what it launched when it returned; one that waited for
+    what it launched, and an operator that waits, did so at its beginning.
     """
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     by_launch, by_op = kernels.launch >= 0, (kernels.launch < 0) & (kernels.op >= 0)
@@ -76,7 +76,11 @@ def handed(trace: Trace, calls: bottleneck.Waits) -> Handed:
     launch = kernels.launch[by_launch]
     thread[by_launch] = launches.thread[launch]
     start, end = launches.start_ns[launch], launches.end_ns[launch]
-    at[by_launch] = np.where(end - start >= BLOCKED_NS, end, start)
+    waited = np.zeros(len(launches) + 1, np.bool_)
+    waited[calls.launch] = True
+    waited[NONE] = False
+    blocked = (end - start >= BLOCKED_NS) & ~waited[launch]
+    at[by_launch] = np.where(blocked, end, start)
     op = kernels.op[by_op]
     thread[by_op] = ops.thread[op]
     waiting = np.zeros(len(ops), np.bool_)
@@ -111,7 +115,7 @@ class Waits:
 
 def waiting_calls(trace: Trace) -> bottleneck.Waits:
     """Calls, and operators that return what they read, in which the host waits."""
-    return bottleneck.build(trace, intervals.EMPTY).waits
+    return bottleneck.waits_of(trace)
 
 
 def waits(trace: Trace, given: Handed, found: bottleneck.Waits) -> Waits:

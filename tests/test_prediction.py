@@ -17,6 +17,7 @@ from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests import make
 from tests.asking import result
 from tests.infer.simulate import Machine, Op, simulate, step
+from tests.rules.program import Program
 
 US = 1000
 STEPS = 4
@@ -131,6 +132,26 @@ def test_waits_really_taken_away(name: str, record: Callable[[Sequence[Op]], Tra
     found = result(whatif, record(ops), changes="synchronisation=0", ranking=False)
     truth = step_ns(run(changed(ops, unwaited)))
     assert np.median([s.predicted_ns for s in found.steps]) == pytest.approx(truth, rel=0.02)
+
+
+def test_a_copy_that_waits_for_much_work_is_taken_away() -> None:
+    """It hands in the copy when it begins, however long it then waits for what is before that."""
+
+    def copying(*, blocking: bool) -> Trace:
+        run = Program()
+        for _ in range(STEPS):
+            with run.step():
+                for _ in range(10):
+                    run.op("aten::mm", 10, kernel=100)
+                run.copy("DtoH", 2, blocking=blocking)
+                run.rest(300)
+        return run.trace()
+
+    found = result(whatif, copying(blocking=True), changes="synchronisation=0", ranking=False)
+    truth = copying(blocking=False).steps
+    assert found.predicted_ns * STEPS == pytest.approx(
+        int((truth.end_ns - truth.start_ns).sum()), rel=0.02
+    )
 
 
 def test_what_really_gains_most_is_first() -> None:
