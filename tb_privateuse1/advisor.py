@@ -6,9 +6,10 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import intervals, rule_file
+from tb_privateuse1 import bottleneck, intervals, rule_file
 from tb_privateuse1.findings import Example
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
+from tb_privateuse1.savings import Savings
 from tb_privateuse1.trace import Trace
 
 _log = logging.getLogger(__name__)
@@ -32,7 +33,8 @@ class AdviceRow:
     explanation: str
     fix: str
     saving_ns: int | None
-    """Of all judged steps together; no instant is in the saving of two rows. Null: not known."""
+    """Of all judged steps together; no instant is in the saving of two rows, and no more is in any
+    than the replay gains. Null: not known."""
     saving_per_step_ns: int | None
     saving_share: float | None
     """Of the judged steps, 0 to 1."""
@@ -126,26 +128,32 @@ def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:
         rule, told = one
         return RANKS.index(rule.rank), -(0 if told.claim is None else intervals.length(told.claim))
 
-    taken = intervals.EMPTY
+    taken, savings = intervals.EMPTY, Savings(case)
     rows: list[AdviceRow] = []
     for rule, one in sorted(found, key=claimed):
         if one.claim is None:
-            rows.append(_advice(case, rule, one, None, None))
+            rows.append(_advice(case, rule, one, one.how, None, None))
             continue
         claim = intervals.intersect(one.claim, case.window)
         free = intervals.subtract(claim, taken)
-        whole, saving = intervals.length(claim), intervals.length(free)
+        whole, left = intervals.length(claim), intervals.length(free)
         # A cause stands even where another has its time; a symptom then says nothing.
-        counts = whole if rule.rank == "cause" else saving
+        counts = whole if rule.rank == "cause" else left
         if case.share(counts) < LEAST and not one.urgent:
             continue
+        saving, how = savings.of(one.how, free, one.removes)
+        if rule.rank != "cause" and case.share(saving) < LEAST and not one.urgent:
+            continue
+        if saving < left:
+            # What would only become another wait is left to what explains that.
+            free = bottleneck.shortened(free, saving / left)
         taken = intervals.merge(taken, free)
-        rows.append(_advice(case, rule, one, saving, whole - saving))
+        rows.append(_advice(case, rule, one, how, saving, whole - left))
     return rows
 
 
 def _advice(
-    case: Case, rule: Rule, one: Found, saving: int | None, shared: int | None
+    case: Case, rule: Rule, one: Found, how: str, saving: int | None, shared: int | None
 ) -> AdviceRow:
     share = None if saving is None else case.share(saving)
     return AdviceRow(
@@ -159,7 +167,7 @@ def _advice(
         saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
         saving_share=share,
         shared_ns=shared,
-        how=one.how,
+        how=how,
         confidence=one.confidence,
         events=one.events,
         evidence=one.evidence,

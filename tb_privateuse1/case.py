@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Sequence
@@ -9,8 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, describe, intervals, stacks, vendor_file
+from tb_privateuse1 import bottleneck, describe, intervals, judged, stacks, vendor_file
+from tb_privateuse1.changes import Shares
 from tb_privateuse1.findings import Example, TableName
+from tb_privateuse1.handing import Ranges
+from tb_privateuse1.mending import Removal
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, MEMCPY, OPERATOR, Bools, Trace
 from tb_privateuse1.vendors.base import Vendor
@@ -38,7 +42,7 @@ class Case:
         complete = chosen[~steps.incomplete[chosen] & ~steps.primed[chosen]]
         self.steps: I64 = complete if len(complete) else chosen
         """Rows of ``trace.steps``."""
-        self.window = _window(trace, self.steps)
+        self.window = judged.window(trace, self.steps)
         self.window_ns = intervals.length(self.window)
 
     @functools.cached_property
@@ -185,6 +189,48 @@ class Case:
         stop = np.minimum(ends[at], from_ + (end - begin))
         return intervals.union(from_[near], stop[near])
 
+    def without(
+        self,
+        *,
+        ops: I64 | None = None,
+        frames: I64 | None = None,
+        launches: I64 | None = None,
+        kernels: I64 | None = None,
+        waits: I64 | None = None,
+        instants: intervals.Set = intervals.EMPTY,
+        share: Shares | float = 1.0,
+    ) -> Removal:
+        """What a finding's mending takes away, for the replay: rows of the trace's tables.
+
+        Of their time ``share`` (0 to 1); of ``waits``, rows of ``limits.waits``, that they wait; in
+        ``instants``, what any thread does that launches activities.
+        """
+        trace, none = self.trace, np.empty(0, np.int64)
+        tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
+        host = Ranges.of(trace.ops, none)
+        for table, rows in tables:
+            if rows is not None:
+                host = host.and_(Ranges.of(table, rows))
+        length = np.floor((host.end_ns - host.start_ns) * share).astype(np.int64)
+        host = dataclasses.replace(host, end_ns=host.start_ns + length)
+        for thread in self._launchers.tolist() if len(instants[0]) else ():
+            here = np.full(len(instants[0]), thread, np.int32)
+            host = host.and_(Ranges(here, *instants))
+        gone = none if waits is None else waits
+        return Removal(
+            host=host,
+            kernels=none if kernels is None else kernels,
+            shares=1.0 if kernels is None else share,
+            wait_ops=self.limits.waits.op[gone].astype(np.int64),
+            wait_launches=self.limits.waits.launch[gone].astype(np.int64),
+        )
+
+    @functools.cached_property
+    def _launchers(self) -> I32:
+        """The threads of operators that launch activities."""
+        ops = self._launching[1]
+        return np.unique(self.trace.ops.thread[ops])
+
     def launched_by(self, wanted: Bools) -> I64:
         """Judged activities that operators inside of a wanted one launched."""
         rows, ops, of = self._launching
@@ -250,19 +296,3 @@ def _among(step: I32, steps: I64, count: int) -> Bools:
     flag[steps] = True
     found: Bools = flag[step]
     return found
-
-
-def _window(trace: Trace, rows: I64) -> intervals.Set:
-    """When the judged steps ran. A trace without steps is judged from its first operator, launch
-    or activity to the last end of one: before and after, the profiler starts and stops.
-    """
-    steps = trace.steps
-    start, end = steps.start_ns[rows], steps.end_ns[rows]
-    tables = [t for t in (trace.ops, trace.launches, trace.kernels) if len(t)]
-    if any("#" in trace.text(name) for name in steps.name[rows]) or not tables:
-        return intervals.union(start, end)
-    first = np.array([min(int(t.start_ns.min()) for t in tables)])
-    # The last launch waits for the device while the profiler stops.
-    ended = [t for t in tables if t is not trace.launches] or tables
-    last = np.array([max(int(t.end_ns.max()) for t in ended)])
-    return intervals.union(np.maximum(start, first), np.minimum(end, last))

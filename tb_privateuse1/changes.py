@@ -21,6 +21,8 @@ from tb_privateuse1.replay import NEVER, Weights
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MEMCPY, Bools, Trace, TraceError
 
+Shares = NDArray[np.float64]
+
 Kind = Literal[
     "operator",
     "kernel",
@@ -195,27 +197,35 @@ def _launched(trace: Trace, ops: Bools) -> Bools:
 
 def apply(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
     """The recording's times with the changes made."""
-    n = len(graph.points)
-    held = graph.held
-    scale = np.ones(len(held.gap))
-    edge_gap = held.edge_gap.copy()
-    edge_scale = np.ones(len(edge_gap))
-    length_scale = np.ones(len(held.length) - n)
+    kind = graph.edges.kind
+    host, edges = np.ones(len(graph.points)), np.ones(len(kind))
+    device = np.ones(len(trace.kernels))
+    freed = np.zeros(len(kind), np.bool_)
     for change in changes:
         touched = scope(trace, change)
-        scale[:n] *= 1 - (1 - change.factor) * _shares(graph, touched.ranges)
-        length_scale[touched.kernels] *= change.factor
+        host *= 1 - (1 - change.factor) * shares(graph, touched.ranges)
+        device[touched.kernels] *= change.factor
         if change.kind == "launches":
-            edge_scale[graph.edges.kind == LAUNCH] *= change.factor
+            edges[kind == LAUNCH] *= change.factor
         if change.kind == "synchronisation" and change.factor == 0:
-            edge_gap[graph.edges.kind == WAIT] = NEVER
-    length = held.length.copy()
-    length[n:] = _scaled(length[n:], length_scale)
-    edge_gap = np.where(edge_gap == NEVER, NEVER, _scaled(edge_gap, edge_scale))
-    return Weights(length, _scaled(held.gap, scale), held.delay, edge_gap, held.at)
+            freed |= kind == WAIT
+    return scaled(graph, host, device, edges, freed)
 
 
-def _shares(graph: Graph, ranges: Ranges) -> NDArray[np.float64]:
+def scaled(graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools) -> Weights:
+    """The recording's times multiplied: the host's before each point, activities' and edges'.
+
+    Edges that are ``freed`` hold nobody up.
+    """
+    n, held = len(graph.points), graph.held
+    length, gap = held.length.copy(), held.gap.copy()
+    length[n:] = _scaled(length[n:], device)
+    gap[:n] = _scaled(gap[:n], host)
+    edge_gap = np.where(freed, NEVER, _scaled(held.edge_gap, edges))
+    return Weights(length, gap, held.delay, edge_gap, held.at)
+
+
+def shares(graph: Graph, ranges: Ranges) -> Shares:
     """Which share of its thread's time before each point lies in the ranges."""
     points = graph.points
     share = np.zeros(len(points))
@@ -228,5 +238,5 @@ def _shares(graph: Graph, ranges: Ranges) -> NDArray[np.float64]:
     return share
 
 
-def _scaled(values: I64, by: NDArray[np.float64]) -> I64:
+def _scaled(values: I64, by: Shares) -> I64:
     return np.where(by == 1, values, np.rint(values * by)).astype(np.int64)

@@ -31,11 +31,15 @@ def judged(trace: Trace, row: int | None) -> I64:
 
 def durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
     """How long each step's window is in a replay: as ``infer.steps`` makes them."""
-    time = graph.network.replay(weights)
+    return _lengths(trace, graph, graph.network.replay(weights), weights.length)
+
+
+def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
+    """The steps' lengths where each node happens at ``time`` and takes its ``own`` one."""
     steps = len(trace.steps)
     first = np.where(graph.step_first >= 0, np.append(time, 0)[graph.step_first], 0)
     end = first.copy()
-    np.maximum.at(end, graph.end_step, time[graph.end_node] + weights.length[graph.end_node])
+    np.maximum.at(end, graph.end_step, time[graph.end_node] + own[graph.end_node])
     if not steps:
         return end
     before = np.concatenate((first[:1], np.maximum.accumulate(end)[:-1]))
@@ -57,11 +61,13 @@ class Baseline:
 
 
 def baseline(trace: Trace, graph: Graph) -> Baseline:
-    """The replays without changes."""
-    return Baseline(durations(trace, graph, graph.held), _others(trace, graph, graph.held))
+    """The replays without changes: with its delays it is the recording itself."""
+    recorded = _lengths(trace, graph, graph.time_ns, graph.held.length)
+    return Baseline(recorded, others(trace, graph, graph.held))
 
 
-def _others(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
+def others(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
+    """The steps' lengths in the other ways of replaying: without delays, at the bounds' ends."""
     return tuple(durations(trace, graph, other) for other in _variants(trace, graph, weights))
 
 
@@ -99,7 +105,7 @@ def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
     if (trace.kernels.duration_bound_ns == MISSING).any():
         return Prediction(gain, np.full(len(gain), MISSING))
     bound = nothing
-    for before, after in zip(base.others, _others(trace, graph, weights), strict=True):
+    for before, after in zip(base.others, others(trace, graph, weights), strict=True):
         bound = np.maximum(bound, np.abs(before - after - gain))
     return Prediction(gain, bound)
 

@@ -44,13 +44,13 @@ allocators counters rankhost
 ranks
 bandwidth clocks stragglers ranksteps ranknotes compare idletable
 perstep memorydiff
-bottleneck
-replay handing
+bottleneck judged
+replay handing excerpt
 pauses
 dependencies
 changes criticalpath
 prediction
-gains
+gains mending
 pool processes
 remote.address
 remote.problem
@@ -94,6 +94,7 @@ stacks
 case
 rules/
 rule_file
+savings
 advisor
 rankrules/
 rankadvice

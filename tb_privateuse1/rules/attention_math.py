@@ -44,6 +44,7 @@ def check(case: Case) -> Iterator[Found]:
             "does that on the way."
         ),
         claim=claim,
+        removes=case.without(ops=case.ops(_NAMES), kernels=rows[~product]),
         confidence="high",
         source=case.source(calls),
         lacks=case.lacks("stacks"),

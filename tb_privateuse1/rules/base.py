@@ -1,7 +1,8 @@
 """What a rule is, what it is asked about, and what it answers.
 
 A rule looks at one trace (``Case``) and says what it found (``Found``) with the time that would
-be saved, as a set of instants. The advisor sees to it that no instant is claimed twice.
+be saved, as a set of instants, and what mending takes away. The advisor sees to it that no instant
+is claimed twice, and that no more is promised than the replayed steps gain.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tb_privateuse1.case import LACKS as LACKS
 from tb_privateuse1.case import Case as Case
 from tb_privateuse1.case import Need as Need
 from tb_privateuse1.findings import Example
+from tb_privateuse1.mending import Removal
 from tb_privateuse1.texts import listed as listed
 from tb_privateuse1.texts import plural as plural
 from tb_privateuse1.texts import say as say
@@ -57,6 +59,9 @@ class Found:
     """How the saving was computed; why there is none where ``claim`` is None."""
     claim: intervals.Set | None = None
     """The instants that would be saved; None: not known."""
+    removes: Removal | None = None
+    """What mending takes away (``Case.without``): the advisor replays the trace without that, and
+    promises no more than is then gained. None: the instants stand."""
     confidence: Confidence = "medium"
     source: str | None = None
     """Line of the user's program."""

@@ -52,6 +52,7 @@ def check(case: Case) -> Iterator[Found]:
             else say("Not known: the convolution's own kernel adds the bias.")
         ),
         claim=claim if known else None,
+        removes=case.without(kernels=_adding(case, rows)),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("stacks"),

@@ -49,6 +49,7 @@ def check(case: Case) -> Iterator[Found]:
             "the wait."
         ),
         claim=claim,
+        removes=case.without(waits=waits[~known]),
         confidence="high",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

@@ -38,6 +38,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("kernels", rows),
         how=say("Their time while others waited for the device."),
         claim=claim,
+        removes=case.without(kernels=rows),
         confidence="medium",
         source=case.source(ops),
         lacks=case.lacks("stacks", "shapes"),

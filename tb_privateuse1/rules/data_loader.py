@@ -36,6 +36,7 @@ def check(case: Case) -> Iterator[Found]:
             "was queued."
         ),
         claim=claim,
+        removes=case.without(ops=rows),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device", "steps"),

@@ -52,6 +52,7 @@ def check(case: Case) -> Iterator[Found]:
             else say("The trace does not tell its parts.")
         ),
         claim=claim if len(rows) else None,
+        removes=case.without(ops=rows, kernels=case.launched_by(wanted)),
         confidence="high",
         source=case.source(rows),
     )

@@ -69,6 +69,7 @@ def check(case: Case) -> Iterator[Found]:
             "this is at most."
         ),
         claim=claim,
+        removes=case.without(ops=taken, kernels=inside),
         confidence="medium",
         source=case.source(taken[taken != NONE]),
         lacks=case.lacks("stacks"),

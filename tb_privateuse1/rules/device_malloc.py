@@ -43,6 +43,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("launches", rows),
         how=say("The time of these calls while the device had nothing to do."),
         claim=claim,
+        removes=case.without(launches=rows),
         confidence="high",
         source=case.source(launches.op[rows].astype(np.int64)),
         lacks=case.lacks("memory", "stacks"),

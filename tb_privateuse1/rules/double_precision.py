@@ -50,6 +50,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("ops", calls),
         how=say("Half of their time while others waited for the device: half the bytes, at least."),
         claim=claim,
+        removes=case.without(kernels=rows, share=_SAVED),
         confidence="high",
         source=case.source(calls),
         lacks=case.lacks("stacks"),

@@ -39,6 +39,7 @@ def check(case: Case) -> Iterator[Found]:
             "as the wait."
         ),
         claim=claim,
+        removes=case.without(waits=waits),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("stacks"),

@@ -37,7 +37,8 @@ def check(case: Case) -> Iterator[Found]:
     rows, run = rows[in_run], run[in_run]
     if not len(rows):
         return
-    claim = case.of_device(case.time(_but_longest(case, rows, run), "kernels"))
+    others = _but_longest(case, rows, run)
+    claim = case.of_device(case.time(others, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
     runs = len(np.unique(run))
@@ -59,6 +60,7 @@ def check(case: Case) -> Iterator[Found]:
             "fused, a run is one way through memory."
         ),
         claim=claim,
+        removes=case.without(kernels=others),
         confidence="medium",
         source=case.source(np.unique(kernels.op[rows]).astype(np.int64)),
         lacks=case.lacks("stacks"),

@@ -41,6 +41,7 @@ def check(case: Case) -> Iterator[Found]:
             "Time with a communication kernel and no other, while others waited for the device."
         ),
         claim=claim,
+        removes=case.without(kernels=rows),
         confidence="medium",
         source=case.source(kernels.op[rows].astype(np.int64)),
         lacks=case.lacks("stacks", "collectives"),

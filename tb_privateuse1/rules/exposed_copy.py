@@ -44,6 +44,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("kernels", rows),
         how=say("Time with such a copy and no kernel, while others waited for the device."),
         claim=claim,
+        removes=case.without(kernels=rows),
         confidence="high",
         source=case.source(kernels.op[rows].astype(np.int64)),
         lacks=case.lacks("stacks"),

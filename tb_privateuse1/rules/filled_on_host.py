@@ -37,7 +37,8 @@ def check(case: Case) -> Iterator[Found]:
     copied = np.isin(moved, holder[kernels.kind[rows] == MEMCPY])
     made, moved = made[copied & ~on_device], moved[copied & ~on_device]
     copies = rows[np.isin(holder, moved)]
-    host = case.of_host(case.time(np.concatenate((made, moved))))
+    spent = np.concatenate((made, moved))
+    host = case.of_host(case.time(spent))
     claim = intervals.merge(host or intervals.EMPTY, case.of_device(case.time(copies, "kernels")))
     if not len(moved) or case.share(intervals.length(claim)) < _LEAST:
         return
@@ -60,6 +61,7 @@ def check(case: Case) -> Iterator[Found]:
             "while others waited for the device."
         ),
         claim=claim,
+        removes=case.without(ops=spent, kernels=copies, waits=case.waits_in(every)),
         confidence="medium",
         source=case.source(moved),
         lacks=case.lacks("stacks"),

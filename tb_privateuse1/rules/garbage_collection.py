@@ -37,6 +37,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("ops", ranges) or case.examples("frames", framed),
         how=say("Their time while the device had nothing to do."),
         claim=claim,
+        removes=case.without(ops=ranges, frames=framed),
         confidence="high",
         source=case.source(ranges),
     )

@@ -51,6 +51,7 @@ def check(case: Case) -> Iterator[Found]:
             "save it."
         ),
         claim=limits.idle,
+        removes=case.without(instants=limits.idle),
         confidence="medium",
         source=case.source(rows),
         lacks=case.lacks("stacks"),

@@ -42,7 +42,8 @@ def check(case: Case) -> Iterator[Found]:
         return
     spent = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
     share = 1 - 1 / count[long]
-    claim = case.of_host(intervals.union(*bottleneck.shortened(spent, share)))
+    looping = intervals.union(*bottleneck.shortened(spent, share))
+    claim = case.of_host(looping)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     chosen = rows[long[run]]
@@ -66,6 +67,7 @@ def check(case: Case) -> Iterator[Found]:
             "do, less one of the rounds."
         ),
         claim=claim,
+        removes=case.without(instants=looping),
         confidence="medium",
         source=case.source(chosen),
         lacks=case.lacks("device", "stacks", "shapes"),

@@ -45,6 +45,7 @@ def check(case: Case) -> Iterator[Found]:
             "as the wait: so far ahead would the host have been without it."
         ),
         claim=claim,
+        removes=case.without(waits=waits),
         confidence="high",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

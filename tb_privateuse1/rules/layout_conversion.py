@@ -42,6 +42,7 @@ def check(case: Case) -> Iterator[Found]:
             "Their time while others waited for the device. Some layout changes are needed once."
         ),
         claim=claim,
+        removes=case.without(kernels=rows),
         confidence="medium",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

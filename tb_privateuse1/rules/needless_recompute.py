@@ -53,6 +53,7 @@ def check(case: Case) -> Iterator[Found]:
             "Their time while others waited for the device. Not all of it may fit into the memory."
         ),
         claim=claim,
+        removes=case.without(kernels=chosen),
         confidence="medium",
         source=case.source(ops[inside].astype(np.int64)),
     )

@@ -59,6 +59,7 @@ def check(case: Case) -> Iterator[Found]:
             share=percent(removed),
         ),
         claim=claim,
+        removes=case.without(ops=steps, share=removed),
         confidence="high",
         source=case.source(steps),
         lacks=case.lacks("device"),

@@ -66,6 +66,7 @@ def check(case: Case) -> Iterator[Found]:
             "the device."
         ),
         claim=claim,
+        removes=case.without(kernels=rows, share=1 - usual / duration[slow]),
         confidence="low",
         source=case.source(kernels.op[rows].astype(np.int64)),
         lacks=(say("clocks and temperatures of the device"),),

@@ -57,6 +57,7 @@ def check(case: Case) -> Iterator[Found]:
             "device had nothing to do."
         ),
         claim=python,
+        removes=case.without(instants=python),
         confidence="low",
         source=next((name for name in names if ".py(" in name), None),
         lacks=(say("the program's speed without recording stacks"),),

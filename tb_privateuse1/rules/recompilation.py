@@ -41,6 +41,7 @@ def check(case: Case) -> Iterator[Found]:
         evidence=case.examples("ops", ranges) or case.examples("frames", framed),
         how=say("The compiler's time while the device had nothing to do."),
         claim=claim,
+        removes=case.without(ops=ranges, frames=framed),
         confidence="high",
         lacks=case.lacks("stacks", "shapes"),
     )

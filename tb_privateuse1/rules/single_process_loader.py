@@ -31,6 +31,7 @@ def check(case: Case) -> Iterator[Found]:
             "was queued. Workers load meanwhile, as long as they keep up."
         ),
         claim=claim,
+        removes=case.without(ops=rows),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device", "steps"),

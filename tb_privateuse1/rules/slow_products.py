@@ -40,6 +40,7 @@ def check(case: Case) -> Iterator[Found]:
             "as fast, but memory is not."
         ),
         claim=claim,
+        removes=case.without(kernels=rows, share=_SAVED),
         confidence="medium",
         source=case.source(case.trace.kernels.op[rows].astype(np.int64)),
     )

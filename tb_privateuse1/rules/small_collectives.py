@@ -52,6 +52,7 @@ def check(case: Case) -> Iterator[Found]:
             needed=needed,
         ),
         claim=claim,
+        removes=case.without(kernels=kernel, share=1 - needed / len(rows)),
         confidence="medium",
         source=case.source(kernels.op[kernel].astype(np.int64)),
     )

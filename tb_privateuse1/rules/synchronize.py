@@ -38,6 +38,7 @@ def check(case: Case) -> Iterator[Found]:
             "as the wait."
         ),
         claim=claim,
+        removes=case.without(waits=waits),
         confidence="high",
         source=stacks.around(case.trace, launches),
         lacks=case.lacks("stacks"),

@@ -54,6 +54,7 @@ def check(case: Case) -> Iterator[Found]:
             "go. Graph replay or torch.compile may save more."
         ),
         claim=claim,
+        removes=case.without(instants=claim),
         confidence="medium",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

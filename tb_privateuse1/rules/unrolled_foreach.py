@@ -60,6 +60,7 @@ def check(case: Case) -> Iterator[Found]:
             "the calls inside of each."
         ),
         claim=claim,
+        removes=case.without(ops=rows, share=1 - 1 / inside[rows]),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device"),

@@ -53,6 +53,7 @@ def check(case: Case) -> Iterator[Found]:
             "others waited for the device."
         ),
         claim=claim,
+        removes=case.without(kernels=kernel[late], share=1 - (least[group] / duration)[late]),
         confidence="medium",
         lacks=(say("the other ranks: the distributed view compares them"),),
     )

@@ -61,6 +61,7 @@ def check(case: Case) -> Iterator[Found]:
             "additions that fall away as well are not counted."
         ),
         claim=claim,
+        removes=case.without(ops=spent, kernels=case.launched_by(wanted)),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device"),
