@@ -256,7 +256,7 @@ class Case:
                 name="[memory]"
                 if table == "memory"
                 else self.trace.text(columns.name[row])[:_LONGEST_NAME],
-                thread=describe.place(self.trace, columns, row)[:_LONGEST_NAME],
+                thread=describe.place(self.trace, columns, row, _LONGEST_NAME),
                 start_ns=int(times[row]),
                 note=notes[i] if i < len(notes) else None,
             )

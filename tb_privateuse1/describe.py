@@ -42,15 +42,15 @@ def run(trace: Trace) -> tuple[Fact, ...]:
     return tuple(_run(trace))
 
 
-def place(trace: Trace, table: Any, row: int) -> str:
+def place(trace: Trace, table: Any, row: int, longest: int = 1 << 20) -> str:
     """Where an event ran: its host thread, or the stream of a device activity."""
     if isinstance(table, Kernels):
-        return trace.text(trace.lanes.name[table.lane[row]])
+        return stream(trace, int(table.lane[row]))
     thread = table.thread[row]
     pid, tid = trace.threads.pid[thread], trace.threads.tid[thread]
     told = f"pid {trace.text(pid)} tid {trace.text(tid)}"
     label = trace.text(trace.threads.name[thread])
-    return f"{told} {label}" if label else told
+    return f"{told} {label}"[:longest] if label else told[:longest]
 
 
 def stream(trace: Trace, row: int) -> str:

@@ -125,7 +125,7 @@ def _strings(value: Any) -> Iterator[str]:
 def test_results_are_in_chinese(told: Trace, name: str) -> None:
     found = result(VIEWS[name], told)
     prose = list(_prose(found))
-    chinese.check(prose, whole=False)
+    chinese.check(prose)
     english, other = (json.loads(query.encode(found, language)) for language in LANGUAGES)
     left = {text for text in _strings(other) if PLACEHOLDER.search(text)}
     assert left <= set(_strings(english))

@@ -64,7 +64,7 @@ def examples(
             table=table,
             row=int(row),
             name=_name(trace, columns, row),
-            thread=describe.place(trace, columns, row)[:_LONGEST_NAME],
+            thread=describe.place(trace, columns, row, _LONGEST_NAME),
             start_ns=int(times[row]),
             note=notes[i] if i < len(notes) else None,
         )
