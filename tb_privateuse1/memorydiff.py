@@ -12,7 +12,6 @@ from tb_privateuse1 import allocations, allocators, compare, memorydevices
 from tb_privateuse1.allocations import CPU, Level
 from tb_privateuse1.compare import Floats, Sample
 from tb_privateuse1.figures import worded
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Memory, Trace
 
 Figure = Literal[
@@ -23,7 +22,7 @@ FIGURES: tuple[Figure, ...] = get_args(Figure)
 Unit = Literal["bytes", "allocations"]
 Verdict = Literal["more", "less", "within_noise", "same", "unknown"]
 
-OUTSIDE = say("(outside of operators)")
+OUTSIDE = "(outside of operators)"
 
 Device = tuple[int, int]
 Pair = tuple[Device | None, Device | None]

@@ -14,19 +14,18 @@ import numpy as np
 from tb_privateuse1 import breakdown, calltree, compare, regions, stepbounds
 from tb_privateuse1.compare import Floats, Sample
 from tb_privateuse1.grouping import calls, counted, grouped, sums
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]
 
 NOWHERE: dict[By, str] = {
-    "operators": say("(launched by no operator)"),
-    "shapes": say("(launched by no operator)"),
-    "modules": say("(outside of modules)"),
-    "annotations": say("(outside of annotations)"),
+    "operators": "(launched by no operator)",
+    "shapes": "(launched by no operator)",
+    "modules": "(outside of modules)",
+    "annotations": "(outside of annotations)",
 }
-"""What device time is called that no item has: rows sum to all of it."""
+"""What device time is called that no item has: rows sum to all of it. A code, in all languages."""
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,18 @@ def test_chinese_is_chinese_and_has_the_same_values() -> None:
             assert _fields(told) == _fields(template), template
 
 
+HAN = "[\u3400-\u9fff]"
+FULL = "[\uff0c\u3002\uff1b\uff1a\uff1f\uff01\u3001\uff08\uff09]"
+UNTIDY = re.compile(f"{HAN}[A-Za-z0-9%]|[A-Za-z0-9%]{HAN}|{HAN}[,;:!?]|{FULL} ")
+CODE = re.compile(r"`[^`]*`|\w+\([^)]*\)")
+
+
+def test_chinese_is_tidy() -> None:
+    """A space between Chinese and Latin letters or figures, and punctuation of the full width."""
+    told = texts.catalogue("zh").values()
+    assert [text for text in told if UNTIDY.search(CODE.sub("\0", text))] == []
+
+
 def _formatted(template: str) -> bool:
     """Whether it is said with values; one without may have braces of its own."""
     try:
