@@ -47,7 +47,7 @@ describe("the lines of counters", () => {
 test("the top of a scale", () => {
   expect(counters.map((one) => greatest(one, curves))).toEqual([7, 5]);
   expect(greatest({ ...counters[0]!, unit: "share" }, curves)).toBe(1);
-  expect(greatest({ ...counters[0]!, points: 0 }, curves)).toBe(1);
+  expect(greatest({ ...counters[0]!, points: 0 }, curves)).toBe(0);
 });
 
 test.each([

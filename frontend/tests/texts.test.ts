@@ -72,9 +72,7 @@ function textsOf(node: Node): string[] {
 
 /** Where texts have their place, what is generated or made for programs, and what says that texts could not be loaded. */
 const OTHERS = /^texts\/|^api\.ts$|^packed\.ts$|^index\.ts$/;
-/** Files whose texts have not moved yet. */
-const WAITING = /^views\/timeline/;
-const FILES = files("").filter((file) => !OTHERS.test(file) && !WAITING.test(file));
+const FILES = files("").filter((file) => !OTHERS.test(file));
 
 /** What reads like words for people: several of them, or one that begins as a sentence does. */
 const WORDS = /[A-Za-z]{3,}[,;:.]?\s|\s[A-Za-z]{2,}|^\s*[A-Z][a-z]{2,}/;

@@ -27,6 +27,7 @@ import { Heads } from "./timelineheads";
 import { RankPicker, useRanks, type Ranks } from "./timelineranks";
 import { Search, useSearch } from "./timelinesearch";
 
+const texts = t.timeline;
 const PARTS = 600;
 
 export function Timeline({ selected }: Pick<PageProps, "selected">) {
@@ -73,7 +74,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
   const theme = document.documentElement.dataset["theme"] ?? "light";
-  const palette = safe.value ? `${theme} safe` : theme;
+  const palette = `${theme}${safe.value}`;
 
   const pick = (text: string | null): void => {
     own.current = text;
@@ -153,12 +154,12 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         <RankPicker selected={selected} ranks={ranks} />
         <Colors modules={lanes.some((one) => one.base.has_modules)} />
         <CriticalToggle selected={selected} lane={lanes[0]} found={critical} onFound={setCritical} />
-        <button type="button" onClick={() => move(whole(all))} title="The whole recording (0)" data-testid="fit-all">Fit</button>
+        <button type="button" onClick={() => move(whole(all))} title={texts.fitHelp} data-testid="fit-all">{texts.fit}</button>
         <Export selected={selected} camera={camera} area={area} all={all} />
-        <button type="button" class="quiet" title="Download the picture" data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
-        <span class="muted">{area ? <>{duration(Math.round(area.stop - area.start))} selected</> : marks.length > 1 ? <>marks: {duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))} apart</> : "W S zoom, A D move, drag selects, ? for help"}</span>
+        <button type="button" class="quiet" title={texts.picture} data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
+        <span class="muted">{area ? texts.selected(duration(Math.round(area.stop - area.start))) : marks.length > 1 ? texts.apart(duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))) : texts.hint}</span>
       </div>
-      {ranks.failed.map(({ rank, failure: why }) => <p key={rank} class="notice warn" data-testid="rank-failed">Rank {rank} cannot be shown: {why.message}</p>)}
+      {ranks.failed.map(({ rank, failure: why }) => <p key={rank} class="notice warn" data-testid="rank-failed">{texts.cannotShow(rank, why.message)}</p>)}
       <Minimap camera={camera} all={all} of={{ start: 0, stop: result.end_ns }} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={palette}
@@ -168,7 +169,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         tooltip={(under) => under.kind === "counter" ? <CounterTip scene={scene ?? result} {...under} /> : scene && <Tip scene={scene} at={under.index} />}
         heads={<Heads lines={lines} lanes={lanes} counters={(scene ?? result).counters} curves={(scene ?? result).curves} onToggle={toggle} onPin={pin} onLift={lift} onGroup={(key) => arrange({ groups: flipped(arrangement.groups, key) })}
           onRaise={(key) => arrange({ order: raised(lines, key, arrangement.order) })} onLeave={(rank) => go({ ranks: numbers.slice(1).filter((one) => one !== rank).join(",") || null })} />} />
-      <p class="unseen" role="status" data-testid="timeline-told">{linked && `${linked.item.name}, ${duration(linked.item.end_ns - linked.item.start_ns)}, ${linked.place}, at ${duration(linked.item.start_ns)}`}</p>
+      <p class="unseen" role="status" data-testid="timeline-told">{linked && texts.told(linked.item.name, duration(linked.item.end_ns - linked.item.start_ns), linked.place, duration(linked.item.start_ns))}</p>
       {area ? <AreaSummary lanes={lanes} area={area} close={() => setArea(null)} />
         : item && lane && <Details links={links} rank={item.rank} show={showOf(place)} close={() => pick(null)} />}
     </div>
@@ -176,8 +177,8 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
 }
 
 function savePicture(page: HTMLElement, camera: Camera): void {
-  const canvas = page.querySelector<HTMLCanvasElement>(".timeview canvas");
-  const title = `${duration(Math.round(camera.start))} to ${duration(Math.round(camera.stop))}`;
+  const canvas = page.querySelector<HTMLCanvasElement>(".timeview>canvas");
+  const title = texts.pictureTitle(duration(Math.round(camera.start)), duration(Math.round(camera.stop)));
   if (canvas) downloadPicture("timeline.png", pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".head")], title));
 }
 
@@ -189,12 +190,13 @@ function Tip({ scene, at }: { scene: Drawn; at: number }) {
   const off = r.bound_ns[at] ?? 0;
   const look = scene.looks[r.look[at] ?? 0] ?? "measured";
   const module = scene.modules[r.module[at] ?? -1];
+  const kind = texts.kinds[(scene.kinds[r.kind[at] ?? 0] ?? "kernel") as keyof typeof texts.kinds];
   return (
     <>
       <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
-      <div>{many > 1 ? <>and {count(many - 1)} more here, busy {duration(Math.round(r.busy_ns[at] ?? 0))} of {duration(Math.round(r.length_ns[at] ?? 0))}</> : exactDuration(Math.round(r.length_ns[at] ?? 0))}</div>
-      <div class="muted">{scene.kinds[r.kind[at] ?? 0]} at {duration(r.start_ns[at] ?? 0)}{look !== "measured" && <>{off < 0 ? ", bound not known" : ` ${bound(Math.round(off))}`}, <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />{look === "bounded" ? "inferred, only limits are known" : "inferred"}</>}</div>
-      {module !== undefined && <div class="muted">{t.timeline.ofModule(module)}</div>}
+      <div>{many > 1 ? texts.many(count(many - 1), duration(Math.round(r.busy_ns[at] ?? 0)), duration(Math.round(r.length_ns[at] ?? 0))) : exactDuration(Math.round(r.length_ns[at] ?? 0))}</div>
+      <div class="muted">{texts.kindAt(kind, duration(r.start_ns[at] ?? 0))}{look !== "measured" && <>{off < 0 ? texts.after(texts.boundNotKnown) : ` ${bound(Math.round(off))}`}{texts.after("")}<i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />{look === "bounded" ? texts.bounded : texts.inferred}</>}</div>
+      {module !== undefined && <div class="muted">{texts.ofModule(module)}</div>}
     </>
   );
 }
@@ -206,8 +208,8 @@ function CounterTip({ scene: { curves, stop_ns }, counter, entry }: { scene: Dra
   return (
     <>
       <b class="wrap">{counter.label}</b>
-      <div>{counted(value, counter.unit)}{counter.inferred && (off < 0 ? ", bound not known" : off > 0 ? ` ± ${counted(off, counter.unit)}` : "")}</div>
-      <div class="muted">from {duration(from)} on, for {duration(Math.round(until - from))}</div>
+      <div>{counted(value, counter.unit)}{counter.inferred && (off < 0 ? texts.after(texts.boundNotKnown) : off > 0 ? ` ± ${counted(off, counter.unit)}` : "")}</div>
+      <div class="muted">{texts.holds(duration(from), duration(Math.round(until - from)))}</div>
     </>
   );
 }
@@ -244,7 +246,7 @@ function itemAt(scene: Drawn, i: number, ranks: readonly number[]): ItemKey {
 
 function sectionsOf({ lanes, known }: Ranks): Section[] {
   return lanes.map(({ rank, base }, at) => ({
-    rank, title: lanes.length > 1 ? `Rank ${rank}: ${known[at]?.note ?? ""}` : null, counters: base.counters,
+    rank, title: lanes.length > 1 ? texts.rank(rank, known[at]?.note ?? "") : null, counters: base.counters,
     tracks: base.tracks.map((track) => ({ ...track, id: trackId(at, track.id) })),
   }));
 }

@@ -6,6 +6,8 @@ import { Popover } from "../widgets/popover";
 import type { ColorBy } from "../widgets/scene";
 import { Segmented } from "../widgets/segmented";
 
+const texts = t.timeline;
+
 /** What the URL says; by kind where it says nothing. */
 export function colorBy(): ColorBy {
   const told = state.value.colors;
@@ -16,18 +18,18 @@ export function colorBy(): ColorBy {
 export function Colors({ modules }: { modules: boolean }) {
   const by = colorBy();
   const choices = [
-    { value: "kind" as const, label: t.timeline.byKind, title: t.timeline.byKindHelp },
-    { value: "name" as const, label: t.timeline.byName, title: t.timeline.byNameHelp },
-    { value: "module" as const, label: t.timeline.byModule, title: modules ? t.timeline.byModuleHelp : t.timeline.noModules, disabled: !modules },
+    { value: "kind" as const, label: texts.byKind, title: texts.byKindHelp },
+    { value: "name" as const, label: texts.byName, title: texts.byNameHelp },
+    { value: "module" as const, label: texts.byModule, title: modules ? texts.byModuleHelp : texts.noModules, disabled: !modules },
   ];
   return (
-    <Popover label={t.timeline.colors} title={t.timeline.colorsTitle} testid="colors" attributes={{ "data-value": by, "aria-pressed": String(by !== "kind") }}>
+    <Popover label={texts.colors} title={texts.colorsTitle} testid="colors" attributes={{ "data-value": by, "aria-pressed": String(by !== "kind") }}>
       {() => (
         <div class="colorpanel">
-          <Segmented label={t.timeline.colorBy} value={by} choices={choices} onPick={(value: ColorBy) => go({ colors: value === "kind" ? null : value }, "replace")} />
-          {!modules && <p class="muted">{t.timeline.noModules}</p>}
-          {modules && by === "module" && <p class="muted">{t.timeline.outside}</p>}
-          <label title={t.timeline.safeHelp}><input type="checkbox" checked={safe.value} data-testid="color-safe" onChange={(e) => chooseSafe(e.currentTarget.checked)} /> {t.timeline.safe}</label>
+          <Segmented label={texts.colorBy} value={by} choices={choices} onPick={(value: ColorBy) => go({ colors: value === "kind" ? null : value }, "replace")} />
+          {!modules && <p class="muted">{texts.noModules}</p>}
+          {modules && by === "module" && <p class="muted">{texts.outside}</p>}
+          <label title={texts.safeHelp}><input type="checkbox" checked={safe.value} data-testid="color-safe" onChange={(e) => chooseSafe(e.currentTarget.checked)} /> {texts.safe}</label>
         </div>
       )}
     </Popover>

@@ -6,6 +6,7 @@ import { parseRange } from "../base/range";
 import { useLatest, useView } from "../load";
 import type { Selected } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import type { Spot } from "../widgets/scene";
 import type { Lane } from "./timelinedata";
 
@@ -31,10 +32,10 @@ export function CriticalToggle({ selected, lane, found, onFound }: ToggleProps) 
   const shown = found?.pieces.length ?? 0;
   return (
     <>
-      <button type="button" aria-pressed={on} data-testid="critical-path" data-value={on ? shown : ""} title="The chain of host and device events that decides when each step ends (c)"
-        onClick={() => go({ critical: on ? null : "1" }, "replace")}>Critical path</button>
+      <button type="button" aria-pressed={on} data-testid="critical-path" data-value={on ? shown : ""} title={t.timeline.criticalHelp}
+        onClick={() => go({ critical: on ? null : "1" }, "replace")}>{t.timeline.critical}</button>
       {on && <Ask selected={selected} shift={lane?.shift ?? 0} onFound={onFound} />}
-      {on && found && found.found > shown && <span class="muted" data-testid="critical-more">its {count(shown)} longest pieces of {count(found.found)} ({percent(shown / found.found)})</span>}
+      {on && found && found.found > shown && <span class="muted" data-testid="critical-more">{t.timeline.longestPieces(count(shown), count(found.found), percent(shown / found.found))}</span>}
     </>
   );
 }

@@ -4,15 +4,18 @@ import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
 import { lookOf } from "../base/color";
 import { trackId } from "../base/tracks";
-import { bound, count, duration, exactDuration, plural } from "../base/format";
+import { bound, boundOf, count, duration, exactDuration } from "../base/format";
 import { quote } from "../base/filter";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
+import { t } from "../texts";
 import { linkProps } from "./link";
 import type { Lane } from "./timelinedata";
 import { SourceLink } from "./sourcelink";
 import { Show } from "./status";
 
+const texts = t.timelinedetails;
+const { facts } = texts;
 type Table = Item["table"];
 
 export interface ItemKey {
@@ -50,12 +53,10 @@ export function useLinks(selected: Selected, item: ItemKey | null): Resource<Lin
   return useView("links", selected, item && { table: item.table, index: item.index }, null);
 }
 
-const WORDS: Readonly<Record<Table, string>> = { ops: "Operator", launches: "Runtime call", frames: "Python frame", kernels: "Device activity", steps: "Step" };
-
 export function Details({ links, rank, show, close }: { links: Resource<Links>; rank: number | null; show: ShowItem; close: () => void }) {
   return (
     <section class="timepanel" data-testid="timeline-details">
-      <button type="button" class="quiet push" aria-label="Close" title="Close (Esc)" onClick={close}>✕</button>
+      <button type="button" class="quiet push" aria-label={texts.close} title={texts.closeHelp} onClick={close}>✕</button>
       <Show resource={links}>{(value) => <Of links={value} rank={rank} show={show} />}</Show>
     </section>
   );
@@ -71,29 +72,29 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
       <h2 class="wrap" data-testid="details-name">{item.name}</h2>
       <div class="columns equal">
         <dl class="facts">
-          <Fact label="What">{WORDS[item.table]}{rank !== null && `, rank ${rank}`}{links.place && `, ${links.place}`}{links.step && `, ${links.step}`}</Fact>
-          <Fact label="Duration" title={exactDuration(item.end_ns - item.start_ns)}>
-            <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? "bound not known" : bound(links.duration_bound_ns)}</span>}
+          <Fact label={facts.what}>{texts.what(texts.tables[item.table], rank, links.place, links.step)}</Fact>
+          <Fact label={facts.duration} title={exactDuration(item.end_ns - item.start_ns)}>
+            <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? texts.boundNotKnown : bound(links.duration_bound_ns)}</span>}
           </Fact>
-          <Fact label="Start" title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? "bound not known" : bound(item.bound_ns)}</span>}</Fact>
-          {links.evidence && <Fact label="Known by">{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />inferred: {links.evidence.replace("_", " ")}</> : "measured"}</Fact>}
-          {links.self_ns !== null && <Fact label="Self" title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
-          {links.elapsed_ns !== null && <Fact label="Between events" title={exactDuration(links.elapsed_ns)}>{duration(links.elapsed_ns)} on the device</Fact>}
-          {links.shapes && <Fact label="Shapes"><code>{links.shapes}</code></Fact>}
-          {links.dtypes && <Fact label="Types"><code>{links.dtypes}</code></Fact>}
-          {links.source && <Fact label="Source"><SourceLink file={links.source.file} line={links.source.line} />{links.source_forward && <div class="muted">of the forward operator: the backward pass runs no Python</div>}</Fact>}
+          <Fact label={facts.start} title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>}</Fact>
+          {links.evidence && <Fact label={facts.evidence}>{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.inferred(t.source.evidence[links.evidence].label)}</> : t.source.evidence.measured.label}</Fact>}
+          {links.self_ns !== null && <Fact label={facts.self} title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
+          {links.elapsed_ns !== null && <Fact label={facts.elapsed} title={exactDuration(links.elapsed_ns)}>{texts.onDevice(duration(links.elapsed_ns))}</Fact>}
+          {links.shapes && <Fact label={facts.shapes}><code>{links.shapes}</code></Fact>}
+          {links.dtypes && <Fact label={facts.dtypes}><code>{links.dtypes}</code></Fact>}
+          {links.source && <Fact label={facts.source}><SourceLink file={links.source.file} line={links.source.line} />{links.source_forward && <div class="muted">{texts.ofForward}</div>}</Fact>}
         </dl>
         <dl class="facts">
-          {links.operator && <Fact label="Launched by"><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
-          {links.launch && <Fact label="Launch"><Jump item={links.launch} show={show} testid="to-launch" /> <span class="muted">{duration(item.start_ns - links.launch.start_ns)} before</span></Fact>}
-          {links.kernels_count > 0 && <Fact label={`Launches ${count(links.kernels_count)}`}><span class="muted">{duration(links.kernels_ns)} {links.kernels_bound_ns === null ? "± unknown" : bound(links.kernels_bound_ns)} on the device</span><Several items={links.kernels} show={show} testid="to-kernel" /></Fact>}
-          {links.forward && <Fact label="Forward"><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
-          {links.backward.length > 0 && <Fact label="Backward"><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
-          {links.parents.length > 0 && <Fact label="Inside of"><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
-          <Fact label="More">{inTables(links, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">all arguments</a></>}</Fact>
+          {links.operator && <Fact label={facts.operator}><Jump item={links.operator} show={show} testid="to-operator" /></Fact>}
+          {links.launch && <Fact label={facts.launch}><Jump item={links.launch} show={show} testid="to-launch" /> <span class="muted">{texts.before(duration(item.start_ns - links.launch.start_ns))}</span></Fact>}
+          {links.kernels_count > 0 && <Fact label={texts.launches(count(links.kernels_count))}><span class="muted">{texts.onDeviceWithin(duration(links.kernels_ns), boundOf(links.kernels_bound_ns, true))}</span><Several items={links.kernels} show={show} testid="to-kernel" /></Fact>}
+          {links.forward && <Fact label={facts.forward}><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
+          {links.backward.length > 0 && <Fact label={facts.backward}><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
+          {links.parents.length > 0 && <Fact label={facts.parents}><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
+          <Fact label={facts.more}>{inTables(links, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">{texts.arguments}</a></>}</Fact>
         </dl>
         {(links.frames.length > 0 || links.stack) && (
-          <dl class="facts"><Fact label="Python"><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
+          <dl class="facts"><Fact label={facts.frames}><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>
         )}
       </div>
     </div>
@@ -103,15 +104,15 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
 /** The row of the table that a range is in, and the other pages that tell of it. */
 function inTables({ item, annotation, module, collective, memory_events: events }: Links, of: { rank?: number }): ComponentChildren {
   const filter = `name = ${quote(item.name)}`;
-  const own = item.table === "kernels" ? <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">all calls of this kernel</a>
-    : item.table === "ops" && !annotation ? <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">all calls of this operator</a>
-      : <a {...linkProps({ find: item.name })} data-testid="to-all">all of this name</a>;
+  const own = item.table === "kernels" ? <a {...linkProps({ ...of, view: "kernels", filter })} data-testid="to-kernels">{texts.toKernels}</a>
+    : item.table === "ops" && !annotation ? <a {...linkProps({ ...of, view: "operators", filter })} data-testid="to-operators">{texts.toOperators}</a>
+      : <a {...linkProps({ find: item.name })} data-testid="to-all">{texts.toAll}</a>;
   return (
     <>
       {own}
-      {module && <> · <a {...linkProps({ ...of, view: "modules", filter: `name = ${quote(module)}` })} data-testid="to-module">module {module}</a></>}
-      {collective && <> · <a {...linkProps({ ...of, view: "distributed", group: "collectives", filter: `kind = ${quote(collective)}` })} data-testid="to-collective">all collectives of this kind</a></>}
-      {events > 0 && <> · <a {...linkProps({ ...of, view: "memory", group: "allocations", range: `${item.start_ns}..${item.end_ns}` })} data-testid="to-memory">{plural(events, "memory event")}</a></>}
+      {module && <> · <a {...linkProps({ ...of, view: "modules", filter: `name = ${quote(module)}` })} data-testid="to-module">{texts.toModule(module)}</a></>}
+      {collective && <> · <a {...linkProps({ ...of, view: "distributed", group: "collectives", filter: `kind = ${quote(collective)}` })} data-testid="to-collective">{texts.toCollectives}</a></>}
+      {events > 0 && <> · <a {...linkProps({ ...of, view: "memory", group: "allocations", range: `${item.start_ns}..${item.end_ns}` })} data-testid="to-memory">{texts.toMemory(events)}</a></>}
     </>
   );
 }
@@ -131,7 +132,7 @@ function Several({ items, show, testid }: { items: readonly Item[]; show: ShowIt
   return (
     <ul class="jumps">
       {items.slice(0, all ? items.length : FEW).map((one) => <li key={`${one.table}${one.index}`}><Jump item={one} show={show} testid={testid} /> <span class="muted number">{duration(one.end_ns - one.start_ns)}</span></li>)}
-      {items.length > FEW && <li><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "fewer" : `${count(items.length - FEW)} more`}</button></li>}
+      {items.length > FEW && <li><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? texts.fewer : texts.more(count(items.length - FEW))}</button></li>}
     </ul>
   );
 }

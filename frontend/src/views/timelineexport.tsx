@@ -5,6 +5,7 @@ import type { Camera } from "../base/camera";
 import { duration } from "../base/format";
 import { address, asFailure, exportQuery, fetchExtras } from "../fetch";
 import type { Selected } from "../place";
+import { t } from "../texts";
 import { Popover } from "../widgets/popover";
 import { Segmented } from "../widgets/segmented";
 import { openInPerfetto, type Stretch } from "./perfetto";
@@ -18,16 +19,12 @@ interface ExportProps {
 
 type Part = "all" | "shown" | "area";
 
-const FORMATS = [
-  { format: "chrome", title: "Chrome trace (JSON)", text: "as recorded, with what was inferred; for chrome://tracing, Perfetto, HTA" },
-  { format: "perfetto", title: "Perfetto trace (protobuf)", text: "smaller, with GPU tracks, counters and arrows" },
-  { format: "parquet", title: "All tables, Parquet", text: "for pandas, DuckDB and others; a ZIP archive" },
-  { format: "csv", title: "All tables, CSV", text: "for spreadsheets; a ZIP archive" },
-] as const;
+const texts = t.timelineexport;
+const FORMATS = ["chrome", "perfetto", "parquet", "csv"] as const;
 
 export function Export(props: ExportProps) {
   return (
-    <Popover class="export" label="Export" title="Export the trace, or open it in Perfetto" testid="export">
+    <Popover class="export" label={texts.export} title={texts.exportHelp} testid="export">
       {() => <Menu {...props} />}
     </Popover>
   );
@@ -41,18 +38,18 @@ function Menu({ selected, camera, area, all }: ExportProps) {
     ? { start_ns: null, end_ns: null }
     : { start_ns: Math.max(0, Math.floor(shown.start)), end_ns: Math.max(1, Math.ceil(shown.stop)) };
   const choices = [
-    { value: "all" as const, label: "Whole recording" },
-    { value: "shown" as const, label: `What is shown (${duration(Math.round(camera.stop - camera.start))})` },
-    ...(area ? [{ value: "area" as const, label: `Selection (${duration(Math.round(area.stop - area.start))})` }] : []),
+    { value: "all" as const, label: texts.all },
+    { value: "shown" as const, label: texts.shown(duration(Math.round(camera.stop - camera.start))) },
+    ...(area ? [{ value: "area" as const, label: texts.area(duration(Math.round(area.stop - area.start))) }] : []),
   ];
   return (
     <div class="exportmenu">
-      <Segmented label="What to export" value={part} choices={choices} onPick={(value: Part) => choose(value)} />
+      <Segmented label={texts.what} value={part} choices={choices} onPick={(value: Part) => choose(value)} />
       <ul>
-        {FORMATS.map(({ format, title, text }) => (
+        {FORMATS.map((format) => (
           <li key={format}>
-            <a href={address("export", exportQuery(place, { format, ...stretch }))} download data-testid={`export-${format}`}>{title}</a>
-            <div class="muted">{text}</div>
+            <a href={address("export", exportQuery(place, { format, ...stretch }))} download data-testid={`export-${format}`}>{texts.formats[format].title}</a>
+            <div class="muted">{texts.formats[format].about}</div>
           </li>
         ))}
       </ul>
@@ -72,22 +69,22 @@ function Perfetto({ selected, stretch, visible }: { selected: Selected; stretch:
     return () => ending.abort();
   }, []);
   const open = (bundled: boolean): void => {
-    setState("Opening…");
+    setState(texts.opening);
     openInPerfetto(selected.place, stretch, visible, bundled).then(
-      () => setState("It has the trace."),
+      () => setState(texts.given),
       (error: unknown) => setState(error instanceof Error ? error.message : String(error)),
     );
   };
   return (
     <section>
-      <h2>Open in Perfetto</h2>
+      <h2>{texts.inPerfetto}</h2>
       {extras?.perfetto && (
-        <p><button type="button" data-testid="perfetto-bundled" onClick={() => open(true)}>Open its pages from this server</button> <span class="muted">nothing leaves it</span></p>
+        <p><button type="button" data-testid="perfetto-bundled" onClick={() => open(true)}>{texts.bundled}</button> <span class="muted">{texts.bundledNote}</span></p>
       )}
       {extras && (
         <p>
-          <button type="button" data-testid="perfetto-public" onClick={() => open(false)}>Open ui.perfetto.dev</button>{" "}
-          <span class="muted">Loads that page from the internet and gives it the trace. It stays in your browser: Perfetto says that its page sends traces nowhere.{!extras.perfetto && <> Without a network: <code>pip install 'tb-privateuse1[perfetto]'</code> where TensorBoard runs.</>}</span>
+          <button type="button" data-testid="perfetto-public" onClick={() => open(false)}>{texts.public}</button>{" "}
+          <span class="muted">{texts.publicNote}{!extras.perfetto && texts.install()}</span>
         </p>
       )}
       <p role="status" class="muted" data-testid="perfetto-state">{state}</p>

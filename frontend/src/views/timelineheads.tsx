@@ -2,8 +2,11 @@
 import type { Counter, Curves, Track } from "../api";
 import { count, counted, duration } from "../base/format";
 import { COUNTERS, sectionOf, trackOf, type Line } from "../base/tracks";
+import { t } from "../texts";
 import { greatest } from "../widgets/painter";
 import type { Lane } from "./timelinedata";
+
+const texts = t.timelineheads;
 
 interface HeadsProps {
   lines: readonly Line[];
@@ -29,8 +32,8 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
   if (line.kind === "counter") {
     const counter = counters[line.id];
     return counter ? (
-      <div class="head counter" style={style} title={`${line.label}\n${HELP[counter.what]}`} data-testid="counter" data-what={counter.what}>
-        <span>{line.label.replace(/ \(inferred\)$/, "")}</span><small><span title="The top of the scale">{counted(greatest(counter, curves), counter.unit)}</span>{counter.inferred && ", inferred"}</small>
+      <div class="head counter" style={style} title={`${line.label}\n${texts.counters[counter.what]}`} data-testid="counter" data-what={counter.what}>
+        <span>{texts.short(line.label)}</span><small><span title={texts.top}>{counted(greatest(counter, curves), counter.unit)}</span>{counter.inferred && texts.inferred}</small>
       </div>
     ) : null;
   }
@@ -39,7 +42,7 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
     return (
       <div class="head group rank" style={style} title={line.label} data-testid="rank-head" data-rank={line.key}>
         <span>{line.label}</span>
-        {!first && <button type="button" class="quiet" aria-label={`Remove rank ${line.key}`} title="Remove this rank" onClick={() => onLeave(Number(line.key))}>✕</button>}
+        {!first && <button type="button" class="quiet" aria-label={texts.removeRank(line.key)} title={texts.removeRankHelp} onClick={() => onLeave(Number(line.key))}>✕</button>}
       </div>
     );
   }
@@ -48,9 +51,9 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
     const ofCounters = line.key.endsWith(`/${COUNTERS}`);
     return (
       <div class="head group" style={style} title={line.label} data-testid="group-head" data-folded={line.folded} data-key={line.key}>
-        <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${ofCounters ? "all counters" : line.label}`} onClick={() => onGroup(line.key)} data-testid={ofCounters ? "counters" : undefined}>{line.folded ? "▸" : "▾"}</button>
+        <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={folds(line.folded, ofCounters ? texts.allCounters : line.label)} onClick={() => onGroup(line.key)} data-testid={ofCounters ? "counters" : undefined}>{line.folded ? "▸" : "▾"}</button>
         <span>{line.label}</span>
-        <button type="button" class="quiet pin" aria-label={`Move ${line.label} up`} title="Move up" onClick={() => onRaise(line.key)}>↑</button>
+        <button type="button" class="quiet pin" aria-label={texts.moveUpOf(line.label)} title={texts.moveUp} onClick={() => onRaise(line.key)}>↑</button>
       </div>
     );
   }
@@ -59,25 +62,18 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
   return (
     <div class="head" style={style} data-testid="track" data-id={line.id} data-kind={track.kind} data-folded={line.folded} title={`${line.label}\n${noteOf(track)}`}>
       {track.rows > 1
-        ? <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={`${line.folded ? "Unfold" : "Fold"} ${line.label}`} onClick={() => onToggle(line.id)}>{line.folded ? "▸" : "▾"}</button>
+        ? <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={folds(line.folded, line.label)} onClick={() => onToggle(line.id)}>{line.folded ? "▸" : "▾"}</button>
         : <i />}
       <span>{line.label}</span>
-      {line.pinned && <button type="button" class="quiet pin" aria-label={`Move ${line.label} up`} title="Move up" onClick={() => onLift(line.id)}>↑</button>}
-      <button type="button" class="quiet pin" aria-pressed={line.pinned} aria-label={`Pin ${line.label} to the top`} title="Pin to the top" onClick={() => onPin(line.id)}>{line.pinned ? "★" : "☆"}</button>
+      {line.pinned && <button type="button" class="quiet pin" aria-label={texts.moveUpOf(line.label)} title={texts.moveUp} onClick={() => onLift(line.id)}>↑</button>}
+      <button type="button" class="quiet pin" aria-pressed={line.pinned} aria-label={texts.pinOf(line.label)} title={texts.pin} onClick={() => onPin(line.id)}>{line.pinned ? "★" : "☆"}</button>
     </div>
   );
 }
 
-const noteOf = (track: Track): string =>
-  `${count(track.ranges)} ranges in ${track.rows} rows, the outermost ${duration(track.busy_ns)} in all${track.hidden > 0 ? `; ${count(track.hidden)} lie too deep to be drawn` : ""}`;
+const folds = (folded: boolean, what: string): string => (folded ? texts.unfold(what) : texts.fold(what));
 
-const HELP: Readonly<Record<Counter["what"], string>> = {
-  utilisation: "The share of time in which anything runs on the device.",
-  sm_efficiency: "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
-  waiting: "Launched and not started yet: the greatest number in each part.",
-  rate: "Kernels, copies and fills that start per ms.",
-  data_loader: "The share of time in which any thread is in the data loader.",
-  copies: "Bytes by the time in which such copies run.",
-  communication: "Bytes of collectives by the time in which they run, waiting for other ranks included.",
-  memory: "The greatest allocated total in each part.",
-};
+function noteOf(track: Track): string {
+  const note = texts.note(count(track.ranges), track.rows, duration(track.busy_ns));
+  return track.hidden > 0 ? texts.hidden(note, count(track.hidden)) : note;
+}

@@ -1,14 +1,16 @@
 // Several ranks below each other: which, on what clock, and how well that is known.
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Distributed, RankClock, Timeline } from "../api";
-import { count, duration, plural } from "../base/format";
+import { count, duration } from "../base/format";
 import { Failure, asFailure, fetchView } from "../fetch";
 import { useBeside, type Loaded, type Beside } from "../load";
 import { withRank, type Selected } from "../place";
 import { go, state } from "../state";
+import { t } from "../texts";
 import { Popover } from "../widgets/popover";
 import type { Lane } from "./timelinedata";
 
+const texts = t.timelineranks;
 /** As many as anybody can compare; each more is asked for with every move. */
 const MOST_RANKS = 16;
 const LISTED = 100;
@@ -59,7 +61,7 @@ function ranksOf(selected: Selected, base: Timeline, others: readonly number[], 
   others.forEach((rank, i) => {
     const found = timelines[i];
     if (!found || found instanceof Failure) {
-      failed.push({ rank, failure: found ?? new Failure("unknown_rank", `There is no rank ${rank}.`, null) });
+      failed.push({ rank, failure: found ?? new Failure("unknown_rank", texts.noRank(rank), null) });
       return;
     }
     const own = clockOf(rank);
@@ -71,10 +73,10 @@ function ranksOf(selected: Selected, base: Timeline, others: readonly number[], 
 
 function knownOf(rank: number, clock: RankClock | undefined, first: boolean): Known {
   const residual = clock?.residual_ns ?? null;
-  const fit = residual === null ? "" : ` ± ${duration(residual)}`;
-  if (first) return { rank, aligned: true, note: "the others are on its clock" };
-  if (clock?.shift_ns === null || clock?.shift_ns === undefined) return { rank, aligned: false, note: "clock not aligned: from its own start" };
-  return { rank, aligned: true, note: `aligned${fit} by ${plural(clock.ties, "collective")}` };
+  const fit = residual === null ? "" : `± ${duration(residual)}`;
+  if (first) return { rank, aligned: true, note: texts.reference };
+  if (clock?.shift_ns === null || clock?.shift_ns === undefined) return { rank, aligned: false, note: texts.notAligned };
+  return { rank, aligned: true, note: texts.aligned(fit, clock.ties) };
 }
 
 /** Which ranks are shown, and others to add. */
@@ -83,8 +85,8 @@ export function RankPicker({ selected, ranks }: { selected: Selected; ranks: Ran
   if (all.length < 2) return null;
   const shown = 1 + parseRanks(state.value.ranks, selected.place.rank).length;
   return (
-    <Popover class="ranks" title="Show several ranks below each other" testid="timeline-ranks" attributes={{ "data-value": String(shown) }}
-      label={shown > 1 ? `${count(shown)} of ${plural(all.length, "rank")}` : "Add ranks"}>
+    <Popover class="ranks" title={texts.title} testid="timeline-ranks" attributes={{ "data-value": String(shown) }}
+      label={shown > 1 ? texts.shown(count(shown), all.length) : texts.add}>
       {() => <Panel selected={selected} ranks={ranks} />}
     </Popover>
   );
@@ -105,12 +107,12 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
     looking.current?.abort();
     const now = new AbortController();
     looking.current = now;
-    setTold("Reading all ranks…");
-    const onProgress = (p: { traces_done?: number | null; traces?: number | null }): void => setTold(p.traces ? `Reading all ranks: ${count(p.traces_done ?? 0)} of ${count(p.traces)}…` : "Reading all ranks…");
+    setTold(texts.reading);
+    const onProgress = (p: { traces_done?: number | null; traces?: number | null }): void => setTold(p.traces ? texts.readingOf(count(p.traces_done ?? 0), count(p.traces)) : texts.reading);
     fetchView("distributed", { ...selected.place, step: null }, { limit: 1 }, { signal: now.signal, onProgress }).then(
       (found) => {
         const slow = slowestOf(found).filter((rank) => rank !== own && !chosen.includes(rank)).slice(0, SLOWEST);
-        setTold(slow.length > 0 ? `Added ${slow.join(", ")}: the others wait for them, or they compute longest.` : "There is no further rank.");
+        setTold(slow.length > 0 ? texts.added(slow.join(", ")) : texts.noFurther);
         if (slow.length > 0) set([...chosen, ...slow]);
       },
       (error: unknown) => { if (!now.signal.aborted) setTold(asFailure(error).message); },
@@ -119,18 +121,18 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
   const full = chosen.length >= MOST_RANKS - 1;
   return (
     <div class="rankpanel">
-      <p><button type="button" onClick={slowest} disabled={full} data-testid="add-slowest">Add the slowest</button> <button type="button" class="quiet" onClick={() => set([])} disabled={chosen.length === 0}>Only rank {own}</button></p>
-      <input type="text" value={text} placeholder="Rank or host" aria-label="Find ranks" data-testid="find-ranks" onInput={(e) => setText(e.currentTarget.value)}
+      <p><button type="button" onClick={slowest} disabled={full} data-testid="add-slowest">{texts.addSlowest}</button> <button type="button" class="quiet" onClick={() => set([])} disabled={chosen.length === 0}>{texts.only(own)}</button></p>
+      <input type="text" value={text} placeholder={texts.findHint} aria-label={texts.find} data-testid="find-ranks" onInput={(e) => setText(e.currentTarget.value)}
         onKeyDown={(e) => { if (e.key === "Enter" && matching[0] && !full) { toggle(matching[0].rank); setText(""); } }} />
       <ul>
         {matching.slice(0, LISTED).map((w) => (
           <li key={w.rank}><label><input type="checkbox" checked={chosen.includes(w.rank)} disabled={full && !chosen.includes(w.rank)} data-testid="choose-rank" data-rank={w.rank} onChange={() => toggle(w.rank)} /> {w.rank} <span class="muted">{w.worker}</span></label></li>
         ))}
       </ul>
-      {matching.length > LISTED && <p class="muted">{count(matching.length - LISTED)} more: type to narrow.</p>}
-      {matching.length === 0 && <p class="muted">Nothing matches.</p>}
-      {full && <p class="muted">At most {MOST_RANKS} ranks.</p>}
-      {ranks.failed.map(({ rank, failure }) => <p key={rank} class="warn">Rank {rank}: {failure.message}</p>)}
+      {matching.length > LISTED && <p class="muted">{texts.narrow(count(matching.length - LISTED))}</p>}
+      {matching.length === 0 && <p class="muted">{texts.nothing}</p>}
+      {full && <p class="muted">{texts.atMost(MOST_RANKS)}</p>}
+      {ranks.failed.map(({ rank, failure }) => <p key={rank} class="warn">{texts.failed(rank, failure.message)}</p>)}
       <p role="status" class="muted">{told}</p>
     </div>
   );

@@ -1,10 +1,11 @@
 // Search over the whole trace, also what is not loaded; Enter goes from hit to hit.
 import { useState } from "preact/hooks";
 import type { Found, Item } from "../api";
-import { bound, count, duration } from "../base/format";
+import { boundOf, count, duration } from "../base/format";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
 import { go } from "../state";
+import { t } from "../texts";
 import type { ShowItem } from "./timelinedetails";
 
 const PAGE = 100;
@@ -40,7 +41,7 @@ export function Search({ find, search, show }: { find: string | null; search: Se
   const found = find && loaded.status === "ready" ? loaded.value : null;
   return (
     <span class="filterbox timesearch">
-      <input type="search" data-filter data-testid="timeline-search" placeholder="Search the whole trace  ( / )" aria-label="Search the whole trace" value={find ?? ""}
+      <input type="search" data-filter data-testid="timeline-search" placeholder={t.timeline.searchHint} aria-label={t.timeline.search} value={find ?? ""}
         onInput={(e) => go({ find: e.currentTarget.value || null }, "replace")}
         onKeyDown={(e) => {
           if (e.key === "Enter") search.next(e.shiftKey ? -1 : 1, show);
@@ -50,11 +51,11 @@ export function Search({ find, search, show }: { find: string | null; search: Se
         }} />
       {found && (
         <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
-          {found.matches === 0 ? "no match" : <>
-            {search.at >= 0 && `${count(search.at + 1)} of `}{count(found.matches)}
-            {found.kernels_ns > 0 && <span class="muted"> {duration(found.kernels_ns)} {found.kernels_bound_ns === null ? "± unknown" : bound(found.kernels_bound_ns)} on the device</span>}
-            <button type="button" class="quiet" title="Previous (Shift-Enter, N)" onClick={() => search.next(-1, show)}>‹</button>
-            <button type="button" class="quiet" title="Next (Enter, n)" onClick={() => search.next(1, show)}>›</button>
+          {found.matches === 0 ? t.timeline.noMatch : <>
+            {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}{count(found.matches)}
+            {found.kernels_ns > 0 && <span class="muted"> {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}</span>}
+            <button type="button" class="quiet" title={t.timeline.previous} onClick={() => search.next(-1, show)}>‹</button>
+            <button type="button" class="quiet" title={t.timeline.next} onClick={() => search.next(1, show)}>›</button>
           </>}
         </span>
       )}

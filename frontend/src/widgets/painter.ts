@@ -191,7 +191,7 @@ function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves
   const at = curves.at_ns.subarray(first, last);
   const values = curves.value.subarray(first, last);
   const bounds = curves.bound.subarray(first, last);
-  const most = greatest(one, curves);
+  const most = greatest(one, curves) || 1;
   const scale = view.width / (view.camera.stop - view.camera.start);
   const [base, tall] = [line.y + line.height - 2, line.height - 6];
   const trace = (value: (i: number) => number): void => {
@@ -228,7 +228,7 @@ function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves
 
 /** The top of a counter's scale: everything, or the greatest of what was asked for. */
 export function greatest({ unit, first, points }: Counter, { value }: Curves): number {
-  return unit === "share" ? 1 : value.subarray(first, first + points).reduce((a, b) => Math.max(a, b), 0) || 1;
+  return unit === "share" ? 1 : value.subarray(first, first + points).reduce((a, b) => Math.max(a, b), 0);
 }
 
 function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palette: Palette): void {

@@ -47,6 +47,10 @@ import { steplink } from "./steplink";
 import { summary } from "./summary";
 import { table } from "./table";
 import { timeline } from "./timeline";
+import { timelinedetails } from "./timelinedetails";
+import { timelineexport } from "./timelineexport";
+import { timelineheads } from "./timelineheads";
+import { timelineranks } from "./timelineranks";
 import { topbar } from "./topbar";
 import { tracks } from "./tracks";
 import { whatif } from "./whatif";
@@ -103,6 +107,10 @@ export const zh = {
   summary,
   table,
   timeline,
+  timelinedetails,
+  timelineexport,
+  timelineheads,
+  timelineranks,
   topbar,
   tracks,
   whatif,

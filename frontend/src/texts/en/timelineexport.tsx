@@ -1,0 +1,22 @@
+export const timelineexport = {
+  export: "Export",
+  exportHelp: "Export the trace, or open it in Perfetto",
+  formats: {
+    chrome: { title: "Chrome trace (JSON)", about: "as recorded, with what was inferred; for chrome://tracing, Perfetto, HTA" },
+    perfetto: { title: "Perfetto trace (protobuf)", about: "smaller, with GPU tracks, counters and arrows" },
+    parquet: { title: "All tables, Parquet", about: "for pandas, DuckDB and others; a ZIP archive" },
+    csv: { title: "All tables, CSV", about: "for spreadsheets; a ZIP archive" },
+  },
+  what: "What to export",
+  all: "Whole recording",
+  shown: (time: string) => `What is shown (${time})`,
+  area: (time: string) => `Selection (${time})`,
+  opening: "Opening…",
+  given: "It has the trace.",
+  inPerfetto: "Open in Perfetto",
+  bundled: "Open its pages from this server",
+  bundledNote: "nothing leaves it",
+  public: "Open ui.perfetto.dev",
+  publicNote: "Loads that page from the internet and gives it the trace. It stays in your browser: Perfetto says that its page sends traces nowhere.",
+  install: () => <> Without a network: <code>pip install 'tb-privateuse1[perfetto]'</code> where TensorBoard runs.</>,
+};
