@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, intervals
 from tb_privateuse1.lookups.base import TABLES, TableName
-from tb_privateuse1.trace import I64, MISSING, Bools, Trace
+from tb_privateuse1.trace import I32, I64, MISSING, Bools, Kernels, Trace
 
 _MOST = 500
 
@@ -70,7 +70,7 @@ def area(
         here = (one.end_ns > start) & (one.start_ns < stop)
         if only is not None:
             here &= getattr(one, place) == only
-        rows += _rows(trace, table, np.flatnonzero(here), start, stop)
+        rows += _rows(trace, table, here, start, stop)
     rows.sort(key=lambda row: (-row.inside_ns, row.name))
     busy = breakdown.busy(trace.kernels)
     inside = intervals.intersect(busy, (np.array([start]), np.array([max(stop, start)])))
@@ -88,54 +88,64 @@ def area(
     )
 
 
-def _rows(trace: Trace, table: TableName, here: I64, start: int, stop: int) -> list[AreaRow]:
+def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) -> list[AreaRow]:
     one = getattr(trace, table)
-    name, length = one.name[here], one.end_ns[here] - one.start_ns[here]
-    inside = np.minimum(one.end_ns[here], stop) - np.maximum(one.start_ns[here], start)
-    order = np.argsort(name, kind="stable")
-    name, length, inside = name[order], length[order], inside[order]
-    at = np.flatnonzero(np.diff(name, prepend=-2))
-    if not len(at):
-        return []
-    counts = np.diff(np.append(at, len(name)))
-    sums, totals = np.add.reduceat(inside, at), np.add.reduceat(length, at)
-    longest = np.maximum.reduceat(length, at)
-    bounds = _bounds(trace, here[order], at, inside, start, stop) if table == "kernels" else None
+    # Nothing is copied where everything is inside.
+    rows = slice(None) if here.all() else np.flatnonzero(here)
+    name, starts, ends = one.name[rows], one.start_ns[rows], one.end_ns[rows]
+    group, names = _grouped(name, len(trace.strings))
+    counts = np.bincount(group, minlength=len(names))
+    length = ends - starts
+    inside = length
+    if len(starts) and (starts.min() < start or ends.max() > stop):
+        inside = np.minimum(ends, stop) - np.maximum(starts, start)
+    sums, totals, longest = np.zeros((3, len(names)), np.int64)
+    np.add.at(sums, group, inside)
+    np.add.at(totals, group, length)
+    np.maximum.at(longest, group, length)
+    none: list[int | None] = [0] * len(names)
+    bounds: tuple[list[int | None], ...] = (none, none, none)
+    if table == "kernels" and not certainty.exact(trace.kernels):
+        bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
     return [
         AreaRow(
             table=table,
-            name=trace.text(name[a]),
+            name=trace.text(string),
             ranges=int(counts[i]),
             inside_ns=int(sums[i]),
             mean_ns=round(int(totals[i]) / int(counts[i])),
             max_ns=int(longest[i]),
-            bound_ns=bounds[0][i] if bounds else 0,
-            mean_bound_ns=bounds[1][i] if bounds else 0,
-            max_bound_ns=bounds[2][i] if bounds else 0,
+            bound_ns=bounds[0][i],
+            mean_bound_ns=bounds[1][i],
+            max_bound_ns=bounds[2][i],
         )
-        for i, a in enumerate(at)
+        for i, string in enumerate(names)
     ]
 
 
+def _grouped(name: I32, strings: int) -> tuple[I64, list[int]]:
+    """The place of each one's name among those that there are, and these in order."""
+    key = name + 1  # ``NONE``
+    there = np.bincount(key, minlength=strings + 1) > 0
+    return (np.cumsum(there) - 1)[key], (np.flatnonzero(there) - 1).tolist()
+
+
 def _bounds(
-    trace: Trace, rows: I64, at: I64, inside: I64, start: int, stop: int
+    kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
 ) -> tuple[list[int | None], ...]:
     """Of the time inside, the mean and the greatest length of the activities of each name."""
-    kernels = trace.kernels.take(rows)
     least, most = certainty.inside(kernels, start, stop)
-    error = np.maximum(inside - least, most - inside)
     unknown = kernels.duration_bound_ns == MISSING
-    lost = np.logical_or.reduceat(unknown, at)
-    nowhere = lost | np.logical_or.reduceat(kernels.start_bound_ns == MISSING, at)
-    counts = np.diff(np.append(at, len(rows)))
+    lost, nowhere = np.zeros((2, len(counts)), np.bool_)
+    lost[group[unknown]] = True
+    nowhere[group[unknown | (kernels.start_bound_ns == MISSING)]] = True
     own = np.where(unknown, 0, kernels.duration_bound_ns)
-    mean = np.rint(np.add.reduceat(own, at) / counts).astype(np.int64)
-    greatest = np.maximum.reduceat(own, at)
-    return (
-        _known(np.add.reduceat(error, at), nowhere),
-        _known(mean, lost),
-        _known(greatest, lost),
-    )
+    errors, owns, greatest = np.zeros((3, len(counts)), np.int64)
+    np.add.at(errors, group, np.maximum(inside - least, most - inside))
+    np.add.at(owns, group, own)
+    np.maximum.at(greatest, group, own)
+    mean = np.rint(owns / counts).astype(np.int64)
+    return _known(errors, nowhere), _known(mean, lost), _known(greatest, lost)
 
 
 def _known(bounds_ns: I64, lost: Bools) -> list[int | None]:
