@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from tb_privateuse1 import grouping
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I64, MISSING, NONE, Memory, Table, Trace
 
@@ -82,8 +83,8 @@ def devices(memory: Memory) -> list[tuple[int, int]]:
     """Device type and index of each device, the CPU last."""
     found = [
         (int(kind), int(index))
-        for kind in np.unique(memory.device_type)
-        for index in np.unique(memory.device[memory.device_type == kind])
+        for kind in grouping.distinct(memory.device_type)
+        for index in grouping.distinct(memory.device[memory.device_type == kind])
     ]
     return sorted(found, key=lambda d: (d[0] == CPU, *d))
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, describe, intervals, judged, stacks, vendor_file
+from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks, vendor_file
 from tb_privateuse1.changes import Shares
 from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.handing import Ranges
@@ -81,8 +81,11 @@ class Case:
     def _launching(self) -> tuple[I64, I32, I64]:
         """Judged activities of operators, these operators, and which of them is each one's."""
         rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
-        ops, of = np.unique(self.trace.kernels.op[rows], return_inverse=True)
-        return rows, ops, of
+        op = self.trace.kernels.op[rows]
+        ops = grouping.distinct(op).astype(np.int32)
+        place = np.zeros(len(self.trace.ops), np.int64)
+        place[ops] = np.arange(len(ops))
+        return rows, ops, place[op]
 
     @functools.cached_property
     def has(self) -> frozenset[Need]:
@@ -228,8 +231,7 @@ class Case:
     @functools.cached_property
     def _launchers(self) -> I32:
         """The threads of operators that launch activities."""
-        ops = self._launching[1]
-        return np.unique(self.trace.ops.thread[ops])
+        return grouping.distinct(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
 
     def launched_by(self, wanted: Bools) -> I64:
         """Judged activities that operators inside of a wanted one launched."""

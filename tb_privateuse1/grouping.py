@@ -36,6 +36,19 @@ def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
     return first, group
 
 
+def distinct(column: NDArray[Any]) -> I64:
+    """The different values, in order. Of small numbers (names, rows) without sorting them."""
+    if not len(column):
+        return np.empty(0, np.int64)
+    low = int(column.min())
+    span = int(column.max()) - low + 1
+    if span > _SPARSE * len(column):
+        return np.unique(column).astype(np.int64)
+    there = np.zeros(span, np.bool_)
+    there[column - np.int64(low)] = True
+    return np.flatnonzero(there) + low
+
+
 def _codes(column: NDArray[Any]) -> tuple[I64, int]:
     """The place of each value among the different ones, and how many these are.
 

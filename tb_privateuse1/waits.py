@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
+from tb_privateuse1 import grouping
 from tb_privateuse1.trace import I64, MEMCPY, MISSING, SYNC, Bools, Trace
 
 _WAITS = re.compile(
@@ -20,14 +22,23 @@ _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 
 def named(trace: Trace) -> Bools:
     """Which of the trace's strings are names of what returns when the device is done."""
-    found = (bool(_WAITS.search(t)) and not _NO_WAIT.search(t) for t in trace.strings)
-    return np.fromiter(found, np.bool_, len(trace.strings))
+    return _looked_up(trace, range(len(trace.strings)))
+
+
+def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
+    """The same, of some of the strings; no others."""
+    found = np.zeros(len(trace.strings), np.bool_)
+    for i in strings:
+        text = trace.strings[i]
+        found[i] = bool(_WAITS.search(text)) and not _NO_WAIT.search(text)
+    return found
 
 
 def calls(trace: Trace) -> Bools:
     """Which launches return when the device is done: by name, and copies that it outlives."""
     launches, kernels = trace.launches, trace.kernels
-    found: Bools = np.append(named(trace), False)[launches.name]
+    used = grouping.distinct(launches.name[launches.name >= 0]).tolist()
+    found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]
     found[made[launches.end_ns[made] >= kernels.end_ns[copies]]] = True

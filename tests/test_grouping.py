@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.grouping import grouped
+from tb_privateuse1.grouping import distinct, grouped
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.data())
 def test_rows_with_equal_values_are_one_group(n: int, data: st.DataObject) -> None:
     some = st.lists(VALUES, min_size=n, max_size=n) | st.lists(
@@ -36,3 +37,16 @@ def test_columns_of_any_kind(kind: Any) -> None:
 def test_no_rows() -> None:
     first, group = grouped(np.empty(0, np.int32), np.empty(0, np.int64))
     assert (len(first), len(group)) == (0, 0)
+
+
+@settings(deadline=None)
+@given(st.lists(VALUES))
+def test_different_values_in_order(values: list[int]) -> None:
+    column = np.array(values, np.int64)
+    assert distinct(column).tolist() == np.unique(column).tolist()
+
+
+def test_different_values_of_small_numbers_of_any_kind() -> None:
+    column = np.array([7, -1, 7, 3], np.int32)
+    assert distinct(column).tolist() == [-1, 3, 7]
+    assert distinct(column).dtype == np.int64

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1.grouping import grouped
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL
 
@@ -27,10 +28,10 @@ def check(case: Case) -> Iterator[Found]:
     rows = rows[double[ops.dtypes[kernels.op[rows]]]]
     if not len(rows):
         return
-    pairs = np.stack((ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]))
-    told, of = np.unique(pairs, axis=1, return_inverse=True)
-    found = [_is_double(trace.text(shapes), trace.text(types)) for shapes, types in told.T]
-    rows = rows[np.array(found, np.bool_)[of.reshape(-1)]]
+    shapes, types = ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]
+    first, group = grouped(shapes, types)
+    found = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
+    rows = rows[np.array(found, np.bool_)[group]]
     claim = bottleneck.shortened(case.of_device(case.time(rows, "kernels")), _SAVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return

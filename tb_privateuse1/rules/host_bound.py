@@ -74,13 +74,13 @@ def _starving(case: Case) -> I64:
     """Operators with the most time while the device was idle, one of each name."""
     ops, top = case.trace.ops, case.top
     spent = intervals.covered(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
-    names, of = np.unique(ops.name[top], return_inverse=True)
-    total = np.bincount(of, weights=spent, minlength=len(names))
-    order = np.lexsort((-spent, of))
-    first = order[np.searchsorted(of[order], np.arange(len(names)))]
-    best = np.argsort(-total, kind="stable")[:_TOP]
-    chosen: I64 = top[first[best]][total[best] > 0]
-    return chosen
+    total = np.bincount(ops.name[top], weights=spent)
+    chosen = []
+    for name in np.argsort(-total, kind="stable")[:_TOP].tolist():
+        if total[name] > 0:
+            own = np.flatnonzero(ops.name[top] == name)
+            chosen.append(top[own[np.argmax(spent[own])]])
+    return np.array(chosen, np.int64)
 
 
 RULE = Rule(

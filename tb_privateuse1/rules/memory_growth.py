@@ -19,11 +19,13 @@ def check(case: Case) -> Iterator[Found]:
     """Per device, as the memory view tells growth."""
     trace = case.trace
     for device in allocations.devices(trace.memory):
+        if device[0] == allocations.CPU:
+            continue
         events = allocations.of_device(trace.memory, device)
         level = allocations.level(events)
         steps = allocations.steps(trace, events, level)
         growth = allocations.growth(steps)
-        if growth is None or device[0] == allocations.CPU:
+        if growth is None:
             continue
         peak = int(level.allocated.max(initial=0))
         if growth.bytes_per_step < max(_LEAST, _MOST * peak):

@@ -8,6 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.figures import worded
+from tb_privateuse1.grouping import grouped
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import KERNEL, MEASURED
 
@@ -24,9 +25,7 @@ def check(case: Case) -> Iterator[Found]:
     if not len(rows):
         return
     duration = kernels.end_ns[rows] - kernels.start_ns[rows]
-    shapes = ops.shapes[kernels.op[rows]].astype(np.int64)
-    key = kernels.name[rows] * np.int64(len(trace.strings)) + shapes
-    _, group = np.unique(key, return_inverse=True)
+    _, group = grouped(kernels.name[rows], ops.shapes[kernels.op[rows]])
     order = np.lexsort((duration, group))
     edges = np.searchsorted(group[order], np.arange(group.max() + 2))
     count = np.diff(edges)

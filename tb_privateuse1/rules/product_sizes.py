@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import intervals
+from tb_privateuse1.grouping import grouped
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import I64
 
@@ -56,11 +57,11 @@ def check(case: Case) -> Iterator[Found]:
 def _odd(case: Case, rows: I64, multiple: int) -> I64:
     """Which of these products are in half precision with an odd K or N; texts are read once."""
     ops = case.trace.ops
-    pairs = np.stack((ops.shapes[rows], ops.dtypes[rows], ops.name[rows]))
-    told, of = np.unique(pairs, axis=1, return_inverse=True)
-    text = case.trace.text
-    verdicts = [_is_odd(text(s), text(d), text(n), multiple) for s, d, n in told.T]
-    found: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[of.reshape(-1)])
+    columns = ops.shapes[rows], ops.dtypes[rows], ops.name[rows]
+    first, group = grouped(*columns)
+    told = [[case.trace.text(column[i]) for column in columns] for i in first]
+    verdicts = [_is_odd(shapes, types, name, multiple) for shapes, types, name in told]
+    found: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[group])
     return found
 
 

@@ -24,6 +24,8 @@ _TOP = 5
 def check(case: Case) -> Iterator[Found]:
     """Idle time during which Python frames were open, and no operator, call or wait."""
     trace = case.trace
+    if not len(trace.frames) or not len(trace.kernels):
+        return
     launches = trace.launches
     working = intervals.merge(
         case.time(case.top),
@@ -31,8 +33,6 @@ def check(case: Case) -> Iterator[Found]:
     )
     idling = np.flatnonzero(case.named("frames", _NO_WORK))
     working = intervals.merge(working, case.time(idling, "frames"))
-    if not len(trace.frames) or not len(trace.kernels):
-        return
     python = intervals.subtract(intervals.intersect(case.limits.idle, _driving(case)), working)
     if case.share(intervals.length(python)) < _LEAST:
         return

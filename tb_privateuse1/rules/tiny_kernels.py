@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1 import bottleneck, breakdown, intervals
+from tb_privateuse1.grouping import distinct
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
 from tb_privateuse1.trace import I64
 
@@ -32,9 +33,9 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     per_step = len(tiny) / len(case.steps)
-    names, count = np.unique(trace.ops.name[kernels.op[tiny]], return_counts=True)
-    most = [trace.text(names[i]) for i in np.argsort(-count, kind="stable")[:3]]
-    ops = np.unique(kernels.op[tiny]).astype(np.int64)
+    count = np.bincount(trace.ops.name[kernels.op[tiny]])
+    most = [trace.text(i) for i in np.argsort(-count, kind="stable")[:3] if count[i]]
+    ops = distinct(kernels.op[tiny])
     yield Found(
         title=say(
             "{share} of the kernels are shorter than their launch",
@@ -66,7 +67,8 @@ def _between_launches(case: Case, rows: I64) -> float | None:
     kernels, trace = case.trace.kernels, case.trace
     launch = kernels.launch[rows]
     by_launch = np.append(trace.launches.start_ns, 0)[launch]
-    at = np.sort(np.where(launch >= 0, by_launch, trace.ops.start_ns[kernels.op[rows]]))
+    at = np.where(launch >= 0, by_launch, trace.ops.start_ns[kernels.op[rows]])
+    at = np.sort(at, kind="stable")  # almost in order
     between = np.diff(at)
     between = between[between > 0]
     return float(np.median(between)) if len(between) >= _MANY else None
@@ -79,8 +81,8 @@ def _before(case: Case, rows: I64, most_ns: float) -> intervals.Set:
     at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
     at = np.unique(at[at >= 0])
     slack = int(np.maximum(kernels.start_bound_ns[rows], 0).max(initial=0))
-    following = np.searchsorted(np.sort(kernels.start_ns[rows]), ends[at])
-    first = np.sort(kernels.start_ns[rows])[np.minimum(following, len(rows) - 1)]
+    begun = kernels.start_ns[rows]
+    first = begun[np.minimum(np.searchsorted(begun, ends[at]), len(rows) - 1)]
     close = (first - ends[at] <= slack) & (ends[at] - starts[at] <= most_ns)
     return starts[at][close], ends[at][close]
 
