@@ -1,0 +1,91 @@
+"""The pages in Chinese: for a browser that asks for it, and for who chooses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.browser.axe import settled
+from tests.browser.dashboard import Dashboard
+from tests.browser.test_accessible import PAGES, STATES
+
+_SENTENCES = """root => {
+    const found = new Set();
+    const skip = new Set(["CODE", "PRE", "SCRIPT", "STYLE", "OPTION"]);
+    const walk = (node) => {
+        if (node.nodeType === Node.TEXT_NODE) return void found.add(node.data.trim());
+        if (node.nodeType !== Node.ELEMENT_NODE || skip.has(node.tagName)) return;
+        for (const name of ["title", "aria-label", "placeholder"])
+            if (node.hasAttribute(name)) found.add(node.getAttribute(name).trim());
+        node.childNodes.forEach(walk);
+    };
+    walk(root);
+    return [...found];
+}"""
+"""All that is shown or read out, but code."""
+
+ENGLISH = re.compile(r"\b[A-Za-z]{2,}[,:;.]? [a-z]{2,}\b")
+IDS = {"External id", "Python id", "Python module id", "correlation id"}
+"""What torch calls them in every trace."""
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One that prefers Chinese, as a browser in China does."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="zh-CN")
+    yield context
+    context.close()
+
+
+def english(dashboard: Dashboard) -> list[str]:
+    """What stands there in English: two words in a row, and nothing Chinese beside them."""
+    told = dashboard.inside.locator("body").evaluate(_SENTENCES)
+    found = {text for text in told if ENGLISH.search(text) and not CHINESE.search(text)}
+    return sorted(found - IDS)
+
+
+@pytest.mark.parametrize("run", ["ddp", "mlp", "host"])
+def test_no_page_speaks_english(dashboard: Dashboard, run: str) -> None:
+    dashboard.open(run=run, base="mlp" if run == "ddp" else "ddp")
+    expect(dashboard.inside.locator("html")).to_have_attribute("lang", "zh")
+    found = {}
+    for name in PAGES:
+        dashboard.get(f"rail-{name}").click()
+        dashboard.shows(f"page-{name}")
+        if said := english(settled(dashboard)):
+            found[name] = said
+    assert found == {}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_nothing_that_opens_speaks_english(dashboard: Dashboard, state: str) -> None:
+    dashboard.watch.expected.append("status of 4")
+    where, open_it = STATES[state]
+    settled(dashboard.open(**dict(word.split("=") for word in where.split())))
+    open_it(dashboard)
+    assert english(settled(dashboard)) == []
+
+
+def test_a_language_is_chosen_and_stays(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="advice", sort="name")
+    expect(dashboard.get("rail-advice")).to_have_text("建议")
+    dashboard.get("language").select_option("en")
+    expect(dashboard.get("rail-advice")).to_have_text("Advice")
+    dashboard.page.reload()
+    expect(dashboard.get("rail-advice")).to_have_text("Advice")
+    expect(dashboard.get("language")).to_have_value("en")
+    dashboard.get("language").select_option("zh")
+    expect(dashboard.get("rail-advice")).to_have_text("建议")
+    assert "view=advice" in dashboard.page.url
+    expect(dashboard.get("finding").first).to_contain_text(CHINESE)
+
+
+def test_what_goes_wrong_is_told_in_chinese(dashboard: Dashboard) -> None:
+    dashboard.watch.expected.append("status of 404")
+    dashboard.open(run="mlp", rank=7)
+    expect(dashboard.get("error")).to_contain_text(CHINESE)
+    assert english(dashboard) == []
