@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bound, bytes, count, dateTime, duration, exactDuration, percent, plural, signedBytes, signedDuration } from "../src/base/format";
+import { bound, bytes, count, dateTime, duration, exactDuration, percent, signedBytes, signedDuration } from "../src/base/format";
+import { plural } from "../src/texts/count";
 
 describe("duration", () => {
   test.each([

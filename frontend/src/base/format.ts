@@ -88,11 +88,6 @@ export function dateTime(unixNs: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** `1 step`, `2 steps`. */
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`;
-}
-
 /** Three significant digits without an exponent. */
 function significant(x: number): string {
   return Math.abs(x) >= 1000 ? count(Math.round(x)) : x.toPrecision(3);
