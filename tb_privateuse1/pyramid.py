@@ -9,6 +9,7 @@ time. Ranges of a row never overlap, so a window of a row is found by two binary
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ _FACTOR = 2
 _WORTH = 0.5
 """A level is kept if it has at most this share of the ranges of the level before."""
 _FEW = 2048
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -112,18 +114,38 @@ def build(trace: Trace) -> Pyramid:
     """The pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
     tracks, edges, exact = _finest(trace)
     levels = [Level(0, edges, exact)]
-    row = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-    bin_ns = _FINEST_NS
-    span = int(exact.end_ns.max(initial=0))
-    ranges = exact.each()
-    while len(ranges) > _FEW and bin_ns < span:
-        at = rectangles.heads(row, ranges, bin_ns)
-        if len(at) <= _WORTH * len(ranges):
-            row, ranges = row[at], rectangles.joined(ranges, at)
-            edges = np.searchsorted(row, np.arange(len(edges)))
-            levels.append(Level(bin_ns, edges, ranges))
+    span, bin_ns = int(exact.end_ns.max(initial=0)), _FINEST_NS
+    while len(levels[-1].ranges) > _FEW and bin_ns < span:
+        if coarser := _coarser(levels[-1], bin_ns):
+            levels.append(coarser)
         bin_ns *= _FACTOR
     return Pyramid(tracks, tuple(levels))
+
+
+def _coarser(level: Level, bin_ns: int) -> Level | None:
+    """The next level, if it is worth it; some rows after the other, as each is in memory twice."""
+    rows = len(level.edges) - 1
+    firsts = np.flatnonzero(np.diff(level.edges[:-1] // _AT_ONCE, prepend=-1))
+    at, parts = [], []
+    for first, last in itertools.pairwise([*firsts.tolist(), rows]):
+        low, high = level.edges[first], level.edges[last]
+        row = np.repeat(np.arange(first, last), np.diff(level.edges[first : last + 1]))
+        heads = rectangles.heads(row, _each(level, low, high), bin_ns)
+        parts.append((low, high, heads))
+        at.append(row[heads])
+    if sum(map(len, at)) > _WORTH * len(level.ranges):
+        return None
+    edges = np.append(0, np.cumsum(np.bincount(np.concatenate(at), minlength=rows)))
+    joined = [rectangles.joined(_each(level, low, high), heads) for low, high, heads in parts]
+    return Level(bin_ns, edges, Ranges(**{
+        name: np.concatenate([getattr(one, name) for one in joined])
+        for name, _ in Ranges.empty().columns()
+    }))  # fmt: skip
+
+
+def _each(level: Level, low: int, high: int) -> Ranges:
+    part = type(level.ranges)(**{name: c[low:high] for name, c in level.ranges.columns()})
+    return part.each() if isinstance(part, Exact) else part
 
 
 @dataclass(frozen=True)

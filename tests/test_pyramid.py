@@ -122,3 +122,21 @@ def test_an_empty_trace() -> None:
     made = pyramid.build(Trace())
     assert len(made.tracks) == 0
     assert len(made.window(np.empty(0, np.int64), 0, 1, 1, 10)[1]) == 0
+
+
+def test_levels_are_the_same_however_many_rows_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lanes = (
+        kernel(f"k{s}", 7 * i, 7 * i + 1 + i % 9, stream=s) for s in range(5) for i in range(2000)
+    )
+    one = trace(*lanes)
+    whole = pyramid.build(one)
+    monkeypatch.setattr(pyramid, "_AT_ONCE", 1000)
+    parts = pyramid.build(one)
+    assert len(whole.levels) == len(parts.levels) > 2
+    for a, b in zip(whole.levels, parts.levels, strict=True):
+        assert a.bin_ns == b.bin_ns
+        assert (a.edges == b.edges).all()
+        for (_, left), (name, right) in zip(a.ranges.columns(), b.ranges.columns(), strict=True):
+            assert (left == right).all(), name
