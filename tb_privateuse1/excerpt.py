@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import intervals, judged
-from tb_privateuse1.trace import I32, I64, NONE, Trace
+from tb_privateuse1.trace import I32, I64, NONE, Collectives, Trace
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,19 @@ def of(trace: Trace, steps: I64, most: int) -> Excerpt | None:
             step=step[activities.step],
         ),
         steps=table.take(np.arange(low, high)),
+        collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
         **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
     )
     return Excerpt(part, chosen - low, ops, launches, kernels, judged.window(trace, chosen))
 
 
-_LEFT_OUT = ("frames", "memory", "collectives")
+_LEFT_OUT = ("frames", "memory")
+
+
+def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
+    own = trace.collectives
+    told = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
+    return told.take((told.op >= 0) | (told.kernel >= 0))
 
 
 def _numbers(rows: I64, count: int) -> I32:

@@ -2,6 +2,7 @@
 
 Within a step nothing gains more than the time it has on the critical path: that path is then still
 as long as the rest of it. So what has the most time there is replayed, and what has none is not.
+Of a long recording a few steps are replayed, so that time and memory do not grow with it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import changes, criticalpath, intervals, opkinds, prediction
+from tb_privateuse1 import (
+    changes,
+    criticalpath,
+    dependencies,
+    excerpt,
+    intervals,
+    opkinds,
+    prediction,
+)
 from tb_privateuse1.changes import Change, Kind
 from tb_privateuse1.criticalpath import Cause, Path
 from tb_privateuse1.dependencies import Graph
@@ -24,7 +33,10 @@ _WORK = 20_000_000
 _REPLAYS = 6
 """Of one row: twice as fast; free, without what is unexplained, and at both ends of the bounds."""
 
-_LEAST = 6
+_LEAST = 3
+
+_EVENTS = 250_000
+"""Of more, steps from the middle are ranked: of so many, every row of the table can be replayed."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +54,27 @@ class Gain:
     bound_ns: int | None
 
 
-def table(
+@dataclass(frozen=True)
+class Ranking:
+    """The rows, the steps that they are of, and how many more there would have been."""
+
+    rows: tuple[Gain, ...]
+    steps: int
+    left_out: int
+    """Of those that were asked for: to replay them as well would take too long."""
+
+
+def ranking(
     trace: Trace, graph: Graph, path: Path, base: Baseline, rows: I64, limit: int
-) -> tuple[Gain, ...]:
-    """The rows that gain most in some steps, at most ``limit``; large traces have fewer."""
+) -> Ranking:
+    """The rows that gain most in some steps, at most ``limit``; of a step that is large, fewer."""
     if not len(rows) or not len(graph.time_ns):
-        return ()
+        return Ranking((), len(rows), 0)
+    part = excerpt.of(trace, rows, _EVENTS)
+    if part is not None and part.trace is not trace:
+        trace, rows = part.trace, part.steps
+        graph = dependencies.build(trace)
+        path, base = criticalpath.build(trace, graph), prediction.baseline(trace, graph)
     most = max(_LEAST, _WORK // (_REPLAYS * len(graph.time_ns)))
     wanted = sorted(_candidates(trace, path, rows), key=lambda found: -found[2])
     step = max(float(base.held[rows].mean()), 1.0)
@@ -73,7 +100,8 @@ def table(
                 bound_ns=prediction.mean_bound(told.bound[rows]),
             )
         )
-    return tuple(sorted(found, key=lambda row: (-row.free_gain_ns, row.kind, row.name)))
+    found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
+    return Ranking(tuple(found), len(rows), min(len(wanted), limit) - len(found))
 
 
 _RANGED = ("operator", "category", "kernel")

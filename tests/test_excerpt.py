@@ -59,6 +59,22 @@ def test_links_lead_to_the_same_rows(trace: Trace) -> None:
         assert not np.isin(was[~there], rows).any()
 
 
+def test_collectives_of_its_own() -> None:
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            run.op("c10d::allreduce_", 10, kernel=50, device="ncclDevKernel_AllReduce")
+    whole = run.trace()
+    assert len(whole.collectives) == STEPS
+    part = excerpt.of(whole, np.arange(STEPS), 25)
+    assert part is not None
+    calls = part.trace.collectives
+    assert 0 < len(calls) < STEPS
+    kernels = part.trace.kernels
+    assert kernels.communication[calls.kernel].all()
+    assert len(np.unique(calls.kernel)) == len(calls)
+
+
 def test_a_step_that_is_too_long_alone(trace: Trace) -> None:
     assert excerpt.of(trace, np.arange(STEPS), 5) is None
     assert excerpt.of(trace, np.empty(0, np.int64), 60) is None

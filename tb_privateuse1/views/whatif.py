@@ -118,13 +118,13 @@ def whatif(
     replayed = _mean((window - base.held + base.bare)[rows])
     own = critical.take(np.isin(critical.step, rows))
     table = _path(trace, own, len(rows))
-    ranked: tuple[Gain, ...] = ()
+    ranked = gains.Ranking((), len(rows), 0)
     if ranking:
-        ranked = gains.table(trace, dependencies, critical, base, rows, max(limit, 0))
+        ranked = gains.ranking(trace, dependencies, critical, base, rows, max(limit, 0))
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
-        rows=ranked,
+        rows=ranked.rows,
         changes=tuple(_asked(trace, change, rows) for change in made),
         measured_ns=measured,
         predicted_ns=None if measured is None or gain is None else measured - gain,
@@ -147,7 +147,7 @@ def whatif(
         causes=_causes(own, len(rows)),
         path=table[:_MOST],
         path_rows=len(table),
-        notes=tuple(_notes(trace, error)),
+        notes=(*_notes(trace, error), *_partly(ranked, len(rows))),
     )
 
 
@@ -229,4 +229,23 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
         message = say("Nothing recorded explains {share:.0%} of the step.", share=abs(error))
         hint = say("The replay holds that time as it is; what it waits for may be what you change.")
         found.append(Finding("unexplained", message, hint))
+    return found
+
+
+def _partly(ranked: gains.Ranking, steps: int) -> list[Finding]:
+    """What the table of what gains how much leaves out, as all of it would take too long."""
+    found = []
+    if ranked.steps < steps:
+        message = say(
+            "What gains how much is that of {few} of {all} steps.", few=ranked.steps, all=steps
+        )
+        hint = say("They are from the middle of a long recording. Choose a step to see its own.")
+        found.append(Finding("ranked_steps", message, hint, severity="info"))
+    if ranked.left_out:
+        message = say(
+            "Only the {rows} rows with the most time on the critical path were replayed.",
+            rows=len(ranked.rows),
+        )
+        hint = say("Ask for others by name, as changes.")
+        found.append(Finding("ranked_rows", message, hint, severity="info"))
     return found

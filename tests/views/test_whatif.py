@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import query, schema
+from tb_privateuse1 import gains, query, schema
 from tb_privateuse1.export import csv
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.whatif import WhatIf, whatif
@@ -106,6 +106,30 @@ def test_one_step() -> None:
     assert len(ask(made, "kernel:aten::mm=0.5", step=1).steps) == 1
     with pytest.raises(TraceError, match="no step 9"):
         ask(made, step=9)
+
+
+def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = simulate([step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]).trace
+    whole = ask(made)
+    assert not {note.code for note in whole.notes} & {"ranked_steps", "ranked_rows"}
+    size = len(made.ops) + len(made.launches) + len(made.kernels)
+    monkeypatch.setattr(gains, "_EVENTS", size // 4)
+    part = ask(made)
+    (note,) = (note for note in part.notes if note.code == "ranked_steps")
+    assert note.message == f"What gains how much is that of 5 of {len(part.steps)} steps."
+    assert part.measured_ns == whole.measured_ns
+    names = {(row.kind, row.name): row for row in whole.rows}
+    assert {(row.kind, row.name) for row in part.rows} == set(names)
+    for row in part.rows:
+        other = names[row.kind, row.name].free_gain_ns
+        assert row.free_gain_ns == pytest.approx(other, rel=0.1, abs=0.01 * whole.measured_ns)
+
+
+def test_of_a_step_that_is_very_long_few_rows_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gains, "_WORK", 1)
+    found = ask(waiting())
+    assert len(found.rows) == 3
+    assert "ranked_rows" in {note.code for note in found.notes}
 
 
 def test_tables() -> None:

@@ -22,7 +22,7 @@ export function WhatIf({ selected }: PageProps) {
   const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
   const ranked = useView("whatif", selected, {});
-  const gains = ranked.loaded.status === "ready" ? ranked.loaded.value.rows : null;
+  const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
   return (
     <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
       <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
@@ -83,17 +83,24 @@ function said(change: ChangeAsked): string {
 
 const trim = (n: number): string => String(Number(n.toPrecision(3)));
 
-function Page({ result, gains }: { result: Result; gains: Result["rows"] | null }) {
+/** What the table leaves out is said where the table was asked for. */
+function notes(result: Result, gains: Result | null): Result["notes"] {
+  const known = new Set(result.notes.map((n) => n.code));
+  return [...result.notes, ...(gains?.notes ?? []).filter((n) => !known.has(n.code))];
+}
+
+function Page({ result, gains }: { result: Result; gains: Result | null }) {
+  const told = notes(result, gains);
   return (
     <>
-      {result.notes.length > 0 && (
+      {told.length > 0 && (
         <aside class="notice" data-kind="host_only">
-          {result.notes.map((n) => <p key={n.code} data-testid="whatif-note" data-code={n.code}><b>{n.message}</b> {n.hint}</p>)}
+          {told.map((n) => <p key={n.code} data-testid="whatif-note" data-code={n.code}><b>{n.message}</b> {n.hint}</p>)}
         </aside>
       )}
       <Key result={result} />
       <PathBar causes={result.causes} inferred={result.provenance.timeline === "inferred"} />
-      <WhatIfTable result={result} gains={gains} />
+      <WhatIfTable result={result} gains={gains?.rows ?? null} />
     </>
   );
 }
