@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_privateuse1 import advisor
 from tb_privateuse1.advisor import AdviceSeverity
 from tb_privateuse1.rankrules import RANK_RULES
 from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule
 from tb_privateuse1.rules.base import Confidence
+from tb_privateuse1.texts import listed, say
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RankSymptom:
+    """A finding that speaks of the same time as another one, which explains it."""
+
+    rule: str
+    title: str
+    explanation: str
 
 
 @dataclass(frozen=True)
@@ -31,20 +41,31 @@ class RankAdvice:
     evidence: tuple[RankEvidence, ...]
     """The ranks that show it most."""
     reference: str
+    symptoms: tuple[RankSymptom, ...] = ()
+    """What goes with it: their saving is counted here."""
 
 
 def advise(case: RankCase, rules: tuple[RankRule, ...] = RANK_RULES) -> tuple[RankAdvice, ...]:
     """What the rules find, the most severe first, then by saving."""
-    rows = []
+    told: list[tuple[RankRule, RankFound]] = []
     for rule in rules:
         try:
-            rows += [_row(case, rule, found) for found in rule.check(case)]
+            told += [(rule, found) for found in rule.check(case)]
         except Exception:  # one rule's mistake must not cost the others' answers
             _log.exception("the rule %s failed", rule.name)
+    explained = {found.explains for _, found in told}
+    rows = [
+        _row(case, rule, found, [one for one in told if one[0].name == found.explains])
+        for rule, found in told
+        if rule.name not in explained
+    ]
     return tuple(sorted(rows, key=lambda row: advisor.order(row.severity, row.saving_ns)))
 
 
-def _row(case: RankCase, rule: RankRule, found: RankFound) -> RankAdvice:
+def _row(
+    case: RankCase, rule: RankRule, found: RankFound, symptoms: list[tuple[RankRule, RankFound]]
+) -> RankAdvice:
+    found = _with_savings(found, [one for _, one in symptoms])
     share = None if found.saving_ns is None else case.share(found.saving_ns)
     return RankAdvice(
         rule=rule.name,
@@ -58,4 +79,23 @@ def _row(case: RankCase, rule: RankRule, found: RankFound) -> RankAdvice:
         confidence=found.confidence,
         evidence=found.evidence,
         reference=rule.reference,
+        symptoms=tuple(
+            RankSymptom(other.name, one.title, one.explanation) for other, one in symptoms
+        ),
+    )
+
+
+def _with_savings(found: RankFound, symptoms: list[RankFound]) -> RankFound:
+    """The finding with what its symptoms save, and how that was computed."""
+    known = [one for one in symptoms if one.saving_ns is not None]
+    if not known:
+        return found
+    return replace(
+        found,
+        saving_ns=(found.saving_ns or 0) + sum(one.saving_ns or 0 for one in known),
+        how=say(
+            "{how} Counted is what could be hidden of it: {symptom}",
+            how=found.how,
+            symptom=listed(one.how for one in known),
+        ),
     )

@@ -942,6 +942,7 @@ export interface RankAdvice {
   confidence: "high" | "medium" | "low";
   evidence: RankEvidence[];
   reference: string;
+  symptoms: RankSymptom[];
 }
 
 /** How one rank's times become those of the reference. */
@@ -1011,6 +1012,13 @@ export interface RankStep {
   exposed_bound_ns: number | null;
   copy_bound_ns: number | null;
   idle_bound_ns: number | null;
+}
+
+/** A finding that speaks of the same time as another one, which explains it. */
+export interface RankSymptom {
+  rule: string;
+  title: string;
+  explanation: string;
 }
 
 /** By track, row and start. Of several short ranges (``count``) the longest is told. */

@@ -122,6 +122,7 @@ def _of_ranks(result: Distributed) -> Iterator[str]:
         notes = "; ".join(f"rank {one.rank}: {one.note}" for one in row.evidence[:_FEW])
         facts = (
             ("", row.explanation),
+            *(("Shows as: ", one.title) for one in row.symptoms),
             ("To mend: ", row.fix),
             (f"Ranks: {len(row.evidence)}, such as ", notes),
             ("Computed: ", row.how),

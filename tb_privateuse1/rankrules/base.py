@@ -140,6 +140,8 @@ class RankFound:
     urgent: bool = False
     """Without a saving: whether figures or the run are endangered by it."""
     lacks: tuple[str, ...] = field(default=())
+    explains: str | None = None
+    """A rule whose findings are this one's symptoms here: they speak of the same time."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from tb_privateuse1.rankrules.base import (
 from tb_privateuse1.rules.base import percent
 
 _LEAST = 0.02
+_MOSTLY = 0.5
+"""Of what nothing hides: from there on it is bare because it is the host's."""
 
 
 def check(case: RankCase) -> Iterator[RankFound]:
@@ -32,6 +34,8 @@ def check(case: RankCase) -> Iterator[RankFound]:
     spent = case.average(each)
     if case.share(spent) < _LEAST:
         return
+    bare = case.average(case.bare)
+    same = bare > 0 and case.average(np.minimum(each, case.bare)) >= _MOSTLY * bare
     kinds = sorted({calls.shapes[i].label.kind for i in np.unique(calls.shape[rows]).tolist()})
     yield RankFound(
         title=say(
@@ -51,11 +55,12 @@ def check(case: RankCase) -> Iterator[RankFound]:
             if each[i] > 0
         ),
         how=say(
-            "No saving is given: how fast the device's own library is cannot be told from "
-            "here. The figure is the time of these calls per step."
+            "The figure is the time of these calls per step; how fast the device's own library "
+            "is cannot be told from here."
         ),
         confidence="high",
         urgent=True,
+        explains="missing_overlap" if same else None,
     )
 
 

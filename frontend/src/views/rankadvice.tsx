@@ -36,6 +36,11 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
         <div class="body">
           <p>{row.explanation}</p>
           <dl class="facts">
+            {row.symptoms.length > 0 && (
+              <Fact id="symptoms" name={own.symptoms}>
+                <ul class="examples">{row.symptoms.map((one) => <li key={one.rule} data-testid="rank-symptom" data-key={one.rule}><b>{one.title}</b> {one.explanation}</li>)}</ul>
+              </Fact>
+            )}
             <Fact id="fix" name={texts.fix}>{row.fix}</Fact>
             {row.saving_ns !== null && <Fact id="saving" name={texts.saves}><span title={exactDuration(row.saving_ns)}>{texts.savesPerStep(duration(row.saving_ns), percent(row.saving_share))}</span></Fact>}
             <Fact id="how" name={texts.how}>{row.how}</Fact>

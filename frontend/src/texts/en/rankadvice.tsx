@@ -5,6 +5,7 @@ import { count, plural } from "../count";
 export const rankadvice = {
   title: "Advice",
   titleNote: (findings: number, link: (text: string) => ComponentChildren) => <>{plural(findings, "finding")} of all ranks together; each rank has {link("its own")}</>,
+  symptoms: "Shows as",
   ofStep: (time: string) => `${time} of a mean step`,
   ranks: (n: number) => (n === 1 ? "Rank" : `${count(n)} ranks`),
   rank: (rank: number) => `rank ${rank}`,
