@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tb_privateuse1.rankrules import RANK_RULES
@@ -23,8 +25,45 @@ _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 _RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
 
 
+LEFT_OUT = "incomplete_recording"
+"""Said of nearly every real trace, and of no figure: the table leaves it out."""
+
+_JUDGED_BEGIN, _JUDGED_END = "<!-- by rule: generated -->\n", "<!-- end of the verdicts -->\n"
+
+_JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row of the table of real traces."""
+
+    trace: str
+    rank: int
+    found: dict[str, int | None]
+    """Per cent by rule; None where no saving is known."""
+    verdict: str
+    """``right`` or ``wrong``, and why."""
+
+
+def judged(document: str) -> list[Judged]:
+    """What the document says of each real trace."""
+    return [
+        Judged(
+            trace=trace,
+            rank=int(rank or 0),
+            found={
+                name: int(share) if share else None
+                for name, share in re.findall(r"`(\w+)`(?: (\d+) %)?", told)
+            },
+            verdict=verdict,
+        )
+        for trace, rank, told, verdict in _JUDGED.findall(document)
+    ]
+
+
 def updated(document: str) -> str:
     """The document with the rules as they are now between their marks."""
+    document = _between(document, _JUDGED_BEGIN, "".join(_by_rule(document)), _JUDGED_END)
     document = _between(document, _BEGIN, "".join(_sections()), _END)
     return _between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
 
@@ -33,6 +72,23 @@ def _between(document: str, begin: str, text: str, end: str) -> str:
     before, _, rest = document.partition(begin)
     _, _, after = rest.partition(end)
     return before + begin + text + end + after
+
+
+def _by_rule(document: str) -> Iterator[str]:
+    rows = judged(document)
+    silent = []
+    yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
+    for rule in RULES:
+        own = [row for row in rows if rule.name in row.found]
+        if rule.name == LEFT_OUT:
+            continue
+        if not own:
+            silent.append(f"`{rule.name}`")
+            continue
+        right = sum(row.verdict.startswith("right") for row in own)
+        where = ", ".join(dict.fromkeys(f"`{row.trace.partition('/')[2]}`" for row in own))
+        yield f"| `{rule.name}` | {len(own)} | {right} | {len(own) - right} | {where} |\n"
+    yield f"\nSilent on all of them: {', '.join(silent)}.\n\n"
 
 
 def _rank_sections() -> Iterator[str]:

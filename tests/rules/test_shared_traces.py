@@ -17,34 +17,32 @@ from tb_privateuse1.case import Case
 from tb_privateuse1.rules import RULES
 from tests.rules.program import check
 from tests.test_shared_traces import FOLDER, TRACES, load
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "advice.md"
-
-_ROW = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \|", re.MULTILINE)
+from tools.advice_docs import DOCUMENT, LEFT_OUT, judged
 
 _WRONG = 0.002
 """Of the judged time. Bounds of inferred times are no proof: one in thousands is passed."""
 
 _ENDS = ("start_ns", "end_ns")
 
-NOT_TOLD = "incomplete_recording"
-"""Said of nearly every trace, and of no figure."""
-
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
 
 
 def documented() -> dict[str, dict[str, int | None]]:
     """Per cent by rule, of each trace in the document's table; None where no saving is known."""
-    rows = {}
-    for folder, rank, told in _ROW.findall(DOCUMENT.read_text()):
-        found = re.findall(r"`(\w+)`(?: (\d+) %)?", told)
-        rows[f"{folder}/{rank or 0}"] = {name: int(p) if p else None for name, p in found}
-    return rows
+    return {f"{row.trace}/{row.rank}": row.found for row in judged(DOCUMENT.read_text())}
 
 
 def place(path: Path) -> str:
     rank = re.search(r"rank-1\.", path.name)
     return f"{path.parent.parent.name}/{path.parent.name}/{1 if rank else 0}"
+
+
+def test_each_trace_is_judged_once_with_a_reason() -> None:
+    rows = judged(DOCUMENT.read_text())
+    assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(map(place, TRACES))
+    for row in rows:
+        assert re.fullmatch(r"(right|wrong)[:,] .{5,}", row.verdict), row
+        assert set(row.found) <= {rule.name for rule in RULES}
 
 
 @pytest.mark.parametrize("path", TRACES, ids=place)
@@ -56,7 +54,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
     found = {
         row.rule: None if row.saving_share is None else round(100 * row.saving_share)
         for row in told.found
-        if row.rule != NOT_TOLD
+        if row.rule != LEFT_OUT
     }
     known = documented()[place(path)]
     if trace.meta.timeline != "inferred":
