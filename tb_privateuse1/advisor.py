@@ -15,7 +15,7 @@ from tb_privateuse1.trace import Trace
 _log = logging.getLogger(__name__)
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
-"""By the saving's share of the judged steps; ``note``: no saving is known."""
+"""By the saving's share of the judged steps; ``note``: none is known, or none that counts."""
 
 HIGH, MEDIUM, LEAST = 0.10, 0.03, 0.005
 """A tenth of the step is worth a day's work; below half a percent it is within what runs of one
@@ -102,8 +102,8 @@ def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] | None 
 
 
 def best(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
-    """The most valuable findings with a known saving, at most ``n``."""
-    return tuple(one for one in advise(trace).found if one.saving_ns is not None)[:n]
+    """The most valuable findings that save anything, at most ``n``."""
+    return tuple(one for one in advise(trace).found if one.saving_ns)[:n]
 
 
 Answer = Literal["found", "nothing", "not_asked", "failed"]
@@ -156,10 +156,11 @@ def _advice(
     case: Case, rule: Rule, one: Found, how: str, saving: int | None, shared: int | None
 ) -> AdviceRow:
     share = None if saving is None else case.share(saving)
+    counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST
     return AdviceRow(
         rule=rule.name,
         title=one.title,
-        severity=severity(share, one.urgent),
+        severity=severity(share if counts else None, one.urgent),
         cause=rule.cause,
         explanation=one.explanation,
         fix=rule.fix,

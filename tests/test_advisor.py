@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.advisor import advise, best
+from tb_privateuse1 import advisor, intervals
+from tb_privateuse1.advisor import Advised, advise, best
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Case, Found, Rank, Rule
+from tb_privateuse1.savings import Savings
 from tests import make
 from tests.rules.program import Program, check
 
@@ -64,6 +65,15 @@ def test_a_symptom_that_is_explained_is_not_told() -> None:
     assert savings(rule("idle", (100, 300), rank="symptom"), rule("item", (100, 300))) == {
         "item": 200 * US
     }
+
+
+def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a replay says that something else would be waited for instead."""
+    monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
+    (row,) = advise(TRACE, rules=(rule("a", (0, 500)),)).found
+    assert (row.saving_ns, row.severity, row.how) == (0, "note", "R")
+    monkeypatch.setattr(advisor, "advise", lambda trace: Advised((row,), (), 1, 1))
+    assert best(TRACE) == ()
 
 
 def test_a_cause_stands_though_another_has_its_time() -> None:

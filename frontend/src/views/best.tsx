@@ -24,7 +24,7 @@ export function Best({ selected }: { selected: Selected }) {
   const { loaded, retry } = useView("advice", selected, {});
   if (loaded.status === "cancelled") return null;
   const found = loaded.status === "ready" ? loaded.value.rows : [];
-  const rows = found.filter((r) => r.saving_ns !== null).slice(0, SHOWN);
+  const rows = found.filter((r) => r.saving_ns).slice(0, SHOWN);
   return (
     <section class="best" data-testid="best" data-value={loaded.status === "ready" ? rows.length : ""} aria-busy={loaded.status === "loading"}>
       <h2>{texts.title} <small class="muted">{texts.titleNote}</small></h2>
