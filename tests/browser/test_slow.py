@@ -25,7 +25,8 @@ from tests.web import until
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = ROOT / "examples" / "slow"
 
-SCRIPTS = ("classify", "generate", "regress")
+OTHERS = ("generate", "regress")
+SCRIPTS = ("classify", *OTHERS)
 
 _ROW = re.compile(r"^\| `(\w+)\.py` \| `(\w+)` \| `(\w+)` \|", re.MULTILINE)
 
@@ -36,13 +37,13 @@ def planted(script: str) -> dict[str, str]:
     return {rule: function for name, rule, function in rows if name == script}
 
 
-def record(log: Path, script: str) -> None:
-    """Run a script as the README has it."""
+def python(*arguments: str | Path) -> None:
+    """Run Python as the README has it."""
     paths = os.pathsep.join([str(ROOT / "examples" / "refdevice"), str(ROOT)])
     done = subprocess.run(
-        [sys.executable, str(SLOW / f"{script}.py"), str(log / script)],
+        [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=180, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -60,7 +61,8 @@ def in_function(source: str | None, script: str, function: str) -> bool:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slow")
-    record(folder, "classify")
+    others = [name for script in OTHERS for name in (script, f"{script}_mended")]
+    python("-m", "tests.browser.slow_runs", folder, "classify", *others)
     return folder
 
 
@@ -82,7 +84,7 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
         source = finding.get_by_test_id("source")
         expect(source).to_have_text(re.compile(rf"classify\.py\(\d+\): {function}$"))
         expect(finding.locator("[data-key=fix]")).to_be_visible()
-    record(log, "classify_mended")
+    python(SLOW / "classify_mended.py", log / "classify_mended")
     advice(server, "classify_mended")
     dashboard.open(run="classify_mended", view="advice")
     dashboard.get("all-rules").wait_for()
@@ -96,15 +98,13 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
     assert change < -0.15 * base
 
 
-@pytest.mark.parametrize("script", ["generate", "regress"])
-def test_by_questions(server: Server, log: Path, script: str) -> None:
-    record(log, script)
+@pytest.mark.parametrize("script", OTHERS)
+def test_by_questions(server: Server, script: str) -> None:
     before = advice(server, script)
     for rule, function in planted(script).items():
         assert rule in before, (rule, sorted(before))
         assert in_function(before[rule]["source"], script, function), before[rule]["source"]
     mended = f"{script}_mended"
-    record(log, mended)
     assert not set(advice(server, mended)) & set(planted(script))
     steps = server.plugin(f"diff?run={mended}&base_run={script}").json["steps"]
     before_ns, now_ns = (median(step[name] for step in steps) for name in ("base_ns", "now_ns"))
