@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tb_privateuse1 import intervals, savings
 from tb_privateuse1.advisor import AdviceRow, Advised, advise
@@ -74,6 +74,42 @@ def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
     told = advise(trace, rules=(item_sync.RULE, after))
     check(told)
     assert the(told, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+
+
+def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
+    """Steps that launch, perhaps read a value, perhaps wait again, and work on the host."""
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            for length in kernels:
+                run.op("aten::mm", 10, kernel=length)
+            if reads:
+                with run.around("aten::item"):
+                    run.wait()
+            if again == "at once":
+                run.wait()
+            run.rest(rest)
+            run.op("aten::relu", 10, kernel=20)
+            if again == "later":
+                run.wait()
+            run.rest(rest // 2)
+    return run.trace()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 400), min_size=1, max_size=8),
+    st.integers(0, 800),
+    st.sampled_from(["never", "at once", "later"]),
+)
+@example([400, 400], 300, "at once")
+def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, again: str) -> None:
+    """Beside the same program that really does not read."""
+    before = program(kernels, rest, again, reads=True)
+    truth = before.end_ns - program(kernels, rest, again, reads=False).end_ns
+    for row in advise(before, rules=(item_sync.RULE,)).found:
+        assert row.saving_ns is not None
+        assert row.saving_ns <= 1.02 * truth + 0.01 * before.end_ns
 
 
 def test_a_claim_without_a_removal_stands() -> None:
