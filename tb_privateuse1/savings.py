@@ -6,12 +6,15 @@ Findings are mended one after the other, so that what one gains is not promised 
 from __future__ import annotations
 
 import functools
+import logging
 
 from tb_privateuse1 import excerpt, intervals, prepared
 from tb_privateuse1.dependencies import build
 from tb_privateuse1.mending import Mending, Removal
 from tb_privateuse1.rules.base import Case, percent
 from tb_privateuse1.texts import say
+
+_log = logging.getLogger(__name__)
 
 _LEAST = 0.01
 """Of the judged time: what claims less is not replayed, and a replay may be so far off."""
@@ -61,7 +64,11 @@ class Savings:
         if not here:
             return claimed, how
         self._replays += 1
-        told = mending.without(removal)
+        try:
+            told = mending.without(removal)
+        except Exception:  # of a user's rule: its mistake must not cost the others' answers
+            _log.exception("what a rule takes away cannot be replayed")
+            return claimed, how
         # What holds for the replayed steps is taken to hold for the others.
         gain, off = (round(ns * claimed / here) for ns in (told.gain_ns, told.bound_ns))
         saving, words = weighed(how, claimed, gain, off, self._case.window_ns)

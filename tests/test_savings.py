@@ -112,6 +112,22 @@ def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, a
         assert row.saving_ns <= 1.02 * truth + 0.01 * before.end_ns
 
 
+def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
+    """A user's rule may be wrong; its claim stands then, and so do the findings after it."""
+
+    def wrong(case: Case) -> Iterable[Found]:
+        for found in item_sync.RULE.check(case):
+            gone = case.without(kernels=np.array([10**6]), share=1.0)
+            yield dataclasses.replace(found, removes=gone)
+
+    broken = dataclasses.replace(item_sync.RULE, name="broken", check=wrong)
+    after = dataclasses.replace(item_sync.RULE, rank="symptom")
+    told = advise(reading(again=False), rules=(broken, after))
+    check(told)
+    assert the(told, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "replay" not in the(told, "broken").how
+
+
 def test_a_claim_without_a_removal_stands() -> None:
     def bare(case: Case) -> Iterable[Found]:
         for found in item_sync.RULE.check(case):
