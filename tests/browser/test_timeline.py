@@ -96,8 +96,8 @@ def test_search_finds_what_is_not_on_the_screen(dashboard: Dashboard) -> None:
     expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "0")
 
 
-def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
-    found = canvas(dashboard, run="mlp")
+def drag(dashboard: Dashboard, found: Locator) -> None:
+    """Select all that is shown."""
     box = found.bounding_box()
     assert box
     mouse = dashboard.page.mouse
@@ -105,6 +105,10 @@ def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
     mouse.down()
     mouse.move(box["x"] + box["width"] - 5, box["y"] + 60, steps=4)
     mouse.up()
+
+
+def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
+    drag(dashboard, canvas(dashboard, run="mlp"))
     assert len(dashboard.rows("area")) > 2
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("area-summary")).to_have_count(0)
