@@ -1217,6 +1217,7 @@ export interface Track {
   ranges: number;
   busy_ns: number;
   hidden: number;
+  owner: number;
 }
 
 /** The result of the view; times are means over the chosen steps. */

@@ -50,6 +50,8 @@ class Track:
     """How long its outermost ranges last in all."""
     hidden: int
     """Ranges that lie too deep to be drawn."""
+    owner: int
+    """Its thread's row in the trace's table, or its stream's; 0 of the steps."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
         ranges = int(edges[first[i] + rows] - edges[first[i]])
         busy = int(pyramid.tracks.busy_ns[i])
         hidden = int(pyramid.tracks.hidden[i])
-        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, busy, hidden))
+        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, busy, hidden, owner))
     return tuple(found)
 
 

@@ -109,7 +109,16 @@ def drag(dashboard: Dashboard, found: Locator) -> None:
 
 def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
     drag(dashboard, canvas(dashboard, run="mlp"))
-    assert len(dashboard.rows("area")) > 2
+    everywhere = dashboard.rows("area")
+    assert len(everywhere) > 2
+    tracks = result(dashboard, "timeline?run=mlp&width=1")["tracks"]
+    stream = next(one for one in tracks if one["kind"] == "device")
+    dashboard.get("area-place").select_option(f"lane:{stream['owner']}")
+    of_host = dashboard.inside.locator('[data-testid="table-area"] td[data-value="ops"]')
+    expect(of_host).to_have_count(0, timeout=WAIT_MS)
+    here = dashboard.rows("area")
+    assert here
+    assert {row["table"] for row in here.values()} == {"kernels"}
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("area-summary")).to_have_count(0)
 

@@ -28,13 +28,30 @@ export function AreaSummary({ lanes, area, close }: { lanes: readonly Lane[]; ar
 }
 
 function OfRank({ lane, area, close }: { lane: Lane; area: Camera; close: () => void }) {
-  const resource = useView("area", lane.selected, { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift) }, null);
+  const [place, setPlace] = useState("");
+  const [kind, row] = place.split(":");
+  const only = kind === "lane" ? { lane: Number(row) } : kind === "thread" ? { thread: Number(row) } : {};
+  const resource = useView("area", lane.selected, { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift), ...only }, null);
   return (
     <>
+      <p><label>{texts.where} <select value={place} data-testid="area-place" onChange={(e) => setPlace(e.currentTarget.value)}>
+        <option value="">{texts.everywhere}</option>
+        {placesOf(lane).map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
+      </select></label></p>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>✕</button>
       <Show resource={resource}>{(value) => <Summary area={value} />}</Show>
     </>
   );
+}
+
+/** Streams and threads; a thread's frames go with its operators. */
+function placesOf({ base }: Lane): { value: string; label: string }[] {
+  const found = new Map<string, string>();
+  for (const { kind, owner, group, label } of base.tracks) {
+    const value = `${kind === "device" ? "lane" : "thread"}:${owner}`;
+    if (kind !== "steps" && !found.has(value)) found.set(value, `${group} · ${label}`);
+  }
+  return [...found].map(([value, label]) => ({ value, label }));
 }
 
 function Summary({ area }: { area: Area }) {
@@ -53,7 +70,7 @@ function Summary({ area }: { area: Area }) {
 
 const columnsFor = (length: number): readonly Column<AreaRow>[] => [
   { key: "name", ...texts.columns.name, kind: "text", width: 320, value: (r) => r.name },
-  { key: "table", ...texts.columns.table, kind: "text", width: 76, value: (r) => texts.tables[r.table] },
+  { key: "table", ...texts.columns.table, kind: "text", width: 76, value: (r) => texts.tables[r.table], code: (r) => r.table },
   { key: "inside_ns", ...texts.columns.inside, kind: "time", width: 84, value: (r) => r.inside_ns, bound: (r) => r.bound_ns },
   { key: "share", ...texts.columns.share, kind: "share", width: 120, value: (r) => (length > 0 ? r.inside_ns / length : 0), bar: (r) => (r.table === "kernels" ? "kernel" : "cpu"),
     bound: (r) => (r.bound_ns === null ? null : length > 0 ? r.bound_ns / length : 0) },

@@ -65,6 +65,8 @@ export const timeline = {
     selected: (length: ComponentChildren, ranges: string, busy: ComponentChildren, rest: ComponentChildren) => <>{length} selected, {ranges} ranges{busy}{rest}</>,
     busy: (time: string, bound: ComponentChildren, share: string) => <>, device busy {time} {bound} ({share})</>,
     most: (shown: string, all: string) => `; the ${shown} names with most time of ${all}`,
+    where: "On",
+    everywhere: "all tracks",
     noun: "name",
     nouns: "names",
     columns: {

@@ -57,13 +57,15 @@ export const timeline: typeof english = {
   previous: "上一个（Shift-Enter，N）",
   next: "下一个（Enter，n）",
   area: {
-    tables: { ops: "算子", launches: "运行时", frames: "Python 栈帧", kernels: "设备", steps: "迭代" },
+    tables: { ops: "算子", launches: "运行时", frames: "栈帧", kernels: "设备", steps: "迭代" },
     rank: "Rank",
     ofRank: (rank) => `Rank ${rank}`,
     close: "关闭",
     selected: (length, ranges, busy, rest) => <>已选取 {length}，{ranges} 个区间{busy}{rest}</>,
     busy: (time, bound, share) => <>，设备繁忙 {time} {bound}（{share}）</>,
     most: (shown, all) => `；${all} 个名称中用时最多的 ${shown} 个`,
+    where: "位于",
+    everywhere: "所有轨道",
     noun: "名称",
     nouns: "名称",
     columns: {
