@@ -1,4 +1,4 @@
-"""Take the README's picture of the sample runs: ``python tools/screenshots.py``.
+"""Take the READMEs' pictures of the sample runs: ``python tools/screenshots.py``.
 
 Needs the test extra (playwright) and the system's Chromium.
 """
@@ -17,8 +17,14 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 PICTURES = {
-    "overview": "run=transformer-inferred",
+    "overview": ("run=transformer-inferred", "en-US"),
+    "overview.zh": ("run=transformer-inferred", "zh-CN"),
+    "timeline": (
+        "run=transformer-inferred&p.privateuse1.view=timeline&p.privateuse1.step=2",
+        "en-US",
+    ),
 }
+"""By name: the selection, and the reader's language (Chinese needs a font for it)."""
 
 
 def free_port() -> int:
@@ -45,15 +51,16 @@ def main() -> None:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
             )
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
             IMAGES.mkdir(exist_ok=True)
-            for name, query in PICTURES.items():
+            for name, (query, locale) in PICTURES.items():
+                page = browser.new_page(viewport={"width": 1280, "height": 800}, locale=locale)
                 page.goto(f"http://127.0.0.1:{port}/#privateuse1&p.privateuse1.{query}")
                 page.reload()
                 frame = page.frame_locator("iframe")
                 frame.get_by_test_id("source-badge").wait_for(timeout=30_000)
-                page.wait_for_timeout(1000)
+                page.wait_for_timeout(3000)
                 page.screenshot(path=IMAGES / f"{name}.png")
+                page.close()
             browser.close()
     finally:
         server.terminate()

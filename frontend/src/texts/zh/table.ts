@@ -10,7 +10,7 @@ export const table: typeof english = {
   nouns: (noun) => noun,
   rows: (chosen, all, noun) => spaced(chosen === all ? "" : `${count(chosen)} / `, count(all), MEASURE.test(noun) ? "" : "个", noun),
   label: (what, opens) => `${spaced(named(what), "的表格")}。方向键移动${opens ? "，Enter 打开一行" : ""}。`,
-  sums: (all, n) => `${all ? "全部" : "筛选出"} ${count(n)} 个`,
+  sums: (all, n) => `${all ? "共" : "选"} ${count(n)}`,
   sort: (help) => `${help}点击排序，按住 Shift 点击再按一列排序。`,
   none: (nouns) => `${spaced("此处没有", named(nouns))}。`,
   noMatch: (nouns) => `${spaced("没有符合筛选条件的", named(nouns))}。`,
