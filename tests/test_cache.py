@@ -15,6 +15,7 @@ from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.files import Files
 from tb_privateuse1.trace import TABLES, Trace
 from tests import make
+from tests.test_layers import MODULES, imports, within
 from tests.test_shared_traces import TRACES, load
 
 
@@ -179,3 +180,23 @@ def test_the_engine_is_its_sources() -> None:
     package = Path(cache.__file__).parent
     for maker in cache._MAKERS:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
+
+
+REACHED_ONLY = (
+    "cachedir", "discover", "files", "identity", "locks", "pool", "processes", "remote", "version",
+)  # fmt: skip
+"""What makers import to find, fetch and keep files: it does not change what they make."""
+
+
+def test_all_that_makes_a_trace_is_of_the_engine() -> None:
+    """A stored trace of other sources would be taken for one of these."""
+    makers = [maker.removesuffix(".py") for maker in cache._MAKERS]
+    todo = [m for m in MODULES if within(m, ("read", "infer", "ingest", "pyramidfile"))]
+    seen = set(todo)
+    while todo:
+        named = (name.partition(".")[2] for name in imports(MODULES[todo.pop()]))
+        new = {name for name in named if name and name in MODULES} - seen
+        seen |= new
+        todo += new
+    assert "chain" in seen
+    assert [m for m in sorted(seen) if not within(m, (*makers, *REACHED_ONLY))] == []
