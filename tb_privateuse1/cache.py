@@ -35,6 +35,7 @@ _MAKERS = (
     "rectangles.py",
     "table.py",
     "texts",
+    "figures.py",
     "findings.py",
     "grounds.py",
     "describe.py",

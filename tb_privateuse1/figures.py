@@ -61,6 +61,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _scaled(value: int, units: Sequence[tuple[str, int]], smallest: str) -> str:
     for unit, size in units:
         if abs(value) >= size:

@@ -1212,6 +1212,7 @@ export interface Track {
   id: number;
   kind: "steps" | "operators" | "frames" | "device";
   group: string;
+  group_key: string;
   label: string;
   rows: number;
   ranges: number;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Section, type TrackShape } from "../src/base/tracks";
 
-const track = (section: number, id: number, kind: string, group: string, rows = 1): TrackShape => ({ id: trackId(section, id), kind, group, rows, label: `${kind}${id}`, ranges: 10 * (id + 1) });
+const track = (section: number, id: number, kind: string, group: string, rows = 1): TrackShape => ({ id: trackId(section, id), kind, group, group_key: group, rows, label: `${kind}${id}`, ranges: 10 * (id + 1) });
 const rank = (section: number, number: number, title: string | null): Section => ({
   rank: number, title, counters: [{ label: "Utilisation" }],
   tracks: [track(section, 0, "steps", "Steps"), track(section, 1, "operators", "Process 1", 3), track(section, 2, "frames", "Process 1", 9), track(section, 3, "device", "Device 0")],
@@ -24,6 +24,12 @@ test("of further ranks steps and devices are open, and what the URL says", () =>
 
 test("what belongs to a rank that is not shown, or is nothing, is left out", () => {
   expect(parseLanes("7.3,p7.1,x,p,4,99999999", [4, 9])).toEqual({ toggled: new Set([4]), pinned: [], groups: new Set(), order: [] });
+});
+
+test("a link folds the same groups in another language", () => {
+  const section = rank(0, 4, null);
+  const chinese = { ...section, tracks: section.tracks.map((one) => ({ ...one, group: one.group.replace("Process", "进程") })) };
+  expect(words([chinese], "g/Process 1", [4])).toEqual(["0.0", "Counters", "c0", "Device 0", "0.3", "进程 1-"]);
 });
 
 test("the URL keeps it all", () => {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import vendor_file, vendors
+from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
 from tb_privateuse1.read.base import Raw, Sidecar
@@ -139,7 +140,7 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
             unknown.append((len(group), category))
     unknown.sort(reverse=True)
     told = [
-        (n, say("the unknown category {name!r}", name=_short(name)))
+        (n, say("the unknown category {name!r}", name=shortened(name, _LONGEST)))
         for n, name in unknown[:_MOST_TOLD]
     ]
     if rest := unknown[_MOST_TOLD:]:
@@ -157,13 +158,9 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
     ]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-
-
 def _events(raw: Raw) -> dict[str, int]:
     """Events by category; what a file has beyond the most frequent ones is summed."""
-    told = [(len(group), _short(name)) for name, group in raw.groups.items()]
+    told = [(len(group), shortened(name, _LONGEST)) for name, group in raw.groups.items()]
     told += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
     told.sort(key=lambda one: -one[0])
     counts: dict[str, int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, Figures, Finding, Severity
 from tb_privateuse1.texts import Text, filled, say
 
@@ -125,4 +126,4 @@ class Tally:
 def _short(example: object) -> str:
     text = example.decode("utf-8", "replace") if isinstance(example, bytes) else str(example)
     text = " ".join(text.split())
-    return text if len(text) <= 120 else text[:119] + "…"
+    return shortened(text, 120)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1 import certainty, describe, looks, modulenames, opgroups
 from tb_privateuse1.curves import Curve, Unit, What, windows
+from tb_privateuse1.figures import shortened
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid
 from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
@@ -43,6 +44,8 @@ class Track:
     kind: TrackKind
     group: str
     """What it belongs to: a process, a device."""
+    group_key: str
+    """The same in every language."""
     label: str
     rows: int
     ranges: int
@@ -248,7 +251,7 @@ def _rectangles(
             bound_ns=seen.bound_ns,
             module=module.astype(np.int16),
         ),
-        tuple(_short(trace.text(i)) for i in used),
+        tuple(shortened(trace.text(i), _LONGEST_NAME) for i in used),
         bearers,
     )
 
@@ -257,7 +260,8 @@ def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]
     """The modules of some ranges, and each one's place among these."""
     used, place = np.unique(modulenames.of(trace, table, index), return_inverse=True)
     none = int(len(used) > 0 and used[0] == NONE)
-    names = tuple(_short(opgroups.module_title(trace.text(i)) or "") for i in used[none:])
+    titles = (opgroups.module_title(trace.text(i)) or "" for i in used[none:])
+    names = tuple(shortened(title, _LONGEST_NAME) for title in titles)
     return names, (place - none).astype(np.int32)
 
 
@@ -273,16 +277,14 @@ def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
 
 
 def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    edges = pyramid.levels[0].edges
-    first = pyramid.first_row()
+    of, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
     found = []
-    for i, kind in enumerate(pyramid.tracks.kind.tolist()):
-        owner, rows = int(pyramid.tracks.owner[i]), int(pyramid.tracks.rows[i])
+    for i, kind in enumerate(of.kind.tolist()):
+        owner, rows = int(of.owner[i]), int(of.rows[i])
         group, label = _labels(trace, kind, owner)
-        ranges = int(edges[first[i] + rows] - edges[first[i]])
-        busy = int(pyramid.tracks.busy_ns[i])
-        hidden = int(pyramid.tracks.hidden[i])
-        found.append(Track(i, _KINDS[kind], group, label, rows, ranges, busy, hidden, owner))
+        ranges, busy = int(edges[first[i] + rows] - edges[first[i]]), int(of.busy_ns[i])
+        told = group, str(group), label, rows, ranges, busy, int(of.hidden[i]), owner
+        found.append(Track(i, _KINDS[kind], *told))
     return tuple(found)
 
 
@@ -293,7 +295,3 @@ def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
         return describe.lane(trace, owner)
     group, label = describe.thread(trace, owner)
     return group, say("{label} · Python", label=label) if kind == FRAMES else label
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -36,6 +36,13 @@ def drawn(result: Timeline) -> list[tuple[str, str, int]]:
     ]
 
 
+def test_groups_have_the_same_key_in_every_language() -> None:
+    told = json.loads(query.encode(ask(some()), "zh"))["tracks"]
+    assert [(t["group"], t["group_key"]) for t in told[1:4:2]] == [
+        ("进程 1", "Process 1"), ("设备 0", "Device 0"),
+    ]  # fmt: skip
+
+
 def test_everything() -> None:
     result = ask(some())
     assert [(t.kind, t.group, t.rows, t.ranges, t.hidden) for t in result.tracks] == [

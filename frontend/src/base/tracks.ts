@@ -4,7 +4,9 @@ import { t } from "../texts";
 export interface TrackShape {
   /** Of all ranks that are shown: see `trackId`. */
   id: number;
+  /** What the reader sees, and what the URL has in every language. */
   group: string;
+  group_key: string;
   rows: number;
   kind: string;
   label: string;
@@ -128,8 +130,8 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
     const isClosed = (key: string, usually: boolean): boolean => (at > 0 && usually) !== arrangement.groups.has(key);
     if (section.title !== null) heading("rank", section.title, String(section.rank));
     const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id));
-    for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group), false);
-    const groups = grouped(rest).map(({ group, tracks }) => ({ key: keyOf(group), group, tracks }));
+    for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group_key), false);
+    const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
     if (section.counters.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.tracks.counters, tracks: [] });
     for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
       const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
@@ -144,11 +146,11 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
 }
 
 /** Groups of tracks but the steps, those of devices first, then by how much they have. */
-function grouped(tracks: readonly TrackShape[]): { group: string; tracks: TrackShape[] }[] {
+function grouped(tracks: readonly TrackShape[]): { key: string; group: string; tracks: TrackShape[] }[] {
   const groups = new Map<string, TrackShape[]>();
-  for (const one of tracks) if (one.kind !== "steps") groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  for (const one of tracks) if (one.kind !== "steps") groups.set(one.group_key, [...(groups.get(one.group_key) ?? []), one]);
   const size = (of: TrackShape[]): number => (of.some((one) => one.kind === "device") ? Infinity : 0) + of.reduce((sum, one) => sum + one.ranges, 0);
-  const sized = [...groups].map(([group, of]) => ({ group, tracks: of, size: size(of) }));
+  const sized = [...groups].map(([key, of]) => ({ key, group: of[0]?.group ?? key, tracks: of, size: size(of) }));
   return sized.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tb_privateuse1 import describe
+from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import I32, I64, Memory, Trace
@@ -74,7 +75,7 @@ def examples(
 
 def _name(trace: Trace, table: Any, row: int) -> str:
     name = "[memory]" if isinstance(table, Memory) else trace.text(table.name[row])
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return shortened(name, _LONGEST_NAME)
 
 
 def share(part: int, whole: int) -> str:
