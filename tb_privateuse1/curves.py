@@ -124,7 +124,7 @@ def windows(
     in most parts of its share of the entries is taken to do so in finer ones, too.
     """
     share = max(most // max(len(curves), 1), 1)
-    if share >= parts:
+    if not curves or share >= parts:
         return [curve.window(start_ns, stop_ns, parts) for curve in curves]
     found = [curve.window(start_ns, stop_ns, share) for curve in curves]
     dense = np.array([len(points.at_ns) > _DENSE * share for points in found])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1 import breakdown, counters, forms, intervals
-from tb_privateuse1.curves import Curve
+from tb_privateuse1.curves import Curve, windows
 from tb_privateuse1.trace import MISSING, Trace
 from tests import uncertain
 from tests.make import annotation, kernel, launch, memory, op, trace
@@ -254,3 +254,8 @@ def test_changes_and_parts_for_other_programs() -> None:
     at, percent = use.parts(0, 9_000)
     assert at.tolist() == [0, 4_999, 5_004]  # 2000 parts of 4.5 ns
     assert percent == pytest.approx([0, 80, 100])
+
+
+@pytest.mark.parametrize("parts", [1, 10_000])
+def test_no_curves_have_no_windows(parts: int) -> None:
+    assert windows([], 0, 1000, parts, 3000) == []

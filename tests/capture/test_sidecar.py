@@ -38,6 +38,16 @@ def test_what_a_sleep_tells_of_elapsed(elapsed: int, expected: tuple[str, str]) 
     assert calibrate._judge(1250.0, elapsed) == expected
 
 
+def test_a_probe_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([(None, None), ("event", "us"), ("kernel_sum", None)])
+    monkeypatch.setattr(calibrate, "_events", lambda *_: (1, 2))
+    monkeypatch.setattr(calibrate, "_probe", lambda *_: next(answers))
+    monkeypatch.setattr(calibrate, "_runs_on_the_host", lambda *_: False)
+    found = calibrate._calibrate.__wrapped__("openreg")
+    assert (found.elapsed_kind, found.elapsed_unit) == ("event", "us")
+    assert next(answers) == ("kernel_sum", None)
+
+
 def test_synchronize_takes_the_backends_own_where_torch_has_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
