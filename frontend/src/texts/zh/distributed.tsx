@@ -62,7 +62,7 @@ export const distributed: typeof english = {
     idle: { title: "空闲", help: "迭代中其余的时间。" },
     transferring: { title: "传输", help: "通信调用中，最后到来的 rank 所用的时间。" },
     synchronising: { title: "等待", help: "通信调用中，等待最后一个 rank 到来的时间。" },
-    last: { title: "最后到来", help: "在多少次集合通信中，其他 rank 在等待它。" },
+    last: { title: "最后", help: "在多少次集合通信中，其他 rank 在等待它。" },
     caused: { title: "造成等待", help: "其他每个 rank 等待它的总时间。" },
     clock: { title: "时钟", help: "根据共同参与的集合通信的结束时刻，它的时钟比编号最小的 rank 快多少。" },
     clockBound: { title: "± 时钟", help: "这些集合通信的结束时刻中，95 % 的偏差不超过此值。" },
