@@ -23,7 +23,7 @@ test("of further ranks steps and devices are open, and what the URL says", () =>
 });
 
 test("what belongs to a rank that is not shown, or is nothing, is left out", () => {
-  expect(parseLanes("7.3,p7.1,x,p,4,99999999", [4, 9])).toEqual({ toggled: new Set([4]), pinned: [], groups: new Set(), order: [] });
+  expect(parseLanes("7.3,p7.1,x,p,4,99999999", [4, 9])).toEqual({ toggled: new Set([4]), pinned: [], groups: new Set(), order: [], only: "" });
 });
 
 test("a link folds the same groups in another language", () => {
@@ -32,8 +32,15 @@ test("a link folds the same groups in another language", () => {
   expect(words([chinese], "g/Process 1", [4])).toEqual(["0.0", "Counters", "c0", "Device 0", "0.3", "进程 1-"]);
 });
 
+test("only tracks with these words are shown, and pinned ones", () => {
+  expect(words([rank(0, 4, null)], "wprocess OPER", [4])).toEqual(["0.0", "Process 1", "0.1"]);
+  expect(words([rank(0, 4, null)], "p2,wdevice", [4])).toEqual(["Pinned", "0.2-", "0.0", "Device 0", "0.3"]);
+  expect(words([rank(0, 4, null), rank(1, 9, "Rank 9")], "wutilisation,g9/Counters", [4, 9])).toEqual(["0.0", "Counters", "c0", "Rank 9", "1.0", "Counters", "c1"]);
+  expect(words([rank(0, 4, null)], "wnowhere", [4])).toEqual(["0.0"]);
+});
+
 test("the URL keeps it all", () => {
-  const text = "3,9.1,p5,p9.2,g/a%2Cb,g9/50%25,o/Process 1,o9/x";
+  const text = "3,9.1,p5,p9.2,g/a%2Cb,g9/50%25,o/Process 1,o9/x,wa%2C b";
   const found = parseLanes(text, [4, 9]);
   expect(found.groups).toEqual(new Set(["/a,b", "9/50%"]));
   expect(lanesText(found, [4, 9])).toBe(text);

@@ -134,6 +134,34 @@ def test_tracks_fold_and_links_keep_it(dashboard: Dashboard) -> None:
     expect(track).to_have_attribute("data-folded", "true", timeout=WAIT_MS)
 
 
+def test_only_some_tracks_are_shown_until_one_of_the_others_is_asked_for(
+    dashboard: Dashboard,
+) -> None:
+    canvas(dashboard, run="ddp")
+    tracks = dashboard.get("track")
+    everything = tracks.count()
+    only = dashboard.get("only-tracks")
+    only.fill("stream")
+    streams = dashboard.inside.locator('[data-testid="track"]:not([data-kind="steps"])')
+    expect(streams.first).to_have_attribute("data-kind", "device")
+    expect(dashboard.inside.locator('[data-testid="track"][data-kind="operators"]')).to_have_count(
+        0
+    )
+    assert dashboard.state()["lanes"] == "wstream"
+    dashboard.page.reload()
+    expect(only).to_have_value("stream", timeout=WAIT_MS)
+    box = dashboard.get("timeline-search")
+    box.fill("aten::mm")
+    hits = dashboard.get("timeline-hits")
+    expect(hits).to_have_attribute("data-value", re.compile("[1-9]"), timeout=WAIT_MS)
+    box.press("Enter")
+    expect(tracks).to_have_count(everything)
+    only.fill("nowhere")
+    expect(only).to_have_attribute("aria-invalid", "true")
+    only.press("Escape")
+    expect(tracks).to_have_count(everything)
+
+
 def test_counters_tell_their_value_and_fold(dashboard: Dashboard) -> None:
     found = canvas(dashboard, run="ddp")
     told = result(dashboard, "timeline?run=ddp")["counters"]

@@ -57,16 +57,19 @@ export interface Arrangement {
   pinned: readonly number[];
   groups: ReadonlySet<string>;
   order: readonly string[];
+  /** Words that a track has in its name or that of its group; others are not shown, but pinned ones. */
+  only: string;
 }
 
-/** `3,p5,c,g/Process 1,o/Device 0`: track 3, the counters and a group are folded other than usual,
- * track 5 is pinned, a group comes first. A track of another rank is `7.3`; `ranks` are the numbers of those shown. */
+/** `3,p5,c,g/Process 1,o/Device 0,wautograd`: track 3, the counters and a group are folded other than
+ * usual, track 5 is pinned, a group comes first, only tracks with that word are shown. A track of another rank is `7.3`; `ranks` are the numbers of those shown. */
 export function parseLanes(text: string | null, ranks: readonly number[]): Arrangement {
-  const found = { toggled: new Set<number>(), pinned: [] as number[], groups: new Set<string>(), order: [] as string[] };
+  const found = { toggled: new Set<number>(), pinned: [] as number[], groups: new Set<string>(), order: [] as string[], only: "" };
   for (const word of (text ?? "").split(",")) {
     const [, pin, rank, track] = /^(p?)(?:(\d{1,9})\.)?(\d{1,5})$/.exec(word) ?? [];
     const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
     if (word === "c") found.groups.add(OWN_COUNTERS);
+    else if (word.startsWith("w")) found.only = decoded(word.slice(1));
     else if (track !== undefined && section >= 0) {
       const id = trackId(section, Number(track));
       if (pin) found.pinned.push(id);
@@ -80,9 +83,9 @@ export function parseLanes(text: string | null, ranks: readonly number[]): Arran
   return found;
 }
 
-export function lanesText({ toggled, pinned, groups, order }: Arrangement, ranks: readonly number[]): string | null {
+export function lanesText({ toggled, pinned, groups, order, only }: Arrangement, ranks: readonly number[]): string | null {
   const track = (id: number): string => (sectionOf(id) === 0 ? "" : `${ranks[sectionOf(id)]}.`) + String(trackOf(id));
-  const words = [[...toggled].map(track), pinned.map((id) => `p${track(id)}`), [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)), order.map((key) => `o${encoded(key)}`)];
+  const words = [[...toggled].map(track), pinned.map((id) => `p${track(id)}`), [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)), order.map((key) => `o${encoded(key)}`), only ? [`w${encoded(only)}`] : []];
   return words.flat().join(",") || null;
 }
 
@@ -99,6 +102,11 @@ function decoded(text: string): string {
 /** Usually only Python's frames are folded: they are deep, and the operators tell most. */
 export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
   return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
+}
+
+/** Whether a name has all these words. */
+export function fits(words: string, name: string): boolean {
+  return words.toLowerCase().split(/\s+/).every((word) => name.toLowerCase().includes(word));
 }
 
 /** What the group of counters is called in the URL. */
@@ -121,6 +129,7 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
     const folded = isFolded(one, arrangement);
     add({ kind: "track", id: one.id, label: one.label, key, height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX, folded, pinned });
   };
+  const has = (name: string): boolean => fits(arrangement.only, name);
   const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
   const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
   if (pinned.length > 0) heading("group", t.tracks.pinned, "");
@@ -129,16 +138,17 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
     const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
     const isClosed = (key: string, usually: boolean): boolean => (at > 0 && usually) !== arrangement.groups.has(key);
     if (section.title !== null) heading("rank", section.title, String(section.rank));
-    const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id));
+    const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)));
+    const counted = section.counters.flatMap((counter, i) => (has(`${t.tracks.counters} ${counter.label}`) ? [{ label: counter.label, id: counters + i }] : []));
     for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group_key), false);
     const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
-    if (section.counters.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.tracks.counters, tracks: [] });
+    if (counted.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.tracks.counters, tracks: [] });
     for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
       const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
       heading("group", group, key, closed);
       if (closed) continue;
       for (const one of tracks) track(one, key, false);
-      if (tracks.length === 0) section.counters.forEach((counter, i) => add({ kind: "counter", id: counters + i, label: counter.label, key, height: COUNTER_PX, folded: false, pinned: false }));
+      if (tracks.length === 0) for (const { id, label } of counted) add({ kind: "counter", id, label, key, height: COUNTER_PX, folded: false, pinned: false });
     }
     counters += section.counters.length;
   }

@@ -5,7 +5,7 @@ import { around, panned, showing, whole, zoomed, type Camera } from "../base/cam
 import { downloadPicture } from "../base/dom";
 import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
-import { isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Arrangement, type Section } from "../base/tracks";
+import { fits, isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Arrangement, type Section } from "../base/tracks";
 import { useView } from "../load";
 import { safe } from "../palette";
 import type { Selected } from "../place";
@@ -23,7 +23,7 @@ import { CriticalToggle, useSpots } from "./timelinecritical";
 import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
 import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
-import { Heads } from "./timelineheads";
+import { Heads, Only } from "./timelineheads";
 import { RankPicker, useRanks, type Ranks } from "./timelineranks";
 import { Search, useSearch } from "./timelinesearch";
 
@@ -104,7 +104,8 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     const folded = row > 0 && isFolded({ ...track, id }, arrangement);
     const hidden = !lines.some((line) => line.kind === "track" && line.id === id);
     if (!folded && !hidden) return;
-    const key = `${sectionOf(id) === 0 ? "" : numbers[sectionOf(id)]}/${track.group}`;
+    const key = `${sectionOf(id) === 0 ? "" : numbers[sectionOf(id)]}/${track.group_key}`;
+    if (!fits(arrangement.only, `${track.group} ${track.label}`)) return arrange({ only: "" });
     arrange({ toggled: folded ? flipped(arrangement.toggled, id) : arrangement.toggled, groups: hidden ? flipped(arrangement.groups, key) : arrangement.groups });
   };
   const mark = (): void => {
@@ -160,7 +161,9 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         <span class="muted">{area ? texts.selected(duration(Math.round(area.stop - area.start))) : marks.length > 1 ? texts.apart(duration(Math.abs((marks.at(-1) ?? 0) - (marks.at(-2) ?? 0)))) : texts.hint}</span>
       </div>
       {ranks.failed.map(({ rank, failure: why }) => <p key={rank} class="notice warn" data-testid="rank-failed">{texts.cannotShow(rank, why.message)}</p>)}
-      <Minimap camera={camera} all={all} of={{ start: 0, stop: result.end_ns }} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX} />
+      <Minimap camera={camera} all={all} of={{ start: 0, stop: result.end_ns }} density={useMemo(() => densityOf(result, PARTS), [result])} marks={marks} onCamera={move} left={HEADS_PX}>
+        <Only only={arrangement.only} none={!lines.some((line) => line.kind === "group" && line.key !== "")} set={(only) => arrange({ only })} />
+      </Minimap>
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={palette}
         onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}

@@ -23,6 +23,15 @@ interface HeadsProps {
   onLeave: (rank: number) => void;
 }
 
+/** Which tracks are shown, by words of their names. */
+export function Only({ only, none, set }: { only: string; none: boolean; set: (only: string) => void }) {
+  return (
+    <input type="search" class={none ? "only wrong" : "only"} data-testid="only-tracks" value={only} placeholder={texts.only} aria-label={texts.only} aria-invalid={none} title={none ? texts.onlyNone : texts.onlyHelp}
+      spellcheck={false} autocomplete="off" onInput={(e) => set(e.currentTarget.value.trimStart())}
+      onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); set(""); } }} />
+  );
+}
+
 export function Heads(props: HeadsProps) {
   return <>{props.lines.map((line) => <Head key={`${line.kind}${line.kind === "track" || line.kind === "counter" ? line.id : line.key}`} line={line} {...props} />)}</>;
 }

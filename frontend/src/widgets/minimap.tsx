@@ -1,4 +1,5 @@
 // The whole recording in a strip, with the part that is shown: drag to look elsewhere.
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { span, type Camera } from "../base/camera";
 import { duration } from "../base/format";
@@ -16,12 +17,14 @@ interface MinimapProps {
   marks: readonly number[];
   onCamera: (camera: Camera) => void;
   left: number;
+  /** Beside the ruler, above the names of tracks. */
+  children?: ComponentChildren;
 }
 
 const HEIGHT = 34;
 const RULER = 20;
 
-export function Minimap({ camera, all, density, of, marks, onCamera, left }: MinimapProps) {
+export function Minimap({ camera, all, density, of, marks, onCamera, left, children }: MinimapProps) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
   const anchor = useRef<number | null>(null);
@@ -42,7 +45,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left }: Min
   const scale = width / span(camera);
   return (
     <div class="minimap" ref={box}>
-      <div class="corner" style={{ width: `${left}px` }}>{t.widgets.shown(duration(Math.round(span(camera))))}</div>
+      <div class="corner" style={{ width: `${left}px` }}>{t.widgets.shown(duration(Math.round(span(camera))))}{children}</div>
       <svg width={width} height={HEIGHT} data-testid="minimap" aria-hidden="true"
         onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); anchor.current = moved(e); center(moved(e)); }}
         onPointerMove={(e) => { if (anchor.current !== null) center(moved(e)); }} onPointerUp={() => { anchor.current = null; }} onPointerCancel={() => { anchor.current = null; }}>

@@ -14,6 +14,9 @@ const counters: Record<Counter["what"], string> = {
 
 export const timelineheads = {
   counters,
+  only: "Filter tracks",
+  onlyHelp: "Words of a thread's, stream's or counter's name, or of its process or device; pinned tracks stay. Esc clears it.",
+  onlyNone: "No track has these words.",
   top: "The top of the scale",
   /** A counter's label, without what stands below it. */
   short: (label: string) => label.replace(/ \(inferred\)$/, ""),

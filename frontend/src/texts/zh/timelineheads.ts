@@ -14,6 +14,9 @@ const counters: typeof english.counters = {
 
 export const timelineheads: typeof english = {
   counters,
+  only: "筛选轨道",
+  onlyHelp: "线程、流、计数器或其进程、设备名称中的词；置顶的轨道保留。按 Esc 清除。",
+  onlyNone: "没有轨道含有这些词。",
   top: "刻度的最大值",
   short: (label) => label.replace(/（推断）$/, ""),
   inferred: "，推断",
