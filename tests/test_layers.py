@@ -36,7 +36,7 @@ breakdown describe allocations pyramid calltree launchtimes waits
 stepbounds looks
 modulenames
 steptable limits regions idle
-phases memorydevices opgroups opfigures kernelgroups
+tracklist phases memorydevices opgroups opfigures kernelgroups
 lasting
 categories
 multiprocessors

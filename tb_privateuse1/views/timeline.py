@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import certainty, describe, looks, modulenames, opgroups
+from tb_privateuse1 import certainty, looks, modulenames, opgroups, tracklist
 from tb_privateuse1.curves import Curve, Unit, What, windows
 from tb_privateuse1.figures import shortened
-from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS, Pyramid
+from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, Pyramid
 from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
@@ -22,10 +21,6 @@ Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
 Short = NDArray[np.int16]
 
-TrackKind = Literal["steps", "operators", "frames", "device"]
-
-_KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
-
 MOST = 5000
 """Rectangles in an answer: with names and curves below 300 kB before compression."""
 _POINTS = 3000
@@ -34,27 +29,6 @@ _LONGEST_NAME = 80
 _WIDEST = 4000
 _FARTHEST_NS = 1 << 61
 """Windows are computed with in int64."""
-
-
-@dataclass(frozen=True)
-class Track:
-    """One track: its rows of rectangles lie below each other."""
-
-    id: int
-    kind: TrackKind
-    group: str
-    """What it belongs to: a process, a device."""
-    group_key: str
-    """The same in every language."""
-    label: str
-    rows: int
-    ranges: int
-    busy_ns: int
-    """How long its outermost ranges last in all."""
-    hidden: int
-    """Ranges that lie too deep to be drawn."""
-    owner: int
-    """Its thread's row in the trace's table, or its stream's; 0 of the steps."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +89,7 @@ class Timeline(Result):
     start_ns: int
     stop_ns: int
     """The window is [start_ns, stop_ns)."""
-    tracks: tuple[Track, ...]
+    tracks: tuple[tracklist.Track, ...]
     """All of the trace."""
     rectangles: Rectangles
     """Of the tracks that were asked for."""
@@ -169,7 +143,7 @@ def timeline(
         end_ns=trace.end_ns,
         start_ns=start,
         stop_ns=stop,
-        tracks=_tracks(trace, pyramid),
+        tracks=tracklist.tracks(trace, pyramid),
         rectangles=rectangles,
         names=names,
         kinds=looks.CLASSES,
@@ -274,24 +248,3 @@ def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
         looks.STEPS,
     )
     return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)
-
-
-def _tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    of, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
-    found = []
-    for i, kind in enumerate(of.kind.tolist()):
-        owner, rows = int(of.owner[i]), int(of.rows[i])
-        group, label = _labels(trace, kind, owner)
-        ranges, busy = int(edges[first[i] + rows] - edges[first[i]]), int(of.busy_ns[i])
-        told = group, str(group), label, rows, ranges, busy, int(of.hidden[i]), owner
-        found.append(Track(i, _KINDS[kind], *told))
-    return tuple(found)
-
-
-def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
-    if kind == STEPS:
-        return say("Steps"), say("Steps")
-    if kind == DEVICE:
-        return describe.lane(trace, owner)
-    group, label = describe.thread(trace, owner)
-    return group, say("{label} · Python", label=label) if kind == FRAMES else label
