@@ -57,6 +57,22 @@ def test_truth_is_inside_the_bounds(steps: list[list[Op]], backlog: int) -> None
         holds(simulate.simulate(program, backlog=backlog))
 
 
+def test_a_busy_device_of_two_steps_does_not_pass_for_sums() -> None:
+    """Found by the property above: nothing idles, so that sums are equal in these two."""
+
+    def relu(device_ns: int = 4000) -> Op:
+        return Op("aten::relu", 3000, 600, device_ns)
+
+    view = Op("aten::view", 500, 300)
+    many = [relu(), view, relu(), relu()]
+    first = [relu(), relu(), relu(49_900), linear(4000, 30_528), relu(), linear(4000, 83_462)]
+    second = [relu(), relu(49_900), relu(120_000), linear(4000, 11_547), relu(), view]
+    result = simulate.simulate([step(0, *first, *many), step(1, *second, *many)], backlog=9032)
+    assert result.trace.meta.grounds is not None
+    assert result.trace.meta.grounds.kind == "event"
+    holds(result)
+
+
 @settings(max_examples=30, deadline=None)
 @given(programs, st.integers(1, 10**12))
 def test_shifting_all_times_shifts_the_result(ops: list[Op], shift: int) -> None:

@@ -40,6 +40,8 @@ _LONG_RANGES, _SHORT_UNIT = 4, 10
 _STEP = "ProfilerStep#"
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
+_LEAST_STEPS = 3
+"""In fewer, a device that is busy all the time looks like one whose idle time does not count."""
 _EQUAL_NS = 2_000
 """A step's elapsed time equals the sum of its parts: within what rounding makes of both."""
 _ROUNDING = 1_200
@@ -93,7 +95,7 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
         hint = say("Its operator times on the host are its device times.")
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
     equal, steps = _equal_sums(ops, strings)
-    if steps >= 2 and equal == steps:
+    if equal == steps and (steps >= _LEAST_STEPS or (steps and told == "kernel_sum")):
         evidence = say(
             "In {steps} steps the elapsed time equals the sum of its operators'.", steps=steps
         )
@@ -128,7 +130,15 @@ def _passing(equal: int, steps: int, told: object) -> str:
         reasons.append(
             say("The capture saw an idle range take as long on the device as on the host.")
         )
-    if steps:
+    if steps and equal == steps:
+        reasons.append(
+            say(
+                "In {steps} steps the elapsed time equals the sum of the operators', too few to "
+                "tell whether idle time counts.",
+                steps=steps,
+            )
+        )
+    elif steps:
         reasons.append(
             say(
                 "In {count} of {total} steps with enough in them, the elapsed time is not the sum "
