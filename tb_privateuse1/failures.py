@@ -14,9 +14,7 @@ _PASSING = (
 """Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
 with ``remote_``; other ones stay."""
 _NEVER_KEPT = ("cancelled", "closed")
-"""Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
-with ``remote_``; other ones stay."""
-_NEVER_KEPT = ("cancelled", "closed")
+"""Errors that say nothing about the trace."""
 _MOST = 1000
 
 
