@@ -69,6 +69,44 @@ def test_back_and_forward(dashboard: Dashboard) -> None:
     dashboard.shows("page-kernels")
 
 
+_HELD = """() => {
+    // What the page puts off comes at the worst moment: right after Back.
+    const held = new Map(), set = window.setTimeout, clear = window.clearTimeout;
+    window.setTimeout = (run, ms, ...rest) => {
+        if (ms !== 250 && ms !== 300) return set(run, ms, ...rest);
+        const id = -1 - held.size;
+        held.set(id, run);
+        return id;
+    };
+    window.clearTimeout = (id) => held.delete(id) || clear(id);
+    window.parent.addEventListener("popstate", () => {
+        set(() => { window.due = held.size; held.forEach((run) => run()); }, 0);
+    });
+    window.held = held;
+}"""
+
+
+@pytest.mark.parametrize(("view", "late"), [("timeline", "d"), ("kernels", "/")])
+def test_what_settles_late_is_not_written_where_back_leads(
+    dashboard: Dashboard, view: str, late: str
+) -> None:
+    dashboard.open(run="mlp", view="operators", filter="mm")
+    dashboard.rows("operators")
+    dashboard.get(f"rail-{view}").click()
+    dashboard.shows(f"page-{view}")
+    dashboard.shows("timeline-canvas") if view == "timeline" else dashboard.rows(view)
+    dashboard.frame.evaluate(_HELD)
+    dashboard.page.keyboard.press(late)
+    if view == "kernels":
+        dashboard.page.keyboard.type("gemm")
+    dashboard.frame.wait_for_function("() => window.held.size > 0")
+    dashboard.page.go_back()
+    dashboard.shows("page-operators")
+    dashboard.frame.wait_for_function("() => window.due !== undefined")
+    assert dashboard.state() == {"run": "mlp", "view": "operators", "filter": "mm"}
+    expect(dashboard.get("filter")).to_have_value("mm")
+
+
 def test_another_tab_and_back(dashboard: Dashboard) -> None:
     dashboard.open(run="mlp", view="kernels")
     dashboard.rows("kernels")

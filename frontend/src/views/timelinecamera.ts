@@ -4,6 +4,7 @@ import type { Camera } from "../base/camera";
 import { isTyping } from "../base/dom";
 import { parseRange } from "../base/range";
 import { go, state } from "../state";
+import { useLater } from "../widgets/later";
 
 const SETTLED_MS = 300;
 
@@ -13,7 +14,7 @@ export function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
   const [camera, setCamera] = useState<Camera>(asked ? { start: asked.start, stop: asked.end } : first);
   const written = useRef(state.value.range);
   const moved = useRef(false);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const later = useLater(SETTLED_MS);
   useEffect(() => {
     if (state.value.range === written.current) return;
     written.current = state.value.range;
@@ -24,16 +25,16 @@ export function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
   useEffect(() => {
     if (!moved.current && state.value.range === null) setCamera(first);
   }, [first.start, first.stop]);
-  useEffect(() => () => clearTimeout(timer.current), []);
   const move = (next: Camera): void => {
     setCamera(next);
     moved.current = true;
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
+    later(() => {
+      // Back or a link leads elsewhere on the recording, and the camera with it.
+      if (state.value.range !== written.current) return;
       written.current = `${Math.floor(next.start)}..${Math.ceil(next.stop)}`;
       // An event that was opened meanwhile stays open.
       go({ range: written.current, event: state.value.event }, "replace");
-    }, SETTLED_MS);
+    });
   };
   return [camera, move];
 }

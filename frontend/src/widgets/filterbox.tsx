@@ -1,7 +1,7 @@
 // The filter's text field, with what was not understood below it.
-import { useEffect, useRef } from "preact/hooks";
 import { fieldName, type Field } from "../base/filter";
 import { t } from "../texts";
+import { useLater } from "./later";
 
 interface FilterBoxProps {
   columns: readonly Field[];
@@ -17,12 +17,10 @@ interface FilterBoxProps {
 const SETTLE_MS = 250;
 
 export function FilterBox({ columns, value, error, noun, onInput, onSettled }: FilterBoxProps) {
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const later = useLater(SETTLE_MS);
   const change = (text: string): void => {
     onInput(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => onSettled(text.trim() || null), SETTLE_MS);
+    later(() => onSettled(text.trim() || null));
   };
   const number = columns.find((c) => c.kind === "time") ?? columns.find((c) => c.kind === "count");
   const example = number ? `${fieldName(number.key)} > ${number.kind === "time" ? "1 ms" : "10"}` : null;
