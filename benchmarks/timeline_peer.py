@@ -2,13 +2,15 @@
 
 ``python -m benchmarks.timeline_peer [--folder DIR] [--json FILE]``
 
-A real trace repeated to 288 MB. ``ours``: Chromium calls TensorBoard's address with our timeline of
-the stored trace, until it is drawn; ``host`` is TensorBoard's own page alone, which is in it.
+A real trace repeated to 288 MB. Both without TensorBoard's own page around them, from the call of
+an address to the first picture, each time in a new profile of Chromium; the median of some rounds.
+
+``ours``: the timeline of the stored trace, until it is drawn; ``ours_within``: in TensorBoard.
 
 ``peer``: torch-tb-profiler's trace view, in an environment of its own (``read_speed``), which its
 server has read (``reading``), with the polyfill that it loads from a CDN taken from npm. Its page
-is driven as its own host does, without TensorBoard's: the trace is fetched and given to the viewer,
-until that has its model. Bytes are what came over the wire for the plugin, packed as it was.
+is driven as its own host does: the trace is fetched and given to the viewer, until that has its
+model. Bytes are what came over the wire for the plugin, packed as it was.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -44,6 +47,8 @@ from benchmarks.timeline_speed import (
 )  # fmt: skip
 
 BYTES = 288 * 10**6
+ROUNDS = 5
+OURS = "data/plugin_entry.html?name=privateuse1#"
 PEER = "data/plugin/pytorch_profiler/"
 POLYFILL = "webcomponents.js@0.7.24"
 SHOW = """trace => {
@@ -105,23 +110,29 @@ class Received:
         return sum(size for url, size in self._of.values() if part in url)
 
 
+@contextlib.contextmanager
+def visitor(browser: Browser) -> Iterator[tuple[Page, Received]]:
+    """A page of somebody who has never been here."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    yield page, Received(page)
+    context.close()
+
+
 def against(browser: Browser, log: Path, cache: Path) -> Figures:
     """Both views of the same trace."""
     found: Figures = {}
     with serving(ours(log), cache) as url:
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        began = time.perf_counter()
-        page.goto(url)
-        page.get_by_text("TensorBoard", exact=True).first.wait_for(timeout=PATIENCE_MS)
-        host = time.perf_counter() - began
-        page.close()
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        got = Received(page)
-        whole = picture(page, address(url), 0)
-        page.wait_for_timeout(500)
-        found |= {"ours_s": whole, "ours_host_s": host, "ours_bytes": got.of("/privateuse1/")}
-        page.close()
-    found["ours_alone_s"] = found["ours_s"] - found["ours_host_s"]
+        with visitor(browser) as (page, _):
+            found["ours_within_s"] = picture(page, address(url), 0)
+        times = []
+        for _ in range(ROUNDS):
+            with visitor(browser) as (page, got):
+                times.append(picture(page, address(url, OURS), 0))
+                page.wait_for_timeout(500)
+                found["ours_bytes"] = got.of("/privateuse1/")
+    found |= _spread("ours", times)
     with peer(log) as url:
         began = time.perf_counter()
         while (told := _get(f"{url}{PEER}runs"))["loading"] or not told["runs"]:
@@ -130,19 +141,24 @@ def against(browser: Browser, log: Path, cache: Path) -> Figures:
         run = told["runs"][0]
         worker = _get(f"{url}{PEER}workers?run={run}&view=Trace")[0]
         span = _get(f"{url}{PEER}spans?run={run}&worker={worker}")[0]
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        got = Received(page)
-        with polyfill(page):
-            began = time.perf_counter()
-            page.goto(f"{url}{PEER}trace_embedding.html")
-            page.locator("#trace-viewer").wait_for(timeout=PATIENCE_MS, state="attached")
-            page.set_default_timeout(PATIENCE_MS)
-            trace = f"./trace?run={run}&worker={worker}&span={span}"
-            page.evaluate(SHOW, trace)
-            found["peer_s"] = time.perf_counter() - began
-        found["peer_bytes"] = got.of(PEER)
-        page.close()
-    return found
+        times = []
+        for _ in range(ROUNDS):
+            with visitor(browser) as (page, got), polyfill(page):
+                began = time.perf_counter()
+                page.goto(f"{url}{PEER}trace_embedding.html")
+                page.locator("#trace-viewer").wait_for(state="attached")
+                page.evaluate(SHOW, f"./trace?run={run}&worker={worker}&span={span}")
+                times.append(time.perf_counter() - began)
+                found["peer_bytes"] = got.of(PEER)
+    return found | _spread("peer", times)
+
+
+def _spread(name: str, times: list[float]) -> Figures:
+    return {
+        f"{name}_s": statistics.median(times),
+        f"{name}_least_s": min(times),
+        f"{name}_most_s": max(times),
+    }
 
 
 @contextlib.contextmanager
@@ -178,7 +194,8 @@ def main() -> None:
         log = made(folder, cache, "same", size=BYTES)
         with chromium() as browser:
             figures = against(browser, log, cache)
-    figures["times_sooner"] = figures["peer_s"] / figures["ours_alone_s"]
+    figures["times_sooner"] = figures["peer_s"] / figures["ours_s"]
+    figures["times_sooner_at_least"] = figures["peer_least_s"] / figures["ours_most_s"]
     figures["times_less"] = figures["peer_bytes"] / figures["ours_bytes"]
     show({"both": figures}, options.json)
 

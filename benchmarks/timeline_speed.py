@@ -48,7 +48,8 @@ CHROMIUM = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 DRAWN = """() => {
     const frame = [...document.querySelectorAll("iframe")].find(f => f.src.includes("privateuse1"));
-    const canvas = frame?.contentDocument?.querySelector("[data-testid=timeline-canvas]");
+    const inside = frame ? frame.contentDocument : document;
+    const canvas = inside?.querySelector("[data-testid=timeline-canvas]");
     return canvas && Number(canvas.dataset.drawn) > 0 && canvas.dataset.stop > %d ? true : false;
 }"""
 Figures = dict[str, float]
@@ -126,10 +127,10 @@ def ours(log: Path) -> list[str]:
     return ["-m", "tb_privateuse1.cli", "demo", str(log), "--no-browser"]
 
 
-def address(url: str, **state: str) -> str:
+def address(url: str, page: str = "#privateuse1&", **state: str) -> str:
     """Our timeline with a selection."""
     told = {"view": "timeline", **state}
-    return f"{url}#privateuse1&" + "&".join(f"p.privateuse1.{k}={v}" for k, v in told.items())
+    return url + page + "&".join(f"p.privateuse1.{k}={v}" for k, v in told.items())
 
 
 def picture(page: Page, url: str, stop_ns: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ _CONSTANTS = {
 """``Constant.name`` for people."""
 
 
+_EPOCH_NS = 10**18
+"""September 2001: a clock that counts from the machine's start shows less."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """One line of the device's or the run's description."""
@@ -40,6 +45,11 @@ def device(trace: Trace) -> tuple[Fact, ...]:
 def run(trace: Trace) -> tuple[Fact, ...]:
     """How and where it was recorded."""
     return tuple(_run(trace))
+
+
+def unix_us(trace: Trace, at_ns: int) -> int | None:
+    """The Unix time of a time of the trace; None where the recording has another clock."""
+    return (trace.base_ns + at_ns) // 1000 if trace.base_ns >= _EPOCH_NS else None
 
 
 def place(trace: Trace, table: Any, row: int, longest: int = 1 << 20) -> str:
@@ -166,4 +176,8 @@ def _run(trace: Trace) -> Iterable[Fact]:
         if constant.source != "assumed":
             label = _CONSTANTS.get(constant.name, constant.name)
             facts[label] = f"{constant.value_ns / 1000:g} us"
+    if (begin_us := unix_us(trace, 0)) is not None:
+        facts[say("Recorded at")] = (
+            f"{datetime.fromtimestamp(begin_us // 10**6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        )
     yield from (Fact(label, value) for label, value in facts.items() if value)

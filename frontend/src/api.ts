@@ -74,6 +74,7 @@ export interface ApiError {
 export interface Area {
   start_ns: number;
   stop_ns: number;
+  unix_us: number | null;
   ranges: number;
   busy_ns: number | null;
   busy_bound_ns: number | null;
@@ -567,6 +568,7 @@ export interface Link {
 /** The result of the lookup; ``item`` is the range that was asked about. */
 export interface Links {
   item: Item;
+  unix_us: number | null;
   evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound" | null;
   duration_bound_ns: number | null;
   self_ns: number | null;
@@ -1291,7 +1293,7 @@ export interface Options {
   diff: { by?: "operators" | "shapes" | "kernels" | "modules" | "annotations"; time?: "best" | "device" | "host"; step?: number | null; base_step?: number | null };
   quality: { step?: number | null };
   method: { step?: number | null };
-  area: { start_ns?: number; stop_ns?: number | null; lane?: number | null; thread?: number | null };
+  area: { start_ns?: number; stop_ns?: number | null; tracks?: string | null };
   calls: { index?: number; group?: "name" | "shapes" | "stack" | "module" | "category"; step?: number | null; order?: "duration" | "time"; limit?: number; offset?: number };
   clock: { only?: string | null; to?: number | null };
   critical: { start_ns?: number; stop_ns?: number | null; limit?: number };

@@ -43,11 +43,12 @@ export interface State {
   /** The event whose record is open: `table/row`. */
   event: string | null;
   /** Of the timeline: the selected range (`kernels:12`), the text searched for, tracks folded or
-   * pinned other than usual, marks (`ns,ns`). */
+   * pinned other than usual, marks (`ns,ns`), the selected stretch of time (`start..stop@3,7`). */
   item: string | null;
   find: string | null;
   lanes: string | null;
   marks: string | null;
+  area: string | null;
   /** Further ranks on the timeline: `3,17`. */
   ranks: string | null;
   /** What the timeline's colours tell, if not the kind of each range: `name`, `module`. */
@@ -59,7 +60,7 @@ export interface State {
 const NUMBERS = new Set<keyof State>(["rank", "span", "step", "baserank", "basespan", "basestep"]);
 const EMPTY: State = {
   view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, changes: null, critical: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
-  item: null, find: null, lanes: null, marks: null, ranks: null, colors: null, sql: null,
+  item: null, find: null, lanes: null, marks: null, area: null, ranks: null, colors: null, sql: null,
 };
 const KEYS = Object.keys(EMPTY) as (keyof State)[];
 
@@ -121,7 +122,7 @@ export function serialize(hash: string, next: State): string {
   return `#${[...others, ...own].join("&")}`;
 }
 
-const TIMELINE = ["item", "find", "lanes", "marks", "critical"] as const;
+const TIMELINE = ["item", "find", "lanes", "marks", "area", "critical"] as const;
 
 /** What is chosen below something goes with it: another page has its own sort and filter. */
 function withChanges(now: State, changes: Partial<State>): State {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bound, bytes, count, dateTime, duration, exactDuration, percent, signedBytes, signedDuration } from "../src/base/format";
+import { bound, bytes, count, dateTime, duration, exactDuration, percent, signedBytes, signedDuration, utc, wallClock } from "../src/base/format";
 import { plural } from "../src/texts/count";
 
 describe("duration", () => {
@@ -44,3 +44,10 @@ test.each([[null, "–"], [0, "0 ns"], [1536, "+1.54 us"], [-3, "−3 ns"]])("a 
 test.each([[null, "–"], [0, "0 B"], [1536, "+1.50 KiB"], [-3, "−3 B"]])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
 
 test("dates sort as text", () => expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));
+
+test("a clock shows each µs", () => {
+  const at = 1_795_227_708_999_999;
+  expect(utc(at)).toBe("2026-11-21T02:21:48.999Z");
+  expect(wallClock(at)).toMatch(/^2026-11-2\d \d\d:\d\d:48\.999999$/);
+  expect(wallClock(at + 1)).toMatch(/:49\.000000$/);
+});

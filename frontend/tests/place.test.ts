@@ -5,7 +5,7 @@ import type { State } from "../src/state";
 
 const NOTHING: State = {
   view: null, run: null, rank: null, span: null, step: null, sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, aside: null, changes: null, critical: null, base: null, baserank: null, basespan: null, basestep: null, event: null,
-  item: null, find: null, lanes: null, marks: null, ranks: null, colors: null, sql: null,
+  item: null, find: null, lanes: null, marks: null, area: null, ranks: null, colors: null, sql: null,
 };
 const span = (n: number, modified_ns = 5) => ({ span: n, label: String(n), bytes: 10, modified_ns, has_sidecar: false });
 const worker = (rank: number, ...spans: number[]): Worker => ({ worker: `w${rank}`, rank, rank_source: "name", spans: spans.map((n) => span(n)) });

@@ -78,7 +78,7 @@ describe("history", () => {
 
 describe("what depends on what", () => {
   test.each([
-    [{ view: "operators" }, { sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, item: null, find: null, lanes: null, marks: null, step: 3 }],
+    [{ view: "operators" }, { sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, item: null, find: null, lanes: null, marks: null, area: null, step: 3 }],
     [{ run: "other" }, { rank: null, span: null, step: null, device: null, range: null, item: null, marks: null, filter: "f" }],
     [{ rank: 9 }, { span: null, step: null, run: "r" }],
     [{ span: 9 }, { step: null, rank: 1 }],
@@ -96,7 +96,7 @@ describe("what depends on what", () => {
   ])("%o", (changes, expected) => {
     module.state.value = {
       view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", columns: "t:a", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r", changes: "aten::mm=0.5\ncopies=0", critical: "1",
-      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", ranks: "3,9", colors: "module", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
+      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", area: "1..2@3", ranks: "3,9", colors: "module", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });

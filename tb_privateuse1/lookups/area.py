@@ -1,4 +1,4 @@
-"""What lies in a selected stretch of time: a row per kind and name."""
+"""What lies in a selected stretch of time, on all tracks or some: a row per kind and name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, intervals
-from tb_privateuse1.lookups.base import TABLES, TableName
+from tb_privateuse1 import breakdown, certainty, describe, intervals
+from tb_privateuse1.lookups.base import KINDS, TABLES, TableName
+from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import I32, I64, MISSING, Bools, Kernels, Trace
+from tb_privateuse1.views.base import chosen_tracks
 
 _MOST = 500
 
@@ -37,9 +39,11 @@ class Area:
 
     start_ns: int
     stop_ns: int
+    unix_us: int | None
+    """Of the start, as that of a range (the lookup ``links``)."""
     ranges: int
     busy_ns: int | None
-    """When any device activity runs; null without device activities in the trace."""
+    """When any device activity of these tracks runs; null where they have none."""
     busy_bound_ns: int | None
     """How far off that may be; 0 if measured, null if that is not known."""
     rows: tuple[AreaRow, ...]
@@ -49,43 +53,59 @@ class Area:
 
 def area(
     trace: Trace,
+    pyramid: Pyramid,
     *,
     start_ns: int = 0,
     stop_ns: int | None = None,
-    lane: int | None = None,
-    thread: int | None = None,
+    tracks: str | None = None,
 ) -> Area:
     """The ranges in [start_ns, stop_ns), by default of the whole recording.
 
-    ``lane`` or ``thread`` (their rows in the trace's tables) leave only what ran there.
+    ``tracks`` are numbers of the timeline's tracks, separated by commas: only what lies on them;
+    by default all but that of the steps. Raises TraceError ``bad_option``.
     """
     start, stop = start_ns, trace.end_ns if stop_ns is None else stop_ns
+    chosen = None if tracks is None else chosen_tracks("tracks", tracks, len(pyramid.tracks))
     rows: list[AreaRow] = []
+    device = trace.kernels
     for table in TABLES:
-        place = "lane" if table == "kernels" else "thread"
-        only = lane if table == "kernels" else thread
-        if table == "steps" or ((lane, thread) != (None, None) and only is None):
-            continue
         one = getattr(trace, table)
         here = (one.end_ns > start) & (one.start_ns < stop)
-        if only is not None:
-            here &= getattr(one, place) == only
+        if chosen is not None:
+            there = _on(trace, pyramid, table, chosen)
+            if table == "kernels" and not there.all():
+                device = device.take(there)
+            here &= there
+        elif table == "steps":
+            continue
         rows += _rows(trace, table, here, start, stop)
     rows.sort(key=lambda row: (-row.inside_ns, row.name))
-    busy = breakdown.busy(trace.kernels)
-    inside = intervals.intersect(busy, (np.array([start]), np.array([max(stop, start)])))
-    length = intervals.length(inside)
+    window = (np.array([start]), np.array([max(stop, start)]))
+    length = intervals.length(intervals.intersect(breakdown.busy(device), window))
     return Area(
         start_ns=start,
         stop_ns=stop,
+        unix_us=describe.unix_us(trace, start),
         ranges=sum(row.ranges for row in rows),
-        busy_ns=length if len(trace.kernels) else None,
-        busy_bound_ns=certainty.covered_bound(trace.kernels, start, max(stop, start), length)
-        if len(trace.kernels)
+        busy_ns=length if len(device) else None,
+        busy_bound_ns=certainty.covered_bound(device, start, max(stop, start), length)
+        if len(device)
         else None,
         rows=tuple(rows[:_MOST]),
         names=len(rows),
     )
+
+
+def _on(trace: Trace, pyramid: Pyramid, table: TableName, chosen: I64) -> Bools:
+    """Which rows of a table lie on these tracks."""
+    one, kinds, owners = getattr(trace, table), pyramid.tracks.kind, pyramid.tracks.owner
+    owners = owners[chosen][kinds[chosen] == KINDS[table]]
+    if table == "steps":
+        return np.full(len(one), len(owners) > 0)
+    there = np.zeros(max(len(trace.threads), len(trace.lanes)) + 1, np.bool_)  # and of ``NONE``
+    there[owners] = True
+    found: Bools = there[one.lane if table == "kernels" else one.thread]
+    return found
 
 
 def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) -> list[AreaRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,13 +16,14 @@ from tb_privateuse1.trace import I64, MISSING, Trace, TraceError
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
 TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")
 
-_KIND = {
+KINDS: Mapping[TableName, int] = {
     "ops": pyramids.OPERATORS,
     "launches": pyramids.OPERATORS,
     "frames": pyramids.FRAMES,
     "kernels": pyramids.DEVICE,
     "steps": pyramids.STEPS,
 }
+"""The kind of track that shows a table's rows."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _place(trace: Trace, pyramid: Pyramid, table: TableName, index: int) -> tupl
     if table != "steps":
         owner = int((rows.lane if table == "kernels" else rows.thread)[index])
     ref = index + (len(trace.ops) if table == "launches" else 0)
-    return pyramid.place(_KIND[table], owner, int(rows.start_ns[index]), ref)
+    return pyramid.place(KINDS[table], owner, int(rows.start_ns[index]), ref)
 
 
 def check(trace: Trace, table: TableName, index: int) -> None:

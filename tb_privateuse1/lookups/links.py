@@ -45,6 +45,9 @@ class Links:
     """The result of the lookup; ``item`` is the range that was asked about."""
 
     item: Item
+    unix_us: int | None
+    """When it started by the machine's clock, in us since 1970 (UTC); null where the recording has
+    another clock."""
     evidence: Evidence | None
     """Of a kernel: how its time is known."""
     duration_bound_ns: int | None
@@ -108,6 +111,7 @@ def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index
     one = trace.ops if table == "ops" else None
     return Links(
         item=item(trace, pyramid, table, index),
+        unix_us=describe.unix_us(trace, int(rows.start_ns[index])),
         evidence=EVIDENCE[trace.kernels.evidence[kernel]] if kernel >= 0 else None,
         duration_bound_ns=_known(trace.kernels.duration_bound_ns[kernel]) if kernel >= 0 else None,
         self_ns=int(rows.self_ns[index]) if table in ("ops", "frames") else None,

@@ -16,6 +16,7 @@ from tb_privateuse1 import grouping
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     I32,
+    I64,
     Bools,
     Finding,
     Timeline,
@@ -53,13 +54,26 @@ def chosen_ranks(only: str | None) -> frozenset[int] | None:
     """
     if only is None:
         return None
-    if (ranks := with_commas(only)) is None:
+    if (ranks := _with_commas(only)) is None:
         message = say("only must be ranks with commas, not {only!r}.", only=only)
         raise TraceError("bad_option", message)
     return frozenset(ranks)
 
 
-def with_commas(text: str) -> list[int] | None:
+def chosen_tracks(name: str, text: str | None, tracks: int) -> I64:
+    """The tracks of an option, numbers with commas, of as many as a timeline has.
+
+    Raises TraceError ``bad_option``.
+    """
+    message = say("There are {count} tracks, numbered from 0.", count=tracks)
+    if (told := _with_commas(text) if text else []) is None:
+        message = say("{name} must be numbers with commas, not {text!r}.", name=name, text=text)
+    if told is None or max(told, default=-1) >= tracks:
+        raise TraceError("bad_option", message)
+    return np.array(told, np.int64)
+
+
+def _with_commas(text: str) -> list[int] | None:
     """The numbers of a text like ``0,2,7``; None if it is no such text."""
     words = text.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):

@@ -15,7 +15,7 @@ from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, provenance, step_row, with_commas
+from tb_privateuse1.views.base import Provenance, chosen_tracks, provenance, step_row
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -181,21 +181,12 @@ def _extent(trace: Trace, step: int | None) -> tuple[int, int]:
 
 def _rows(pyramid: Pyramid, tracks: str | None, folded: str | None) -> I64:
     count, first = pyramid.tracks.rows, pyramid.first_row()
-    flat = _numbers("folded", folded, len(count))
-    whole = _numbers("tracks", tracks, len(count))
+    flat = chosen_tracks("folded", folded, len(count))
+    whole = chosen_tracks("tracks", tracks, len(count))
     if tracks is None:
         whole = np.setdiff1d(np.arange(len(count)), flat)
     rows = [first[flat[count[flat] > 0]], *(first[t] + np.arange(count[t]) for t in whole)]
     return np.unique(np.concatenate(rows).astype(np.int64))
-
-
-def _numbers(name: str, text: str | None, tracks: int) -> I64:
-    message = say("There are {count} tracks, numbered from 0.", count=tracks)
-    if (told := with_commas(text) if text else []) is None:
-        message = say("{name} must be numbers with commas, not {text!r}.", name=name, text=text)
-    if told is None or max(told, default=-1) >= tracks:
-        raise TraceError("bad_option", message)
-    return np.array(told, np.int64)
 
 
 def _rectangles(

@@ -41,7 +41,8 @@ def test_tab_reaches_everything_and_shows_where_it_is(dashboard: Dashboard, run:
     dashboard.open(run=run, base="ddp")
     for name in PAGES:
         dashboard.get(f"rail-{name}").click()
-        settled(dashboard).shows(f"page-{name}")
+        dashboard.shows(f"page-{name}")
+        settled(dashboard)
         frame = dashboard.frame
         dashboard.get("run-picker").focus()
         for key in ("Tab", "Shift+Tab"):  # so that it is the keyboard that has moved

@@ -42,7 +42,8 @@ def test_nothing_is_without(dashboard: Dashboard, run: str) -> None:
     dashboard.frame.evaluate(_CATCH)
     for name in PAGES:
         dashboard.get(f"rail-{name}").click()
-        settled(dashboard).shows(f"page-{name}")
+        dashboard.shows(f"page-{name}")
+        settled(dashboard)
         if dashboard.get("all-rules").count():
             dashboard.get("all-rules").click()
         assert dashboard.frame.evaluate(_WITHOUT) == [], name

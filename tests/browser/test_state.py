@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import settled
 from tests.browser.dashboard import WAIT_MS, Dashboard
 from tests.server import PLUGIN, Server, serve
 
@@ -155,6 +156,28 @@ def test_dark_mode_follows_the_host_at_once(dashboard: Dashboard) -> None:
     dashboard.page.evaluate("document.body.classList.remove('dark-mode')")
     expect(page).to_have_attribute("data-theme", "light")
     assert background() == light
+
+
+@pytest.mark.parametrize(
+    ("view", "more", "canvas"),
+    [
+        ("timeline", {}, ".timeview canvas"),
+        ("flame", {}, ".flame canvas"),
+        ("distributed", {"run": "ddp"}, ".heatmap canvas"),
+    ],
+)
+def test_a_canvas_is_drawn_again_in_the_dark(
+    dashboard: Dashboard, view: str, more: dict[str, str], canvas: str
+) -> None:
+    settled(dashboard.open(**{"run": "mlp", "view": view, **more}))
+    dashboard.inside.locator(canvas).first.wait_for()
+    picture = f"document.querySelector('{canvas}').toDataURL()"
+    light = dashboard.frame.evaluate(picture)
+    for change, same in (("add", False), ("remove", True)):
+        dashboard.page.evaluate(f"document.body.classList.{change}('dark-mode')")
+        dashboard.frame.wait_for_function(
+            f"([light, same]) => ({picture} === light) === same", arg=[light, same]
+        )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.dashboard import WAIT_MS, Dashboard
@@ -96,31 +97,98 @@ def test_search_finds_what_is_not_on_the_screen(dashboard: Dashboard) -> None:
     expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "0")
 
 
-def drag(dashboard: Dashboard, found: Locator) -> None:
-    """Select all that is shown."""
-    box = found.bounding_box()
+def drag(dashboard: Dashboard, start: tuple[float, float], stop: tuple[float, float]) -> None:
+    """With the mouse, from one place of the canvas to another."""
+    box = dashboard.get("timeline-canvas").bounding_box()
     assert box
     mouse = dashboard.page.mouse
-    mouse.move(box["x"] + 5, box["y"] + 60)
+    mouse.move(box["x"] + start[0], box["y"] + start[1])
     mouse.down()
-    mouse.move(box["x"] + box["width"] - 5, box["y"] + 60, steps=4)
+    mouse.move(box["x"] + stop[0], box["y"] + stop[1], steps=4)
     mouse.up()
 
 
-def test_a_drag_sums_up_what_is_inside(dashboard: Dashboard) -> None:
-    drag(dashboard, canvas(dashboard, run="mlp"))
+def middle(dashboard: Dashboard, head: Locator) -> float:
+    """How far down the canvas a line lies."""
+    boxes = [one.bounding_box() for one in (head, dashboard.get("timeline-canvas"))]
+    assert boxes[0]
+    assert boxes[1]
+    return boxes[0]["y"] + boxes[0]["height"] / 2 - boxes[1]["y"]
+
+
+def drag_along_a_heading(dashboard: Dashboard) -> None:
+    """All that is shown, on all tracks."""
+    width = (dashboard.get("timeline-canvas").bounding_box() or {"width": 0})["width"]
+    heading = middle(dashboard, dashboard.get("group-head").first)
+    drag(dashboard, (5, heading), (width - 5, heading))
+
+
+def tables(dashboard: Dashboard) -> set[str]:
+    return {row["table"] for row in dashboard.rows("area").values()}
+
+
+def told(dashboard: Dashboard, state: str) -> None:
+    """Wait until the address says so."""
+    dashboard.page.wait_for_function(
+        "state => decodeURIComponent(location.hash).includes(state)", arg=state
+    )
+
+
+def test_a_drag_sums_up_the_tracks_it_goes_over(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="mlp")
+    drag_along_a_heading(dashboard)
     everywhere = dashboard.rows("area")
-    assert len(everywhere) > 2
+    assert tables(dashboard) == {"ops", "kernels"}
+    expect(dashboard.get("choose-track")).to_have_count(0)
     tracks = result(dashboard, "timeline?run=mlp&width=1")["tracks"]
     stream = next(one for one in tracks if one["kind"] == "device")
-    dashboard.get("area-place").select_option(f"lane:{stream['owner']}")
-    of_host = dashboard.inside.locator('[data-testid="table-area"] td[data-value="ops"]')
-    expect(of_host).to_have_count(0, timeout=WAIT_MS)
-    here = dashboard.rows("area")
-    assert here
-    assert {row["table"] for row in here.values()} == {"kernels"}
+    host = next(one for one in tracks if one["kind"] == "operators")
+    dashboard.get("area-place").select_option(str(stream["id"]))
+    told(dashboard, f"@{stream['id']}")
+    assert tables(dashboard) == {"kernels"}
+    whole = dashboard.state()["area"]
+    dashboard.page.reload()
+    expect(dashboard.get("area-place")).to_have_value(str(stream["id"]), timeout=WAIT_MS)
+    dashboard.inside.locator(
+        f'[data-testid="track"][data-id="{host["id"]}"] [data-testid="choose-track"]'
+    ).check()
+    told(dashboard, f"{whole.partition('@')[0]}@{min(stream['id'], host['id'])},")
+    assert dashboard.rows("area").keys() == everywhere.keys()
     dashboard.page.keyboard.press("Escape")
     expect(dashboard.get("area-summary")).to_have_count(0)
+    assert "area" not in dashboard.state()
+    dashboard.page.go_back()
+    expect(dashboard.get("area-summary")).to_have_count(1)
+
+
+def test_the_edges_of_a_selection_can_be_dragged(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    start, stop = window(found)
+    width = (found.bounding_box() or {"width": 0})["width"]
+    device = dashboard.inside.locator('[data-testid="track"][data-kind="device"]')
+    track, heading = middle(dashboard, device), middle(dashboard, dashboard.get("group-head").first)
+
+    def selected(since: str) -> tuple[list[float], str]:
+        """In pixels, and on which tracks, once it is another one."""
+        dashboard.page.wait_for_function(
+            """since => location.hash.includes("privateuse1.area=")
+                && !decodeURIComponent(location.hash).includes(`area=${since}@`)""",
+            arg=since,
+        )
+        times, _, tracks = dashboard.state()["area"].partition("@")
+        return [(int(at) - start) / (stop - start) * width for at in times.split("..")], tracks
+
+    seen = ""
+    for begin, end, y, edges in (
+        (100, 300, track, [100, 300]),
+        (301, 401, heading, [100, 400]),  # its tracks stay what they are
+        (100, 500, track, [400, 500]),  # past the other edge
+    ):
+        drag(dashboard, (begin, y), (end, y))
+        pixels, tracks = selected(seen)
+        assert pixels == pytest.approx(edges, abs=1.5)
+        assert tracks == device.get_attribute("data-id")
+        seen = dashboard.state()["area"].partition("@")[0]
 
 
 def test_tracks_fold_and_links_keep_it(dashboard: Dashboard) -> None:

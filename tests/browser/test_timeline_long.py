@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tb_privateuse1.trace import Trace
 from tests.browser import long
 from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.browser.test_timeline import canvas, drag, window
+from tests.browser.test_timeline import canvas, drag_along_a_heading, window
 from tests.server import Server, serve
 
 MOST_DRAWN = 10_000
@@ -93,7 +93,8 @@ def test_from_a_late_kernel_to_its_operator_and_back_by_url(
 
 
 def test_a_drag_over_all_of_it_sums_up(dashboard: Dashboard, trace: Trace) -> None:
-    drag(dashboard, canvas(dashboard, run="long"))
+    canvas(dashboard, run="long")
+    drag_along_a_heading(dashboard)
     rows = dict(dashboard.rows("area"))
     kernels = [cells for cells in rows.values() if cells["name"] == "gemm"]
     assert kernels

@@ -89,7 +89,8 @@ def test_from_a_range_to_its_tables(
         item = f"ops:{found['items'][0]['index']}"
     settled(dashboard.open(run="all", view="timeline", item=item))
     dashboard.get(link).click()
-    settled(dashboard).shows(f"page-{view}")
+    dashboard.shows(f"page-{view}")
+    settled(dashboard)
     if table:
         assert len(dashboard.rows(table)) == 1
     else:

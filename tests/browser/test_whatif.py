@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -89,3 +90,14 @@ def test_the_critical_path_is_on_the_timeline(page: Dashboard) -> None:
     page.get("critical-path").click()
     expect(page.get("critical-path")).to_have_attribute("aria-pressed", "false")
     assert "critical=" not in page.page.url
+
+
+def test_a_ranking_that_fails_says_so(page: Dashboard) -> None:
+    page.watch.expected.append("status of 500")
+    wrong = re.compile(r"/whatif\?(?!.*ranking=false)")
+    page.page.route(wrong, lambda route: route.fulfill(status=500, body="broken"))
+    page.open(run="run", view="whatif").shows("error", status=500)
+    assert page.figure("measured_ns") == 100_000
+    page.page.unroute(wrong)
+    page.get("retry").click()
+    page.shows("table-gains")

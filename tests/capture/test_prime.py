@@ -97,8 +97,11 @@ def test_durations_become_known(done: Done) -> None:
         assert len(kernels) >= 80
         return float((kernels.evidence == BOUND).mean())
 
-    assert all(only_limits(trace) > 0.5 for trace in traces(done, "plain"))
-    assert all(only_limits(trace) < 0.1 for trace in traces(done, "primed"))
+    plain, primed = ([only_limits(one) for one in traces(done, run)] for run in ("plain", "primed"))
+    assert max(primed) < 0.1
+    # How much more is for the machine to say: a device that is held up works off a queue, and
+    # that tells durations, too.
+    assert min(plain) > max(primed)
 
 
 def test_what_only_kept_the_device_busy_is_in_no_figure(done: Done) -> None:

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tb_privateuse1 import prepared, tracklist
 from tb_privateuse1.lookups import area
-from tb_privateuse1.trace import MISSING, Trace
+from tb_privateuse1.trace import MISSING, Trace, TraceError
 from tests.lookups.ask import ask
-from tests.make import kernel, op, trace
+from tests.make import frame, kernel, launch, op, step, trace
 from tests.uncertain import pair
 
 
@@ -23,9 +24,36 @@ def test_ranges_count_with_their_part_inside() -> None:
     assert (a.ranges, a.inside_ns, a.mean_ns, a.max_ns) == (2, 15_000, 15_000, 20_000)
     assert rows["kernels", "k"].inside_ns == 15_000
     assert (found.ranges, found.names, found.busy_ns) == (4, 3, 15_000)
-    only = ask(area, one, start_ns=0, stop_ns=95_000, thread=int(one.ops.thread[-1]))
-    assert [(r.table, r.name) for r in only.rows] == [("ops", "b")]
-    assert {r.table for r in ask(area, one, lane=0).rows} == {"kernels"}
+
+
+def on(one: Trace, kind: str, *owners: int) -> str:
+    """The numbers of these threads' or streams' tracks."""
+    tracks = tracklist.tracks(one, prepared.of(one).pyramid)
+    return ",".join(str(t.id) for t in tracks if t.kind == kind and t.owner in owners)
+
+
+def test_only_what_lies_on_the_chosen_tracks() -> None:
+    one = trace(step(0, 0, 100), op("a", 0, 40, id=1), op("b", 21, 22, thread=2),
+                launch(5, 6, 1), frame("f.py(1): f", 0, 50), kernel("k", 15, 35, 1),
+                kernel("l", 30, 45, stream=8))  # fmt: skip
+    first, second = (int(one.ops.thread[i]) for i in (0, -1))
+    names = {
+        on(one, "operators", first): {"ProfilerStep#0", "a", "cudaLaunchKernel"},
+        on(one, "operators", second): {"b"},
+        on(one, "operators", first, second): {"ProfilerStep#0", "a", "b", "cudaLaunchKernel"},
+        on(one, "frames", first): {"f.py(1): f"},
+        on(one, "device", 0, 1): {"k", "l"},
+        on(one, "steps", 0): {"ProfilerStep#0"},
+        on(one, "frames", first) + "," + on(one, "device", 1): {"f.py(1): f", "l"},
+        "": set(),
+    }
+    for tracks, expected in names.items():
+        assert {row.name for row in ask(area, one, tracks=tracks).rows} == expected
+    assert ask(area, one).busy_ns == 30_000
+    assert ask(area, one, tracks=on(one, "device", 1)).busy_ns == 15_000
+    assert ask(area, one, tracks=on(one, "frames", first)).busy_ns is None
+    with pytest.raises(TraceError, match="numbered from 0"):
+        ask(area, one, tracks="99")
 
 
 def test_nothing() -> None:

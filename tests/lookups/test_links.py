@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tb_privateuse1 import describe
 from tb_privateuse1.lookups import links
 from tb_privateuse1.trace import Trace, TraceError
 from tests.lookups.ask import ask
@@ -35,6 +36,25 @@ def test_from_a_kernel_to_its_source() -> None:
     assert [f.name.split(": ")[1] for f in found.frames] == ["forward", "main"]
     assert (found.source.file, found.source.line) == ("train.py", 12)
     assert (found.evidence, found.item.bound_ns, found.step) == ("measured", 0, "ProfilerStep#1")
+
+
+@pytest.mark.parametrize(
+    ("base_ns", "first_us", "expected"),
+    [
+        (1_790_857_026_000_000_000, 4_370_680_496_023, 1_795_227_706_496_073),
+        (0, 1_623_142_623_460_111, 1_623_142_623_460_161),  # up to torch 2.2
+        (0, 4_458_676_522_690, None),  # since the machine's start
+    ],
+)
+def test_when_it_started_by_the_clock(base_ns: int, first_us: int, expected: int | None) -> None:
+    events = (op("a", first_us, first_us + 99), kernel("k", first_us + 50, first_us + 60))
+    one = trace(*events, baseTimeNanoseconds=base_ns)
+    assert ask(links, one, table="kernels", index=0).unix_us == expected
+    facts = {fact.label: fact.value for fact in describe.run(one)}
+    assert facts.get("Recorded at") == {
+        1_795_227_706_496_073: "2026-11-21 02:21:46 UTC",
+        1_623_142_623_460_161: "2021-06-08 08:57:03 UTC",
+    }.get(expected or 0)
 
 
 def test_from_an_operator_to_its_kernels_and_its_backward() -> None:

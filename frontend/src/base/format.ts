@@ -19,6 +19,14 @@ export function exactDuration(ns: number | null): string {
   return ns === null ? t.format.missing : `${count(ns)} ns`;
 }
 
+/** A Unix time as the clock of whoever looks has it, to the µs: `2026-11-21 14:03:22.123456`. */
+export function wallClock(unix_us: number): string {
+  return `${dateTime(Math.floor(unix_us / 1e6) * 1e9)}.${String(unix_us % 1e6).padStart(6, "0")}`;
+}
+
+/** `2026-11-21T14:03:22.123Z`, for a tooltip. */
+export const utc = (unix_us: number): string => new Date(Math.floor(unix_us / 1000)).toISOString();
+
 /** `1.50 MiB`. */
 export function bytes(n: number | null): string {
   return n === null ? MISSING : scaled(n, BYTE_UNITS, "B");

@@ -50,6 +50,16 @@ export const trackId = (section: number, track: number): number => section * STR
 export const sectionOf = (id: number): number => Math.floor(id / STRIDE);
 export const trackOf = (id: number): number => id % STRIDE;
 
+/** A track in the URL: `5`, or `7.5` of a further rank's; `ranks` are the numbers of those shown. */
+export const trackText = (id: number, ranks: readonly number[]): string => (sectionOf(id) === 0 ? "" : `${ranks[sectionOf(id)]}.`) + String(trackOf(id));
+
+/** The track that has this name in the URL; null if its rank is not shown. */
+export function trackNamed(text: string, ranks: readonly number[]): number | null {
+  const [, rank, track] = /^(?:(\d{1,9})\.)?(\d{1,5})$/.exec(text) ?? [];
+  const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
+  return track === undefined || section < 0 ? null : trackId(section, Number(track));
+}
+
 /** What the reader changed: tracks and groups whose folding is not the usual, tracks on top, groups
  * in another order. */
 export interface Arrangement {
@@ -62,17 +72,15 @@ export interface Arrangement {
 }
 
 /** `3,p5,c,g/Process 1,o/Device 0,wautograd`: track 3, the counters and a group are folded other than
- * usual, track 5 is pinned, a group comes first, only tracks with that word are shown. A track of another rank is `7.3`; `ranks` are the numbers of those shown. */
+ * usual, track 5 is pinned, a group comes first, only tracks with that word are shown. */
 export function parseLanes(text: string | null, ranks: readonly number[]): Arrangement {
   const found = { toggled: new Set<number>(), pinned: [] as number[], groups: new Set<string>(), order: [] as string[], only: "" };
   for (const word of (text ?? "").split(",")) {
-    const [, pin, rank, track] = /^(p?)(?:(\d{1,9})\.)?(\d{1,5})$/.exec(word) ?? [];
-    const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
+    const id = trackNamed(word.replace(/^p/, ""), ranks);
     if (word === "c") found.groups.add(OWN_COUNTERS);
     else if (word.startsWith("w")) found.only = decoded(word.slice(1));
-    else if (track !== undefined && section >= 0) {
-      const id = trackId(section, Number(track));
-      if (pin) found.pinned.push(id);
+    else if (id !== null) {
+      if (word.startsWith("p")) found.pinned.push(id);
       else found.toggled.add(id);
     } else if (/^[go]\d*\//.test(word)) {
       const key = decoded(word.slice(1));
@@ -84,7 +92,7 @@ export function parseLanes(text: string | null, ranks: readonly number[]): Arran
 }
 
 export function lanesText({ toggled, pinned, groups, order, only }: Arrangement, ranks: readonly number[]): string | null {
-  const track = (id: number): string => (sectionOf(id) === 0 ? "" : `${ranks[sectionOf(id)]}.`) + String(trackOf(id));
+  const track = (id: number): string => trackText(id, ranks);
   const words = [[...toggled].map(track), pinned.map((id) => `p${track(id)}`), [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)), order.map((key) => `o${encoded(key)}`), only ? [`w${encoded(only)}`] : []];
   return words.flat().join(",") || null;
 }

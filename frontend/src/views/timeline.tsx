@@ -1,26 +1,26 @@
 // The timeline: every track of the trace, as fine as the screen can show.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Item, Links, Timeline as Result } from "../api";
+import { otherwise, tracksBetween } from "../base/area";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
 import { downloadPicture } from "../base/dom";
 import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
-import { fits, isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, trackOf, type Arrangement, type Section } from "../base/tracks";
+import { fits, isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, type Arrangement, type Section } from "../base/tracks";
 import { useView } from "../load";
-import { safe } from "../palette";
 import type { Selected } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { Minimap } from "../widgets/minimap";
 import { neighbour, type Arrow, type Counter } from "../widgets/scene";
-import { HEADS_PX, TimeCanvas } from "../widgets/timecanvas";
+import { HEADS_PX, TimeCanvas, type Drawn as DrawnArea } from "../widgets/timecanvas";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
 import { AreaSummary } from "./timelinearea";
-import { useCamera, useKeys } from "./timelinecamera";
+import { useArea, useCamera, useKeys } from "./timelinecamera";
 import { colorBy, Colors } from "./timelinecolors";
 import { CriticalToggle, useSpots } from "./timelinecritical";
-import { densityOf, laneOf, useScene, type Drawn, type Lane } from "./timelinedata";
+import { densityOf, trackIn, useScene, type Drawn, type Lane } from "./timelinedata";
 import { Details, itemText, parseItem, spotOf, useLinks, type ItemKey, type ItemSpot } from "./timelinedetails";
 import { Export } from "./timelineexport";
 import { Heads, Only } from "./timelineheads";
@@ -55,7 +55,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const lines = useMemo(() => layout(sectionsOf(ranks), arrangement), [ranks, arrangement]);
   const [scroll, setScroll] = useState({ top: 0, height: 600 });
   const [width, setWidth] = useState(1000);
-  const [area, setArea] = useState<Camera | null>(null);
+  const [area, setArea] = useArea(numbers);
   const by = colorBy();
   const hoverAt = useRef<number | null>(null);
   /** What was picked here: only a link's range moves the camera. */
@@ -73,13 +73,16 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const found = useMemo(() => matcher(find), [find]);
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
-  const theme = document.documentElement.dataset["theme"] ?? "light";
-  const palette = `${theme}${safe.value}`;
 
   const pick = (text: string | null): void => {
     own.current = text;
     setArea(null);
-    go({ item: text });
+    go({ item: text, area: null });
+  };
+  /** What was drawn over; over headings and counters alone that is everything. */
+  const draw = ({ start, stop, heights }: DrawnArea): void => {
+    const over = heights && tracksBetween(lines, ...heights).filter((id) => trackIn(lanes, id)?.kind !== "steps");
+    setArea({ start, stop, tracks: over === null ? area?.tracks ?? null : over.length > 0 ? over : null });
   };
   /** Picks a range wherever it is, and brings it to the screen. */
   const show = (spot: ItemSpot, zoom = false): void => {
@@ -99,7 +102,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const lift = (id: number): void => arrange({ pinned: lifted(arrangement.pinned, id) });
   /** A range that is shown is seen, whatever is folded. */
   const unfold = ({ track: id, row }: ItemSpot): void => {
-    const track = laneOf(lanes, id)?.base.tracks.find((t) => t.id === trackOf(id));
+    const track = trackIn(lanes, id);
     if (!track) return;
     const folded = row > 0 && isFolded({ ...track, id }, arrangement);
     const hidden = !lines.some((line) => line.kind === "track" && line.id === id);
@@ -124,7 +127,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     m: mark,
     c: () => go({ critical: state.value.critical === null ? "1" : null }, "replace"),
     0: () => move(whole(all)),
-    x: () => setArea(between(marks) ?? camera),
+    x: () => setArea({ ...(between(marks) ?? camera), tracks: null }),
     Escape: () => pick(null),
     n: () => search.next(1, showOf(0)),
     N: () => search.next(-1, showOf(0)),
@@ -165,15 +168,15 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         <Only only={arrangement.only} none={!lines.some((line) => line.kind === "group" && line.key !== "")} set={(only) => arrange({ only })} />
       </Minimap>
       {failure && <Problem failure={failure} retry={retry} />}
-      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked} theme={palette}
-        onCamera={move} onArea={setArea} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
+      <TimeCanvas scene={scene ?? result} camera={camera} lines={lines} all={all} picked={picked}
+        onCamera={move} onArea={draw} onHover={(at) => { hoverAt.current = at; }} onScroll={(top, height) => setScroll({ top, height })} onArrow={walk}
         onPick={(i) => pick(i === null || !scene ? null : itemText(itemAt(scene, i, numbers)))}
         onOpen={(i) => { if (scene) move(around(...extent(scene, i), all)); }}
         tooltip={(under) => under.kind === "counter" ? <CounterTip scene={scene ?? result} {...under} /> : scene && <Tip scene={scene} at={under.index} />}
-        heads={<Heads lines={lines} lanes={lanes} counters={(scene ?? result).counters} curves={(scene ?? result).curves} onToggle={toggle} onPin={pin} onLift={lift} onGroup={(key) => arrange({ groups: flipped(arrangement.groups, key) })}
+        heads={<Heads lines={lines} lanes={lanes} counters={(scene ?? result).counters} curves={(scene ?? result).curves} chosen={area?.tracks ?? null} onChoose={(id) => { if (area?.tracks) setArea({ ...area, tracks: otherwise(area.tracks, id) }); }} onToggle={toggle} onPin={pin} onLift={lift} onGroup={(key) => arrange({ groups: flipped(arrangement.groups, key) })}
           onRaise={(key) => arrange({ order: raised(lines, key, arrangement.order) })} onLeave={(rank) => go({ ranks: numbers.slice(1).filter((one) => one !== rank).join(",") || null })} />} />
       <p class="unseen" role="status" data-testid="timeline-told">{linked && texts.told(linked.item.name, duration(linked.item.end_ns - linked.item.start_ns), linked.place, duration(linked.item.start_ns))}</p>
-      {area ? <AreaSummary lanes={lanes} area={area} close={() => setArea(null)} />
+      {area ? <AreaSummary lanes={lanes} area={area} choose={(tracks) => setArea({ ...area, tracks })} close={() => setArea(null)} />
         : item && lane && <Details links={links} rank={item.rank} show={showOf(place)} close={() => pick(null)} />}
     </div>
   );

@@ -1,8 +1,9 @@
 // What lies in the selected stretch of time.
 import { useMemo, useState } from "preact/hooks";
-import type { Area, AreaRow } from "../api";
-import type { Camera } from "../base/camera";
-import { boundOf, count, duration, exactDuration, percent } from "../base/format";
+import type { Area as Result, AreaRow, Options } from "../api";
+import type { Area } from "../base/area";
+import { boundOf, count, duration, exactDuration, percent, wallClock } from "../base/format";
+import { sectionOf, trackId, trackOf } from "../base/tracks";
 import { useView } from "../load";
 import { go, state } from "../state";
 import { t } from "../texts";
@@ -13,53 +14,52 @@ import { Show } from "./status";
 import type { Lane } from "./timelinedata";
 
 const texts = t.timeline.area;
+/** More than one track, or none. */
+const CHOSEN = "chosen";
+
+interface AreaProps {
+  lanes: readonly Lane[];
+  area: Area;
+  choose: (tracks: readonly number[] | null) => void;
+  close: () => void;
+}
 
 /** Of one rank at a time. */
-export function AreaSummary({ lanes, area, close }: { lanes: readonly Lane[]; area: Camera; close: () => void }) {
+export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
   const [rank, setRank] = useState<number | null>(null);
-  const lane = lanes.find((one) => one.rank === rank) ?? lanes[0];
+  const places = lanes.map((_, at) => area.tracks?.filter((id) => sectionOf(id) === at) ?? null);
+  const first = Math.max(0, places.findIndex((tracks) => tracks === null || tracks.length > 0));
+  const at = rank === null ? first : Math.max(0, lanes.findIndex((one) => one.rank === rank));
+  const lane = lanes[at];
   if (!lane) return null;
+  const tracks = places[at] ?? null;
+  const options = { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift), ...(tracks && { tracks: tracks.map(trackOf).join(",") }) };
   return (
     <section class="timepanel" data-testid="area-summary">
       {lanes.length > 1 && <Segmented label={texts.rank} value={String(lane.rank)} choices={lanes.map((one) => ({ value: String(one.rank), label: texts.ofRank(one.rank) }))} onPick={(value: string) => setRank(Number(value))} />}
-      <OfRank key={lane.rank} lane={lane} area={area} close={close} />
+      <p><label>{texts.where} <select value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN} data-testid="area-place"
+        onChange={(e) => { const { value } = e.currentTarget; if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]); }}>
+        <option value="">{texts.everywhere}</option>
+        {tracks && tracks.length !== 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
+        {lane.base.tracks.filter((one) => one.kind !== "steps").map((one) => <option key={one.id} value={trackId(at, one.id)}>{one.group} · {one.label}</option>)}
+      </select></label></p>
+      <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>✕</button>
+      <OfRank key={lane.rank} lane={lane} options={options} />
     </section>
   );
 }
 
-function OfRank({ lane, area, close }: { lane: Lane; area: Camera; close: () => void }) {
-  const [place, setPlace] = useState("");
-  const [kind, row] = place.split(":");
-  const only = kind === "lane" ? { lane: Number(row) } : kind === "thread" ? { thread: Number(row) } : {};
-  const resource = useView("area", lane.selected, { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift), ...only }, null);
-  return (
-    <>
-      <p><label>{texts.where} <select value={place} data-testid="area-place" onChange={(e) => setPlace(e.currentTarget.value)}>
-        <option value="">{texts.everywhere}</option>
-        {placesOf(lane).map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
-      </select></label></p>
-      <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>✕</button>
-      <Show resource={resource}>{(value) => <Summary area={value} />}</Show>
-    </>
-  );
+function OfRank({ lane, options }: { lane: Lane; options: Options["area"] }) {
+  const resource = useView("area", lane.selected, options, null);
+  return <Show resource={resource}>{(value) => <Summary area={value} />}</Show>;
 }
 
-/** Streams and threads; a thread's frames go with its operators. */
-function placesOf({ base }: Lane): { value: string; label: string }[] {
-  const found = new Map<string, string>();
-  for (const { kind, owner, group, label } of base.tracks) {
-    const value = `${kind === "device" ? "lane" : "thread"}:${owner}`;
-    if (kind !== "steps" && !found.has(value)) found.set(value, `${group} · ${label}`);
-  }
-  return [...found].map(([value, label]) => ({ value, label }));
-}
-
-function Summary({ area }: { area: Area }) {
+function Summary({ area }: { area: Result }) {
   const length = area.stop_ns - area.start_ns;
   const columns = useMemo(() => columnsFor(length), [length]);
   return (
     <>
-      <p>{texts.selected(<b title={exactDuration(length)}>{duration(length)}</b>, count(area.ranges),
+      <p title={area.unix_us === null ? undefined : texts.from(wallClock(area.unix_us))}>{texts.selected(<b title={exactDuration(length)}>{duration(length)}</b>, count(area.ranges),
         area.busy_ns !== null && texts.busy(duration(area.busy_ns), <span class="muted">{boundOf(area.busy_bound_ns, true)}</span>, percent(length > 0 ? area.busy_ns / length : null)),
         area.names > area.rows.length && <span class="muted">{texts.most(count(area.rows.length), count(area.names))}</span>)}</p>
       <div class="fill"><Table name="area" noun={texts.noun} nouns={texts.nouns} columns={columns} rows={area.rows} rowKey={(r) => `${r.table} ${r.name}`} sort={state.value.sort} defaultSort="-inside_ns"

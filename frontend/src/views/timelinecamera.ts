@@ -1,5 +1,6 @@
-// The timeline's camera, kept in the URL, and its keys.
-import { useEffect, useRef, useState } from "preact/hooks";
+// The timeline's camera and the selected stretch of time, kept in the URL, and the keys.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { areaText, parseArea, type Area } from "../base/area";
 import type { Camera } from "../base/camera";
 import { isTyping } from "../base/dom";
 import { parseRange } from "../base/range";
@@ -8,35 +9,48 @@ import { useLater } from "../widgets/later";
 
 const SETTLED_MS = 300;
 
-/** The camera, kept in the URL once it rests; Back and links move it. */
-export function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
-  const asked = parseRange(state.value.range);
-  const [camera, setCamera] = useState<Camera>(asked ? { start: asked.start, stop: asked.end } : first);
-  const written = useRef(state.value.range);
-  const moved = useRef(false);
+/** What moves fast, kept in the URL once it rests; Back and links move it. */
+function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T | null, text: (value: T) => string): [T | null, (value: T | null) => void] {
+  const told = state.value[key];
+  const [value, set] = useState(() => parse(told));
+  const written = useRef(told);
   const later = useLater(SETTLED_MS);
   useEffect(() => {
-    if (state.value.range === written.current) return;
-    written.current = state.value.range;
-    moved.current = asked !== null;
-    setCamera(asked ? { start: asked.start, stop: asked.end } : first);
-  }, [state.value.range]);
-  // Until somebody moves it, it shows what it began with, of ranks that come later, too.
-  useEffect(() => {
-    if (!moved.current && state.value.range === null) setCamera(first);
-  }, [first.start, first.stop]);
-  const move = (next: Camera): void => {
-    setCamera(next);
-    moved.current = true;
+    if (told === written.current) return;
+    written.current = told;
+    set(parse(told));
+  }, [told]);
+  const move = (next: T | null): void => {
+    set(next);
     later(() => {
-      // Back or a link leads elsewhere on the recording, and the camera with it.
-      if (state.value.range !== written.current) return;
-      written.current = `${Math.floor(next.start)}..${Math.ceil(next.stop)}`;
+      // Back or a link leads elsewhere on the recording, and this with it.
+      if (state.value[key] !== written.current) return;
+      written.current = next && text(next);
       // An event that was opened meanwhile stays open.
-      go({ range: written.current, event: state.value.event }, "replace");
+      go({ [key]: written.current, event: state.value.event }, "replace");
     });
   };
-  return [camera, move];
+  return [value, move];
+}
+
+/** What the timeline shows: until somebody moves it what it begins with, of ranks that come later,
+ * too. */
+export function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
+  const [moved, move] = useSettled("range", parseCamera, ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`);
+  return [useMemo(() => moved ?? first, [moved, first.start, first.stop]), move];
+}
+
+/** The stretch of time that is selected, on the tracks of these ranks: of others, too, once they are
+ * there. */
+export function useArea(ranks: readonly number[]): [Area | null, (area: Area | null) => void] {
+  const [text, move] = useSettled("area", (told) => told, (told: string) => told);
+  const area = useMemo(() => parseArea(text, ranks), [text, ranks]);
+  return [area, (next) => move(next && areaText(next, ranks))];
+}
+
+function parseCamera(text: string | null): Camera | null {
+  const range = parseRange(text);
+  return range && { start: range.start, stop: range.end };
 }
 
 export function useKeys(keys: Record<string, () => void>): void {

@@ -1,7 +1,7 @@
 // What the timeline draws comes in windows: asked of each rank as the camera moves, a little more
 // than is shown, and kept on the screen until the next one is there.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Timeline } from "../api";
+import type { Timeline, Track } from "../api";
 import { span, type Camera } from "../base/camera";
 import { isFolded, sectionOf, trackId, trackOf, type Arrangement, type Line } from "../base/tracks";
 import { asFailure, fetchView, type Failure } from "../fetch";
@@ -155,9 +155,9 @@ function joined(lanes: readonly Lane[], got: Got): Drawn | null {
   return { rectangles: r, names, modules, kinds: first.kinds, looks: first.looks, table_names: first.table_names, counters, curves, stop_ns: first.stop_ns };
 }
 
-/** The rank of a track, and its number there. */
-export function laneOf(lanes: readonly Lane[], id: number): Lane | undefined {
-  return lanes[sectionOf(id)];
+/** A track by its number among those of all ranks. */
+export function trackIn(lanes: readonly Lane[], id: number): Track | undefined {
+  return lanes[sectionOf(id)]?.base.tracks.find((one) => one.id === trackOf(id));
 }
 
 /** How busy the first device is over the whole recording, in equal parts, for the strip on top. */

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Item, Links } from "../api";
 import { lookOf } from "../base/color";
 import { trackId } from "../base/tracks";
-import { bound, boundOf, count, duration, exactDuration } from "../base/format";
+import { bound, boundOf, count, duration, exactDuration, utc, wallClock } from "../base/format";
 import { quote } from "../base/filter";
 import { useView, type Resource } from "../load";
 import type { Selected } from "../place";
@@ -77,6 +77,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
             <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? texts.boundNotKnown : bound(links.duration_bound_ns)}</span>}
           </Fact>
           <Fact label={facts.start} title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>}</Fact>
+          {links.unix_us !== null && <Fact label={facts.clock} title={utc(links.unix_us)}><span data-testid="details-clock">{wallClock(links.unix_us)}</span></Fact>}
           {links.evidence && <Fact label={facts.evidence}>{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.inferred(t.source.evidence[links.evidence].label)}</> : t.source.evidence.measured.label}</Fact>}
           {links.self_ns !== null && <Fact label={facts.self} title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
           {links.elapsed_ns !== null && <Fact label={facts.elapsed} title={exactDuration(links.elapsed_ns)}>{texts.onDevice(duration(links.elapsed_ns))}</Fact>}

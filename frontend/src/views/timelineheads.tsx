@@ -1,10 +1,10 @@
 // The labels on the left of the timeline: fold and unfold tracks and groups, pin and move them.
 import type { Counter, Curves, Track } from "../api";
 import { count, counted, duration } from "../base/format";
-import { COUNTERS, sectionOf, trackOf, type Line } from "../base/tracks";
+import { COUNTERS, type Line } from "../base/tracks";
 import { t } from "../texts";
 import { greatest } from "../widgets/painter";
-import type { Lane } from "./timelinedata";
+import { trackIn, type Lane } from "./timelinedata";
 
 const texts = t.timelineheads;
 
@@ -14,6 +14,9 @@ interface HeadsProps {
   /** Of all ranks. */
   counters: readonly Counter[];
   curves: Curves;
+  /** The tracks that the selected stretch of time is on; null if it is on all, or there is none. */
+  chosen: readonly number[] | null;
+  onChoose: (id: number) => void;
   onToggle: (id: number) => void;
   onPin: (id: number) => void;
   /** A pinned track, one place higher. */
@@ -36,7 +39,7 @@ export function Heads(props: HeadsProps) {
   return <>{props.lines.map((line) => <Head key={`${line.kind}${line.kind === "track" || line.kind === "counter" ? line.id : line.key}`} line={line} {...props} />)}</>;
 }
 
-function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup, onRaise, onLeave }: { line: Line } & HeadsProps) {
+function Head({ line, lanes, counters, curves, chosen, onChoose, onToggle, onPin, onLift, onGroup, onRaise, onLeave }: { line: Line } & HeadsProps) {
   const style = { top: `${line.y}px`, height: `${line.height}px` };
   if (line.kind === "counter") {
     const counter = counters[line.id];
@@ -66,7 +69,7 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
       </div>
     );
   }
-  const track = lanes[sectionOf(line.id)]?.base.tracks.find((one) => one.id === trackOf(line.id));
+  const track = trackIn(lanes, line.id);
   if (!track) return null;
   return (
     <div class="head" style={style} data-testid="track" data-id={line.id} data-kind={track.kind} data-folded={line.folded} title={`${line.label}\n${noteOf(track)}`}>
@@ -74,6 +77,7 @@ function Head({ line, lanes, counters, curves, onToggle, onPin, onLift, onGroup,
         ? <button type="button" class="quiet" aria-expanded={!line.folded} aria-label={folds(line.folded, line.label)} onClick={() => onToggle(line.id)}>{line.folded ? "▸" : "▾"}</button>
         : <i />}
       <span>{line.label}</span>
+      {chosen && track.kind !== "steps" && <input type="checkbox" checked={chosen.includes(line.id)} aria-label={texts.selectedOn(line.label)} title={texts.selectedOnHelp} data-testid="choose-track" onChange={() => onChoose(line.id)} />}
       {line.pinned && <button type="button" class="quiet pin" aria-label={texts.moveUpOf(line.label)} title={texts.moveUp} onClick={() => onLift(line.id)}>↑</button>}
       <button type="button" class="quiet pin" aria-pressed={line.pinned} aria-label={texts.pinOf(line.label)} title={texts.pin} onClick={() => onPin(line.id)}>{line.pinned ? "★" : "☆"}</button>
     </div>

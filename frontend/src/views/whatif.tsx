@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { ChangeAsked, PathCause, WhatIf as Result } from "../api";
 import { bound, duration, exactDuration, percent } from "../base/format";
-import { useLatest, useView } from "../load";
+import { useLatest, useView, type Resource } from "../load";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { CsvButton } from "../widgets/csvbutton";
@@ -22,11 +22,10 @@ export function WhatIf({ selected }: PageProps) {
   const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
   const ranked = useView("whatif", selected, {});
-  const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
   return (
     <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
       <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
-      <Show resource={{ ...asked, loaded }}>{(result) => <Page result={result} gains={gains} />}</Show>
+      <Show resource={{ ...asked, loaded }}>{(result) => <Page result={result} ranked={ranked} />}</Show>
     </div>
   );
 }
@@ -89,7 +88,8 @@ function notes(result: Result, gains: Result | null): Result["notes"] {
   return [...result.notes, ...(gains?.notes ?? []).filter((n) => !known.has(n.code))];
 }
 
-function Page({ result, gains }: { result: Result; gains: Result | null }) {
+function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
+  const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
   const told = notes(result, gains);
   return (
     <>
@@ -100,7 +100,7 @@ function Page({ result, gains }: { result: Result; gains: Result | null }) {
       )}
       <Key result={result} />
       <PathBar causes={result.causes} inferred={result.provenance.timeline === "inferred"} />
-      <WhatIfTable result={result} gains={gains?.rows ?? null} />
+      <WhatIfTable result={result} ranked={ranked} />
     </>
   );
 }

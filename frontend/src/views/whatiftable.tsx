@@ -1,12 +1,14 @@
 // The tables of the what-if page: what gains how much, the critical path by name, and each step.
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../api";
 import { color, type Category } from "../base/color";
+import type { Resource } from "../load";
 import { go, state } from "../state";
 import { nameOf } from "../place";
 import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { Show } from "./status";
 
 const texts = t.whatiftable;
 
@@ -41,7 +43,7 @@ export function withChange(changes: string | null, change: string): string {
 
 const changeOf = (row: Gain, factor: number): string => `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
 
-export function WhatIfTable({ result, gains }: { result: Result; gains: readonly Gain[] | null }) {
+export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
   const { sort, filter, group } = state.value;
   const inferred = result.provenance.timeline === "inferred";
   const shared = { sort, filter, inferred, onSort: (s: string | null) => go({ sort: s }), onFilter: (f: string | null) => go({ filter: f }, "replace") };
@@ -52,8 +54,10 @@ export function WhatIfTable({ result, gains }: { result: Result; gains: readonly
   );
   if (group === "path") return <Table {...shared} name="path" {...texts.name} columns={pathColumns(inferred)} rows={result.path} rowKey={(r) => `${r.cause} ${r.name}`} defaultSort="-path_ns">{choice}</Table>;
   if (group === "steps") return <Table {...shared} name="predicted-steps" {...texts.step} columns={STEPS} rows={result.steps} rowKey={(r) => r.name} defaultSort="">{choice}</Table>;
-  if (gains === null) return <div class="toolbar">{choice}<span class="muted" data-testid="ranking">{texts.ranking}</span></div>;
-  return <Table {...shared} name="gains" {...texts.row} columns={GAINS} rows={gains} rowKey={(r) => `${r.kind} ${r.name}`} defaultSort="-free_gain_share">{choice}</Table>;
+  const { loaded } = ranked;
+  if (loaded.status === "loading") return <div class="toolbar" aria-busy="true">{choice}<span class="muted" data-testid="ranking">{texts.ranking}</span></div>;
+  if (loaded.status !== "ready") return <><div class="toolbar">{choice}</div><Show resource={ranked}>{() => null}</Show></>;
+  return <Table {...shared} name="gains" {...texts.row} columns={GAINS} rows={loaded.value.rows} rowKey={(r) => `${r.kind} ${r.name}`} defaultSort="-free_gain_share">{choice}</Table>;
 }
 
 function Try({ row }: { row: Gain }) {

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { t } from "../texts";
 import { draw, type Look } from "./flamecanvas";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./flamelayout";
+import { useColors } from "./palette";
 
 interface FlameGraphProps {
   boxes: readonly FlameBox[];
@@ -24,7 +25,7 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
   const outer = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
-  const [look, setLook] = useState(0);
+  const look = useColors();
   const [hover, setHover] = useState<number | null>(null);
   const [focus, setFocus] = useState<number | null>(null);
   const placed = useMemo(() => layout(boxes, total), [boxes, total]);
@@ -34,12 +35,6 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
     if (!outer.current) return undefined;
     const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
     observer.observe(outer.current);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    // The theme's colours are not the canvas's: it has to be drawn again.
-    const observer = new MutationObserver(() => setLook((n) => n + 1));
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "data-palette"] });
     return () => observer.disconnect();
   }, []);
   useEffect(() => {

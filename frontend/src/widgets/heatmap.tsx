@@ -1,12 +1,13 @@
 // Rows by columns as a picture: more than the median of its column, or less. Arrow keys move, Enter
 // selects the row.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { downloadPicture } from "../base/dom";
 import { percent } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
 import { t } from "../texts";
 import { farthest, heat, lines, rowOrder } from "./heatlayout";
+import { useColors } from "./palette";
 
 interface HeatmapProps {
   values: readonly (number | null)[];
@@ -38,7 +39,7 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
-  const [look, setLook] = useState(0);
+  const look = useColors();
   const [at, setAt] = useState<Cell | null>(null);
   const shades = useMemo(() => heat(values, columns.length), [values, columns]);
   const order = useMemo(() => rowOrder(shades, worst), [shades, worst]);
@@ -50,12 +51,6 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
     if (!box.current) return undefined;
     const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
     observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    // The theme's colours are not the canvas's: it has to be drawn again.
-    const observer = new MutationObserver(() => setLook((n) => n + 1));
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "data-palette"] });
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {

@@ -1,5 +1,6 @@
 // Draws a timeline on a canvas. Everything that is drawn is a rectangle, a curve or an arrow of the
 // scene: its cost is that of the screen.
+import type { Area } from "../base/area";
 import type { Camera } from "../base/camera";
 import { ROW_PX, type Line } from "../base/tracks";
 import { follow, place } from "./pathline";
@@ -21,7 +22,7 @@ export interface View {
 export interface Picked {
   item: Spot | null;
   hover: number | null;
-  area: Camera | null;
+  area: Area | null;
   marks: readonly number[];
   arrows: readonly Arrow[];
   /** Names that a search looks for; what has another one is pale. */
@@ -266,11 +267,14 @@ function over(context: CanvasRenderingContext2D, view: View, picked: Picked, pal
   const scale = view.width / (view.camera.stop - view.camera.start);
   const x = (at: number): number => (at - view.camera.start) * scale;
   if (picked.area) {
+    const { tracks, ...area } = picked.area;
+    const [left, wide] = [x(area.start), x(area.stop) - x(area.start)];
     context.fillStyle = palette.accent;
     context.globalAlpha = 0.14;
-    context.fillRect(x(picked.area.start), 0, x(picked.area.stop) - x(picked.area.start), view.height);
+    if (tracks === null) context.fillRect(left, 0, wide, view.height);
+    else for (const line of view.lines) if (line.kind === "track" && tracks.includes(line.id) && visible(line, view)) context.fillRect(left, line.y - view.top, wide, line.height);
     context.globalAlpha = 1;
-    for (const at of [picked.area.start, picked.area.stop]) context.fillRect(Math.round(x(at)), 0, 1, view.height);
+    for (const at of [area.start, area.stop]) context.fillRect(Math.round(x(at)), 0, 1, view.height);
   }
   context.fillStyle = palette.of["communication"] ?? palette.ink;
   for (const at of picked.marks) context.fillRect(Math.round(x(at)), 0, 1, view.height);

@@ -1,4 +1,5 @@
 // The theme's colours for a canvas, which knows no CSS variables.
+import { useEffect, useState } from "preact/hooks";
 import type { Palette } from "./painter";
 
 /** What each kind of rectangle is drawn in: the categories' colours, and tints for host ranges. */
@@ -6,6 +7,17 @@ const KINDS: Readonly<Record<string, string>> = {
   kernel: "--kernel", memcpy: "--memcpy", memset: "--memset", communication: "--communication",
   operator: "--cpu", annotation: "--dataloader", runtime: "--runtime", frame: "--other", step: "--rule",
 };
+
+/** Another number whenever the colours change: what is drawn on a canvas has to be drawn again. */
+export function useColors(): number {
+  const [look, setLook] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setLook((n) => n + 1));
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "data-palette"] });
+    return () => observer.disconnect();
+  }, []);
+  return look;
+}
 
 export function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);

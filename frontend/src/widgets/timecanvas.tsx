@@ -5,8 +5,13 @@ import { panned, span, zoomed, type Camera } from "../base/camera";
 import { heightOf, type Line } from "../base/tracks";
 import { t } from "../texts";
 import { paint, type Picked } from "./painter";
-import { paletteOf } from "./palette";
+import { paletteOf, useColors } from "./palette";
 import { counterAt, hit, linesByTrack, type Scene, type Under } from "./scene";
+
+/** A stretch of time as it was drawn: from one height to another, or with one of its edges moved. */
+export interface Drawn extends Camera {
+  heights: readonly [number, number] | null;
+}
 
 interface TimeCanvasProps {
   scene: Scene;
@@ -15,11 +20,10 @@ interface TimeCanvasProps {
   /** All that there is. */
   all: Camera;
   picked: Omit<Picked, "hover">;
-  theme: string;
   onCamera: (camera: Camera) => void;
   onPick: (rectangle: number | null) => void;
   onOpen: (rectangle: number) => void;
-  onArea: (area: Camera | null) => void;
+  onArea: (area: Drawn) => void;
   onHover: (at: number | null) => void;
   /** The lines that are on the screen or close to it. */
   onScroll: (top: number, height: number) => void;
@@ -31,17 +35,20 @@ interface TimeCanvasProps {
 
 export const HEADS_PX = 208;
 const CLICK_PX = 4;
+const EDGE_PX = 4;
 const WHEEL = 1.0018;
 const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 
-export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
+export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
   const [top, setTop] = useState(0);
+  const look = useColors();
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null);
   const hovered = hover?.under.kind === "rectangle" ? hover.under.index : null;
-  const drag = useRef<{ x: number; camera: Camera; pan: boolean; moved: boolean } | null>(null);
+  const [onEdge, setOnEdge] = useState(false);
+  const drag = useRef<{ x: number; height: number; camera: Camera; pan: boolean; moved: boolean; other: number | null } | null>(null);
   const now = useRef({ camera, width: size.width });
   now.current = { camera, width: size.width - HEADS_PX };
   const width = Math.max(50, size.width - HEADS_PX);
@@ -73,7 +80,7 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
       element.dataset["ms"] = (performance.now() - since).toFixed(2);
     });
     return () => cancelAnimationFrame(frame);
-  }, [scene, camera, lines, picked, hovered, size, top, theme]);
+  }, [scene, camera, lines, picked, hovered, size, top, look]);
 
   // Not passive: the page must not zoom or go back under the wheel.
   useEffect(() => {
@@ -98,10 +105,20 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
   };
   const under = (x: number, y: number): number | null => hit(scene, linesByTrack(lines), camera, width, x, y + top);
 
+  /** Near an edge of the selected stretch: where the other one is. */
+  const otherEdge = (x: number): number | null => {
+    const { start, stop } = picked.area ?? { start: NaN, stop: NaN };
+    const away = (at: number): number => Math.abs(((at - camera.start) / span(camera)) * width - x);
+    if (!(Math.min(away(start), away(stop)) <= EDGE_PX)) return null;
+    return away(start) < away(stop) ? stop : start;
+  };
+
   const onPointerDown = (event: PointerEvent): void => {
     if (event.button !== 0 && event.button !== 1) return;
     (event.currentTarget as Element).setPointerCapture(event.pointerId);
-    drag.current = { x: event.clientX, camera, pan: event.shiftKey || event.button === 1, moved: false };
+    const { x, y } = place(event);
+    const pan = event.shiftKey || event.button === 1;
+    drag.current = { x: event.clientX, height: y + top, camera, pan, moved: false, other: pan ? null : otherEdge(x) };
     event.preventDefault();
     window.focus(); // which was just prevented, and without it no key comes here
   };
@@ -110,6 +127,7 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
     onHover(at);
     const from = drag.current;
     if (!from) {
+      setOnEdge(otherEdge(x) !== null);
       const index = under(x, y);
       const found: Under | null = index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
       setHover(found && { under: found, x, y });
@@ -120,8 +138,9 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
     setHover(null);
     if (from.pan) onCamera(panned(from.camera, (from.x - event.clientX) / width, all));
     else {
-      const other = at - ((event.clientX - from.x) / width) * span(camera);
-      onArea({ start: Math.min(at, other), stop: Math.max(at, other) });
+      const other = from.other ?? at - ((event.clientX - from.x) / width) * span(camera);
+      const heights: [number, number] = [Math.min(y + top, from.height), Math.max(y + top, from.height)];
+      onArea({ start: Math.min(at, other), stop: Math.max(at, other), heights: from.other === null ? heights : null });
     }
   };
   const onPointerUp = (event: PointerEvent): void => {
@@ -141,9 +160,9 @@ export function TimeCanvas({ scene, camera, lines, all, picked, theme, onCamera,
         <div class="timeview" style={{ height: `${size.height}px` }}>
           <canvas ref={canvas} data-testid="timeline-canvas" data-rectangles={scene.rectangles.start_ns.length}
             data-start={Math.round(camera.start)} data-stop={Math.round(camera.stop)}
-            style={{ width: `${width}px`, height: `${size.height}px`, cursor: hovered !== null ? "pointer" : "crosshair" }}
+            style={{ width: `${width}px`, height: `${size.height}px`, cursor: onEdge ? "ew-resize" : hovered !== null ? "pointer" : "crosshair" }}
             onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
-            onPointerLeave={() => { setHover(null); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
+            onPointerLeave={() => { setHover(null); setOnEdge(false); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
             onDblClick={(e) => { const { x, y } = place(e); const rectangle = under(x, y); if (rectangle !== null) onOpen(rectangle); }} />
           {tip && (
             <div class="tooltip" role="status" data-testid="timeline-tooltip"

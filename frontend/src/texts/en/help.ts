@@ -17,7 +17,7 @@ export const help = {
     "w s": "Zoom in and out where the pointer is; also Ctrl and the wheel",
     "a d": "Move left and right; also Shift and the wheel, or Shift and drag",
     "← → ↑ ↓": "The next range, the one above or below",
-    "drag": "Select a stretch of time: its length and what is in it",
+    "drag": "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
     "f": "Fit the selection; 0 shows the whole recording",
     "c": "Show the critical path",
     "m": "Set or remove a mark where the pointer is",

@@ -65,8 +65,10 @@ export const timeline = {
     selected: (length: ComponentChildren, ranges: string, busy: ComponentChildren, rest: ComponentChildren) => <>{length} selected, {ranges} ranges{busy}{rest}</>,
     busy: (time: string, bound: ComponentChildren, share: string) => <>, device busy {time} {bound} ({share})</>,
     most: (shown: string, all: string) => `; the ${shown} names with most time of ${all}`,
+    from: (clock: string) => `From ${clock}`,
     where: "On",
     everywhere: "all tracks",
+    chosen: (tracks: number) => `${tracks} chosen tracks`,
     noun: "name",
     nouns: "names",
     columns: {

@@ -11,6 +11,7 @@ export const timelinedetails = {
     what: "What",
     duration: "Duration",
     start: "Start",
+    clock: "Clock",
     evidence: "Known by",
     self: "Self",
     elapsed: "Between events",

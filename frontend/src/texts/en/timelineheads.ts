@@ -30,6 +30,8 @@ export const timelineheads = {
   moveUpOf: (what: string) => `Move ${what} up`,
   pin: "Pin to the top",
   pinOf: (what: string) => `Pin ${what} to the top`,
+  selectedOn: (what: string) => `Selected on ${what}`,
+  selectedOnHelp: "The selection is on this track",
   note: (ranges: string, rows: number, time: string) => `${ranges} ranges in ${rows} rows, the outermost ${time} in all`,
   hidden: (note: string, hidden: string) => `${note}; ${hidden} lie too deep to be drawn`,
 };

@@ -64,8 +64,10 @@ export const timeline: typeof english = {
     selected: (length, ranges, busy, rest) => <>已选取 {length}，{ranges} 个区间{busy}{rest}</>,
     busy: (time, bound, share) => <>，设备繁忙 {time} {bound}（{share}）</>,
     most: (shown, all) => `；${all} 个名称中用时最多的 ${shown} 个`,
+    from: (clock) => `始于 ${clock}`,
     where: "位于",
     everywhere: "所有轨道",
+    chosen: (tracks) => `所选的 ${tracks} 条轨道`,
     noun: "名称",
     nouns: "名称",
     columns: {

@@ -11,6 +11,7 @@ export const timelinedetails: typeof english = {
     what: "类型",
     duration: "时长",
     start: "开始",
+    clock: "时刻",
     evidence: "证据",
     self: "自身时间",
     elapsed: "事件间隔",

@@ -29,6 +29,8 @@ export const timelineheads: typeof english = {
   moveUpOf: (what) => spaced("上移", what),
   pin: "置顶",
   pinOf: (what) => spaced("置顶", what),
+  selectedOn: (what) => `在${what}上选取`,
+  selectedOnHelp: "选区包含此轨道",
   note: (ranges, rows, time) => `${rows} 行共 ${ranges} 个区间，最外层的共 ${time}`,
   hidden: (note, hidden) => `${note}；${hidden} 个过深，未画出`,
 };
