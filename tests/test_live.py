@@ -111,7 +111,7 @@ def test_only_what_changed_is_read(
 
 def test_within_the_reload_interval_of_a_real_tensorboard(tmp_path: Path) -> None:
     log = made.write(tmp_path / "log")
-    with serve("--logdir", log, "--reload_interval", "1") as board:
+    with serve("--logdir", log, "--reload_interval", "3") as board:
 
         def spans(run: str) -> list[dict[str, object]] | None:
             listed = board.plugin("runs").json["runs"]
@@ -129,6 +129,6 @@ def test_within_the_reload_interval_of_a_real_tensorboard(tmp_path: Path) -> Non
         until(lambda: (s := spans("host")) and s[0]["bytes"] == size)
         until(lambda: spans("later"))
         until(lambda: spans("mlp") is None)
-        assert time.monotonic() - began < 3  # an interval, and a scan on a busy machine
+        assert time.monotonic() - began < 6  # an interval, and a scan on a busy machine
         assert board.plugin("operators?run=host").json["rows"][0]["name"] == "aten::renamed"
         assert board.plugin("overview?run=mlp").status == 404

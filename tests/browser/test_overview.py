@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import settled
 from tests.browser.dashboard import Dashboard, number
 
 FIGURES = ("busy_ns", "idle_ns", "kernels")
@@ -90,14 +91,14 @@ def test_a_click_on_a_step_selects_it(dashboard: Dashboard) -> None:
 
 
 def test_measured_and_inferred_look_different(dashboard: Dashboard) -> None:
-    dashboard.open(run="ddp")
+    settled(dashboard.open(run="ddp"))
     badge = dashboard.shows("source-badge", timeline="measured")
     expect(badge).to_have_text("measured")
     assert dashboard.inside.locator(".sharebar.inferred").count() == 0
     badge.click()
     expect(dashboard.get("source-badge-panel")).to_contain_text("Device times were measured")
 
-    dashboard.open(run="mlp")
+    settled(dashboard.open(run="mlp"))
     badge = dashboard.shows("source-badge", timeline="inferred")
     expect(badge).to_contain_text("inferred")
     assert dashboard.inside.locator(".sharebar.inferred").count() > 0

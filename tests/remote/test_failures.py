@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tb_privateuse1 import ingest, runs, scanner
+from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace import TraceError
@@ -70,7 +71,10 @@ def test_a_deleted_sidecar_is_not_a_lack_of_device_times(log: Web) -> None:
     assert caught.value.code == "remote_unreachable"
 
 
-def test_nobody_waits_for_a_server_that_hangs(log: Web, store: Store, hurried: None) -> None:
+def test_nobody_waits_for_a_server_that_hangs(
+    log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
     found = Scanner(f"{log}/log", interval_s=0.05)
     files = found.find("ddp")
     log.hangs = "."
@@ -78,7 +82,7 @@ def test_nobody_waits_for_a_server_that_hangs(log: Web, store: Store, hurried: N
     with pytest.raises(Pending):
         store.trace(files, wait_s=0)
     assert found.catalog().runs.runs
-    assert time.monotonic() - began < 0.25
+    assert time.monotonic() - began < 2
     with pytest.raises(TraceError) as caught:
         store.trace(files)
     assert caught.value.code == "remote_unreachable"

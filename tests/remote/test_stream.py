@@ -71,8 +71,7 @@ def test_without_ranges_a_head_does_not_cost_the_file(web: Web) -> None:
     web.ranges = False
     with open_url(f"{web}/x.json", big.stat().st_size) as file:
         assert file.read(2) == b"{{"
-        began = time.monotonic()
-    assert time.monotonic() - began < 1
+    assert web.sent < 20_000_000  # what the system holds between two processes
 
 
 def test_the_next_block_comes_while_one_is_used(web: Web) -> None:
