@@ -11,7 +11,7 @@ export default defineConfig({
     outDir: "../tb_privateuse1/static",
     emptyOutDir: true,
     target: "es2022",
-    modulePreload: false,
+    modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     cssCodeSplit: true,
     license: { fileName: "assets/licenses.md" },

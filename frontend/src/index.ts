@@ -4,7 +4,6 @@
 /** Draws the dashboard; on failure says so, as nobody else would. */
 export async function render(): Promise<void> {
   try {
-    await (await import("./texts")).load();
     const { start } = await import("./app");
     start();
   } catch (error) {

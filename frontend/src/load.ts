@@ -1,6 +1,6 @@
 // Results for components: loading with progress, ready, failed or cancelled, and the way on.
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "./api";
 import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchSql, fetchView, type Asking, type Failure, type Place } from "./fetch";
 import { reloads, shown } from "./host";
@@ -108,7 +108,8 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   const [attempt, setAttempt] = useState(0);
   const trace = JSON.stringify([place.run, place.rank, place.span]);
   const isCancelled = cancelled.value.has(trace);
-  useEffect(() => {
+  // A layout effect: others wait for the next frame, and so would the server.
+  useLayoutEffect(() => {
     if (key === null || isCancelled || kept.has(key)) return undefined;
     const own = new AbortController();
     asking.set(own, trace);
@@ -164,7 +165,7 @@ export function useRuns(): Resource<Runs> {
   const [loaded, setLoaded] = useState<Loaded<Runs>>({ status: "loading", progress: null });
   const [attempt, setAttempt] = useState(0);
   const reload = reloads.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const look = async (): Promise<void> => {

@@ -49,6 +49,8 @@ describe("ticks", () => {
   });
   test("times have the digits that tell them apart", () => {
     expect(timeTicks(1_234_000_000, 1_236_000_000, 4).map((t) => t.label)).toEqual(["1.2340 s", "1.2345 s", "1.2350 s", "1.2355 s", "1.2360 s"]);
+    expect(timeTicks(7.1e12, 8e12, 2).map((t) => t.label)).toEqual(["7,500 s", "8,000 s"]);
+    expect(timeTicks(-1_500, 1_000, 4).map((t) => t.label)).toEqual(["-1 us", "0", "1 us"]);
   });
   test.each([[0, 1], [0, 7], [5, 5.5], [1e9, 1e9 + 3], [-40, 90], [0, 8e12]])("from %s to %s they are few, inside and different", (low, high) => {
     for (const found of [timeTicks(low, high, 6), byteTicks(low, high, 6)]) {

@@ -1,7 +1,7 @@
 // What people read, in their language: `t.<part>.<text>`, one file per part and language. A text
 // is a string, or a function of what goes into it; another language that lacks one, or takes other
-// things, does not compile. Other languages are loaded only where they are wanted, before the page
-// starts, so that `t` is there when the modules that use it are; to change it, the page reloads.
+// things, does not compile. Other languages are loaded only where they are wanted, and modules that use
+// `t` wait for that; to change it, the page reloads.
 import { en } from "./en";
 
 export type Texts = typeof en;
@@ -12,14 +12,9 @@ export type Language = keyof typeof LANGUAGES;
 
 const KEY = "tb_privateuse1.language";
 
-export let language: Language = "en";
-export let t: Texts = en;
-
-/** Takes the language that was chosen, else the first of the browser's that we have. */
-export async function load(): Promise<void> {
-  language = wanted();
-  if (language === "zh") t = (await import("./zh")).zh;
-}
+/** The language that was chosen, else the first of the browser's that we have. */
+export const language = wanted();
+export const t: Texts = language === "zh" ? (await import("./zh")).zh : en;
 
 /** Another language, from now on; the page starts again where it is. */
 export function choose(chosen: Language): void {
@@ -32,7 +27,7 @@ export function choose(chosen: Language): void {
 }
 
 function wanted(): Language {
-  const told = [stored(), ...navigator.languages].map((name) => name?.split("-")[0]);
+  const told = [stored(), ...(globalThis.navigator?.languages ?? [])].map((name) => name?.split("-")[0]);
   return told.find((name): name is Language => name !== undefined && Object.hasOwn(LANGUAGES, name)) ?? "en";
 }
 

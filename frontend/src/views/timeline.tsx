@@ -1,5 +1,5 @@
 // The timeline: every track of the trace, as fine as the screen can show.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Item, Links, Timeline as Result } from "../api";
 import { otherwise, tracksBetween } from "../base/area";
 import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
@@ -139,9 +139,14 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     if (to !== null) show(spotAt(scene, to, numbers));
     else if (key === "ArrowLeft" || key === "ArrowRight") move(panned(camera, key === "ArrowLeft" ? -0.5 : 0.5, all));
   };
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.max(100, Math.round(entry.contentRect.width - HEADS_PX))));
-    if (box.current) observer.observe(box.current);
+  // Before anything is asked for, so that it is as wide as the page.
+  useLayoutEffect(() => {
+    const page = box.current;
+    if (!page) return undefined;
+    const measure = (): void => setWidth(Math.max(100, Math.round(page.clientWidth - HEADS_PX)));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(page);
     return () => observer.disconnect();
   }, []);
   // A link that names a range but no part of the recording shows the range. Effects run late: by now

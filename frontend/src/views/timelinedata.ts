@@ -1,6 +1,6 @@
 // What the timeline draws comes in windows: asked of each rank as the camera moves, a little more
 // than is shown, and kept on the screen until the next one is there.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Timeline, Track } from "../api";
 import { span, type Camera } from "../base/camera";
 import { isFolded, sectionOf, trackId, trackOf, type Arrangement, type Line } from "../base/tracks";
@@ -82,7 +82,7 @@ export function useScene(lanes: readonly Lane[], camera: Camera, lines: readonly
   const fine = span(camera) / width;
   const missing = wanted.filter(({ rank, key }) => !serves(got.get(rank)?.asked, key, camera, fine));
   const key = JSON.stringify([missing.map((one) => one.key), attempt]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (missing.length === 0) return undefined;
     const window = { start: Math.floor(camera.start - MARGIN * span(camera)), stop: Math.ceil(camera.stop + MARGIN * span(camera)) };
     const controller = new AbortController();
@@ -94,12 +94,16 @@ export function useScene(lanes: readonly Lane[], camera: Camera, lines: readonly
       const scene = await fetchView("timeline", { ...lane.selected.place, step: null }, options, { signal: controller.signal });
       return [one.rank, { asked: { key: one.key, window, fine }, scene }];
     };
-    const timer = setTimeout(() => {
+    const begin = (): void => {
+      if (controller.signal.aborted) return;
       Promise.all(missing.map(ask)).then(
         (answers) => { setFailure(null); setGot((before) => new Map([...before, ...answers.filter((answer) => answer !== null)])); },
         (error: unknown) => { if (!controller.signal.aborted) setFailure(asFailure(error)); },
       );
-    }, got.size > 0 ? SETTLED_MS : 0);
+    };
+    // The first time, once the page is as large as it will be, and not a frame later.
+    if (got.size === 0) queueMicrotask(begin);
+    const timer = got.size > 0 ? setTimeout(begin, SETTLED_MS) : undefined;
     return () => { clearTimeout(timer); controller.abort(); };
   }, [key, camera.start, camera.stop, width, got]);
   const scene = useMemo(() => joined(lanes, got), [lanes, got]);

@@ -28,12 +28,16 @@ function ticks(low: number, high: number, step: number, units: readonly [string,
   const most = Math.max(Math.abs(low), Math.abs(high));
   const [unit, size] = units.find(([, n]) => most >= n && decimals(step / n) <= MOST_DIGITS) ?? units.at(-1) ?? ["", 1];
   const digits = decimals(step / size);
-  const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   const found: Tick[] = [];
   for (let i = Math.ceil(low / step); i * step <= high; i += 1) {
-    found.push({ at: i * step, label: i === 0 ? "0" : `${format.format((i * step) / size)} ${unit}` });
+    found.push({ at: i * step, label: i === 0 ? "0" : `${fixed((i * step) / size, digits)} ${unit}` });
   }
   return found;
+}
+
+/** `1,234.50`. The first of `Intl`'s formats costs a page that has just been opened 30 ms. */
+function fixed(x: number, digits: number): string {
+  return x.toFixed(digits).replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 }
 
 const MOST_DIGITS = 4;

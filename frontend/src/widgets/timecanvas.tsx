@@ -56,10 +56,12 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
   useLayoutEffect(() => {
     const box = scroller.current;
     if (!box) return undefined;
-    const observer = new ResizeObserver(() => {
+    const measure = (): void => {
       setSize({ width: box.clientWidth, height: box.clientHeight });
       onScroll(box.scrollTop, box.clientHeight);
-    });
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(box);
     return () => observer.disconnect();
   }, []);
