@@ -73,6 +73,12 @@ def test_from_a_kernel_to_its_operator_and_back(dashboard: Dashboard) -> None:
     expect(name).to_have_text(links["item"]["name"])
     dashboard.page.go_back()
     expect(name).to_have_text(links["operator"]["name"])
+    keys = dashboard.page.keyboard
+    keys.press("]")
+    expect(name).to_have_text(links["item"]["name"])
+    keys.press("]")  # a kernel leads no further
+    keys.press("[")
+    expect(name).to_have_text(links["operator"]["name"])
     dashboard.get("to-record").click()
     expect(dashboard.get("record-name")).to_contain_text(links["operator"]["name"])
     dashboard.get("show-on-timeline").click()

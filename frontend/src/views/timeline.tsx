@@ -129,6 +129,8 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     0: () => move(whole(all)),
     x: () => setArea({ ...(between(marks) ?? camera), tracks: null }),
     Escape: () => pick(null),
+    "[": () => { const from = linked?.operator ?? linked?.forward; if (from) showOf(place)(from); },
+    "]": () => { const to = linked?.kernels[0] ?? linked?.backward[0]; if (to) showOf(place)(to); },
     n: () => search.next(1, showOf(0)),
     N: () => search.next(-1, showOf(0)),
   };

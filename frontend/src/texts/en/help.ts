@@ -17,6 +17,7 @@ export const help = {
     "w s": "Zoom in and out where the pointer is; also Ctrl and the wheel",
     "a d": "Move left and right; also Shift and the wheel, or Shift and drag",
     "← → ↑ ↓": "The next range, the one above or below",
+    "[ ]": "Along the arrows: back to the operator that launched it or its forward one, on to its first kernel or backward one",
     "drag": "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
     "f": "Fit the selection; 0 shows the whole recording",
     "c": "Show the critical path",
