@@ -17,7 +17,7 @@ export interface State {
   sort: string | null;
   filter: string | null;
   group: string | null;
-  /** The columns of a table, if they are not those shown at first: `table:launch_ns,-calls`. */
+  /** The columns of tables, if they are not those shown at first: `kernels:launch_ns,-calls;instances:-place`. */
   columns: string | null;
   /** Of the memory page: which device, which part of the recording (`start..end` in ns), and what
    * the chart's axis shows. */
@@ -124,6 +124,9 @@ export function serialize(hash: string, next: State): string {
 
 const TIMELINE = ["item", "find", "lanes", "marks", "area", "critical"] as const;
 
+/** A row of a table that is chosen by its number, which is that of one recording and step. */
+const ROW = /^(calls:)?\d+$/;
+
 /** What is chosen below something goes with it: another page has its own sort and filter. */
 function withChanges(now: State, changes: Partial<State>): State {
   const next = { ...now };
@@ -134,6 +137,7 @@ function withChanges(now: State, changes: Partial<State>): State {
   if ("rank" in changes && changes.rank !== now.rank) reset("span", "step", "device", "range", "zoom", ...TIMELINE);
   if ("span" in changes && changes.span !== now.span) reset("step", "range", "zoom", ...TIMELINE);
   if ("step" in changes && changes.step !== now.step) reset("range", "zoom");
+  if ((["run", "rank", "span", "step"] as const).some((key) => key in changes && changes[key] !== now[key]) && ROW.test(now.selected ?? "")) reset("selected");
   if ("base" in changes && changes.base !== now.base) reset("baserank", "basespan", "basestep");
   if ("baserank" in changes && changes.baserank !== now.baserank) reset("basespan", "basestep");
   if ("basespan" in changes && changes.basespan !== now.basespan) reset("basestep");

@@ -76,6 +76,15 @@ describe("history", () => {
   });
 });
 
+test.each([
+  [{ step: 4 }, "calls:12", null], [{ run: "s" }, "12", null], [{ rank: 3 }, "calls:12", null], [{ span: 2 }, "12", null],
+  [{ step: 4 }, "Net_0/Linear_1", "Net_0/Linear_1"], [{ step: 3 }, "calls:12", "calls:12"], [{ sort: "-a" }, "12", "12"],
+])("after %o the row %s is %s", (changes, before, after) => {
+  module.go({ step: 3, selected: before });
+  module.go(changes);
+  expect(module.state.value.selected).toBe(after);
+});
+
 describe("what depends on what", () => {
   test.each([
     [{ view: "operators" }, { sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, item: null, find: null, lanes: null, marks: null, area: null, step: 3 }],

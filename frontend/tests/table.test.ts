@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "../src/base/csv";
-import { boundOf, exact, exported, filterRows, formatSort, nextSort, parseSort, readFilter, shown, sortRows, type Column } from "../src/widgets/columns";
+import { boundOf, exact, exported, filterRows, fitting, formatSort, nextSort, parseSort, readFilter, shown, sortRows, type Column } from "../src/widgets/columns";
 import { niceTicks } from "../src/widgets/stackedbars";
 
 interface Row { name: string; calls: number; total_ns: number | null }
@@ -92,4 +92,10 @@ test("a word that depends on the language: its code is what CSV has, and a filte
   expect(exported([verdict], rows)).toEqual({ names: ["verdict"], body: [["longer"], ["same"]] });
   for (const text of ['verdict = "longer"', "verdict = 变长", "变长", "longer", "-same"]) expect(filterRows(rows, readFilter(text, [verdict]), [verdict])).toEqual([0]);
   expect(sortRows(rows, [0, 1], [{ key: "verdict", descending: true }], [verdict])).toEqual([1, 0]);
+});
+
+test("of an order and a filter stays what the columns have", () => {
+  expect(fitting("-total_ns,registers", "mm total > 1 ms", COLUMNS)).toEqual({ sort: "-total_ns", filter: "mm total > 1 ms" });
+  expect(fitting("-registers", "mm registers > 100", COLUMNS)).toEqual({ sort: null, filter: null });
+  expect(fitting(null, null, COLUMNS)).toEqual({ sort: null, filter: null });
 });

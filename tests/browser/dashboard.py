@@ -101,7 +101,12 @@ class Dashboard:
         """The exact value that an element shows."""
         element = self.get(testid)
         element.wait_for(timeout=WAIT_MS)
+        self.rests()
         return element.get_attribute("data-value") or ""
+
+    def rests(self) -> None:
+        """Wait until nothing is shown of what was selected before."""
+        expect(self.inside.locator('[aria-busy="true"]')).to_have_count(0, timeout=WAIT_MS)
 
     def figure(self, name: str) -> float | None:
         """A key figure; None where the page shows that there is none."""
@@ -116,6 +121,7 @@ class Dashboard:
         """The cells of the drawn rows of a table, in their order, by row and column."""
         found = self.get(f"table-{table}")
         found.locator("tbody tr[data-key]").first.wait_for(timeout=WAIT_MS)
+        self.rests()
         return dict(found.locator("tbody tr[data-key]").evaluate_all(_CELLS))
 
     def shows(self, testid: str, **data: str | int) -> Locator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from playwright.sync_api import expect
 from tests.browser import large
 from tests.browser.axe import settled
 from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.make import document, op
 from tests.server import Server, serve
 
 MOST_ROWS = 80
@@ -86,3 +88,33 @@ def test_the_keyboard_and_the_filter_reach_all(dashboard: Dashboard, tmp_path: P
     download.value.save_as(tmp_path / "saved.csv")
     with (tmp_path / "saved.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == large.ROWS // 50
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """More operators than the page takes: the server looks for words, and sorts."""
+    folder = tmp_path_factory.mktemp("names")
+    events = [op(f"aten::op{i}", 10 * i, 10 * i + 8, id=i + 1) for i in range(20_100)]
+    (folder / "names").mkdir()
+    path = folder / "names" / "host.1700000000000.pt.trace.json"
+    path.write_text(json.dumps(document(*events)))
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+def test_who_types_keeps_the_field_while_the_server_looks(
+    visit: Callable[[Server], Dashboard], names: Server
+) -> None:
+    dashboard = visit(names).open(run="names", view="operators")
+    dashboard.rows("operators")
+    dashboard.shows("others")
+    box = dashboard.get("filter")
+    box.click()
+    for letter in "op7":
+        dashboard.page.keyboard.press(letter)
+        dashboard.page.wait_for_timeout(400)  # until the address and the server know
+    expect(box).to_be_focused()
+    expect(box).to_have_value("op7")
+    dashboard.rests()
+    assert dashboard.state()["filter"] == "op7"
+    assert all("op7" in row["name"] for row in dashboard.rows("operators").values())

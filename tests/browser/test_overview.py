@@ -90,6 +90,22 @@ def test_a_click_on_a_step_selects_it(dashboard: Dashboard) -> None:
     same(dashboard, result(dashboard, "run=ddp&step=2"))
 
 
+def test_a_step_is_chosen_without_leaving_the_place(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="ddp"))
+    dashboard.page.set_viewport_size({"width": 1400, "height": 600})
+    where = "() => document.querySelector('main').scrollTop"
+    table = dashboard.get("table-steps")
+    table.locator('tr[data-key="ProfilerStep#2"]').scroll_into_view_if_needed()
+    dashboard.frame.evaluate("document.querySelector('main').scrollTop += 20")
+    before = dashboard.frame.evaluate(where)
+    assert before > 0
+    table.locator('tr[data-key="ProfilerStep#2"]').click()
+    dashboard.shows("step-picker", value=2)
+    dashboard.rests()
+    assert dashboard.frame.evaluate(where) == before
+    assert dashboard.frame.evaluate("document.activeElement !== document.body")
+
+
 def test_measured_and_inferred_look_different(dashboard: Dashboard) -> None:
     settled(dashboard.open(run="ddp"))
     badge = dashboard.shows("source-badge", timeline="measured")

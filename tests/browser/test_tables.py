@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import settled
 from tests.browser.dashboard import Dashboard, number
 
 OPERATOR = ("calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns")
@@ -204,3 +205,29 @@ def test_a_step_limits_the_tables(dashboard: Dashboard) -> None:
     rows = dashboard.rows("kernels")
     assert sum(int(cells["calls"]) for cells in rows.values()) == 8
     assert result(dashboard, "kernels?run=ddp&step=1")["calls"] == 8
+
+
+@pytest.mark.parametrize(
+    ("view", "choice"), [("operators", "category"), ("kernels", "name"), ("diff", "kernels")]
+)
+def test_a_choice_made_by_key_keeps_the_focus(dashboard: Dashboard, view: str, choice: str) -> None:
+    settled(dashboard.open(run="ddp", view=view, base="ddp", baserank=1))
+    button = dashboard.get(f"group-{choice}")
+    button.focus()
+    dashboard.page.keyboard.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    dashboard.rests()
+    expect(button).to_be_focused()
+
+
+@pytest.mark.parametrize("view", ["operators", "kernels"])
+def test_the_calls_of_another_step_are_not_those_that_were_opened(
+    dashboard: Dashboard, view: str
+) -> None:
+    settled(dashboard.open(run="ddp", view=view))
+    dashboard.get(f"table-{view}").get_by_test_id("drill").first.click()
+    dashboard.shows("table-instances")
+    dashboard.pick("step", 2)
+    dashboard.shows("step-picker", value=2)
+    expect(dashboard.get("table-instances")).to_have_count(0)
+    assert "selected" not in dashboard.state()

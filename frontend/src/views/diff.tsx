@@ -2,7 +2,7 @@
 import type { Diff as Result, DiffFigure, DiffRow, Overview } from "../api";
 import { DEVICE, LABELS, type Category } from "../base/color";
 import { duration, exactDuration, percent, signedDuration } from "../base/format";
-import { useDiff, useView } from "../load";
+import { useDiff, useLatest, useView } from "../load";
 import { baseOf, type Selected } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
@@ -35,10 +35,11 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
   const shown: Shown = group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
   const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
   const resource = useDiff(selected, other, { by, time: time === "device" || time === "host" ? time : "best" });
+  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place, by]));
   const steps = useView("overview", other, {}, null);
   const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
   return (
-    <div class="diff fill">
+    <div class="diff fill" aria-busy={loaded !== resource.loaded}>
       <div class="basebar" data-testid="base">
         <span class="muted">{texts.comparedWith}</span>
         <Picker name={texts.run} testid="baserun-picker" value={other.place.run} choices={runChoices(runs)} onPick={(v) => go({ base: v as string })} />
@@ -47,7 +48,7 @@ function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "r
         <StepPicker overview={overview} other={other} />
         <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>{texts.swap}</a>
       </div>
-      <Show resource={resource}>{(result) => <Page result={result} shown={shown} />}</Show>
+      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} shown={shown} />}</Show>
     </div>
   );
 }

@@ -4,11 +4,11 @@ import type { KernelRow, KernelTable as Result, Options } from "../api";
 import { categoryOf, color } from "../base/color";
 import { firstWord, quote } from "../base/filter";
 import { count, duration, exactDuration, MISSING, percent } from "../base/format";
-import { useView } from "../load";
+import { useLatest, useView } from "../load";
 import { rowOfStep, type Selected } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
-import type { Column } from "../widgets/columns";
+import { fitting, type Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
@@ -35,13 +35,15 @@ export function Kernels({ selected, base }: PageProps) {
   const [many, setMany] = useState(false);
   const find = many ? firstWord(filter, TEXTS, NUMBERS) : null;
   const resource = useView("kernels", selected, { group, ...(find !== null && { find }) });
-  const rows = resource.loaded.status === "ready" ? resource.loaded.value : null;
+  // While the server looks, the table stays: what is typed must not lose its field.
+  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
+  const rows = loaded.status === "ready" ? loaded.value : null;
   useEffect(() => { if (rows) setMany(rows.total_rows > rows.rows.length); }, [rows]);
   if (base.provenance.timeline === "none") return <div class="fill"><NoDeviceTimes overview={base} /></div>;
   return (
-    <div class="fill">
+    <div class="fill" aria-busy={loaded !== resource.loaded}>
       <Doubts findings={base.provenance.warnings} figures={["kernels"]} />
-      <Show resource={resource}>{(result) => <KernelTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
+      <Show resource={{ ...resource, loaded }}>{(result) => <KernelTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
     </div>
   );
 }
@@ -56,7 +58,7 @@ function KernelTable({ result, group, selected, step }: { result: Result; group:
       <Table name="kernels" noun={texts.noun} nouns={texts.nouns} columns={columns} rows={result.rows} rowKey={(r) => keyOf(r, group)}
         sort={sort} defaultSort="-total_ns" filter={filter} inferred={inferred} selected={opened ? keyOf(opened, group) : null}
         onOpen={(r) => go({ event: `kernels/${r.longest_row}` })} onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
-        <Segmented label={texts.groupBy} value={group} onPick={(g) => go({ group: g === "operator" ? null : g, selected: null })} choices={[
+        <Segmented label={texts.groupBy} value={group} onPick={(g) => go({ group: g === "operator" ? null : g, selected: null, ...fitting(sort, filter, columnsOf(inferred, result, g)) })} choices={[
           { value: "operator", label: texts.byOperator },
           { value: "name", label: texts.byName },
           { value: "launch", label: texts.byLaunch, disabled: !result.has_configs, title: result.has_configs ? texts.byLaunchHelp : texts.noLaunches },

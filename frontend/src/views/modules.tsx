@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { ModuleRow, Modules as Result } from "../api";
 import { count, duration, exactDuration, percent } from "../base/format";
 import { joinNames } from "../base/names";
-import { useView } from "../load";
+import { useLatest, useView } from "../load";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { Code } from "../widgets/code";
@@ -22,10 +22,13 @@ type Group = "instance" | "class";
 
 export function Modules({ selected, base }: PageProps) {
   const group: Group = state.value.group === "class" ? "class" : "instance";
+  const { run, rank, span } = selected.place;
   const resource = useView("modules", selected, { group });
+  // From step to step what is open stays open.
+  const loaded = useLatest(resource.loaded, JSON.stringify([run, rank, span, group]));
   return (
-    <div class="fill">
-      <Show resource={resource}>
+    <div class="fill" aria-busy={loaded !== resource.loaded}>
+      <Show resource={{ ...resource, loaded }}>
         {(result) => (result.source === "none" ? <NoModules result={result} /> : (
           <>
             {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}

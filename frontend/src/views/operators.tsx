@@ -4,11 +4,11 @@ import type { OperatorRow, Operators as Result, Options } from "../api";
 import { firstWord, quote } from "../base/filter";
 import { count, duration, exactDuration, percent } from "../base/format";
 import { ownFrame } from "../base/frames";
-import { useView } from "../load";
+import { useLatest, useView } from "../load";
 import { rowOfStep, type Selected } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
-import type { Column } from "../widgets/columns";
+import { fitting, type Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
 import { Doubts } from "./doubts";
@@ -37,13 +37,15 @@ export function Operators({ selected, base }: PageProps) {
   const find = many ? firstWord(filter, TEXTS, [...SORTED, "share"]) : null;
   const key = many ? sort?.split(",")[0] ?? "" : "";
   const resource = useView("operators", selected, { group, ...(find !== null && { find }), ...(["name", ...SORTED].includes(key.replace(/^-/, "")) && { sort: key }) });
-  const rows = resource.loaded.status === "ready" ? resource.loaded.value : null;
+  // While the server looks or sorts, the table stays: what is typed must not lose its field.
+  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, group]));
+  const rows = loaded.status === "ready" ? loaded.value : null;
   useEffect(() => { if (rows) setMany(rows.total_rows > rows.found_rows || rows.others !== null); }, [rows]);
   return (
-    <div class="fill">
+    <div class="fill" aria-busy={loaded !== resource.loaded}>
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
       <Doubts findings={base.provenance.warnings} figures={["operators"]} />
-      <Show resource={resource}>{(result) => <OperatorTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
+      <Show resource={{ ...resource, loaded }}>{(result) => <OperatorTable result={result} group={group} selected={selected} step={rowOfStep(base.steps, selected.place.step)} />}</Show>
     </div>
   );
 }
@@ -69,7 +71,7 @@ function OperatorTable({ result, group, selected: place, step }: { result: Resul
         sort={sort} defaultSort={device ? "-device_self_ns" : "-host_self_ns"} filter={filter} selected={opened ?? drilled ? keyOf((opened ?? drilled) as OperatorRow, group) : null}
         inferred={result.provenance.timeline === "inferred"}
         onOpen={open} onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
-        <Segmented label={texts.groupBy} value={group} onPick={(g) => go({ group: g === "name" ? null : g, selected: null })}
+        <Segmented label={texts.groupBy} value={group} onPick={(g) => go({ group: g === "name" ? null : g, selected: null, ...fitting(sort, filter, columnsOf(result, g)) })}
           choices={GROUPS.map(({ value, needs }) => {
             const { label, title, without } = texts.groups[value];
             const has = needs === null || result[needs];

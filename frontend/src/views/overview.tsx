@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../base/color";
 import { duration, exactDuration, percent } from "../base/format";
 import type { Overview as Result, Step } from "../api";
-import { useView } from "../load";
+import { useLatest, useView } from "../load";
 import { nameOf, stepLabel, stepNumber } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
@@ -24,17 +24,16 @@ import { Facts, TopKernels, TopOperators, TotalsCard } from "./summary";
 
 const texts = t.overview;
 
+/** The chart always shows all steps; figures and totals are of the selected one. Until these are
+ * there the last ones stay, and with them the place on the page and the focus. */
 export function Overview({ selected, base }: PageProps) {
-  // The chart always shows all steps; figures and totals are of the selected one.
-  if (selected.place.step === null) return <Page selected={selected} all={base} now={base} />;
-  return <OfStep selected={selected} base={base} />;
+  const { run, rank, span } = selected.place;
+  const resource = useView("overview", selected, {});
+  const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
+  return <Show resource={{ ...resource, loaded }}>{(now) => <Page selected={selected} all={base} now={now} busy={loaded !== resource.loaded} />}</Show>;
 }
 
-function OfStep({ selected, base }: PageProps) {
-  return <Show resource={useView("overview", selected, {})}>{(now) => <Page selected={selected} all={base} now={now} />}</Show>;
-}
-
-function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Result; now: Result }) {
+function Page({ selected, all, now, busy }: { selected: PageProps["selected"]; all: Result; now: Result; busy: boolean }) {
   const inferred = all.provenance.timeline === "inferred";
   // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
   const hostOnly = all.provenance.timeline === "none";
@@ -47,7 +46,7 @@ function Page({ selected, all, now }: { selected: PageProps["selected"]; all: Re
     if (number !== null) go({ step: number === step ? null : number });
   };
   return (
-    <div class="overview">
+    <div class="overview" aria-busy={busy}>
       {hostOnly && <NoDeviceTimes overview={all} />}
       <KeyFigures all={all} now={now} step={step} />
       <div class="columns">

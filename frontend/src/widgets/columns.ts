@@ -50,6 +50,12 @@ export function formatSort(keys: readonly SortKey[]): string {
   return keys.map((k) => (k.descending ? "-" : "") + k.key).join(",");
 }
 
+/** What of an order and a filter holds for a table with these columns; null for what does not. */
+export function fitting<Row>(sort: string | null, filter: string | null, columns: readonly Column<Row>[]): { sort: string | null; filter: string | null } {
+  const known = filter !== null && readFilter(filter, columns).error === null;
+  return { sort: formatSort(parseSort(sort, columns)) || null, filter: known ? filter : null };
+}
+
 /** The order after a click on a column's head: a second click turns it round, `add` keeps the
  * others. Numbers start with the largest, text with A. */
 export function nextSort<Row>(keys: readonly SortKey[], column: Column<Row>, add: boolean): SortKey[] {
