@@ -1,7 +1,7 @@
 // The frame of every page: selectors and badges on top, pages on the left, keys.
 import { useEffect, useState } from "preact/hooks";
 import type { Overview, Runs } from "./api";
-import { isTyping } from "./base/dom";
+import { isCovered, isTyping } from "./base/dom";
 import { Help } from "./help";
 import { useRuns, useView, type Resource } from "./load";
 import { select, type Selected } from "./place";
@@ -24,7 +24,7 @@ export function Frame() {
   return (
     <div class="frame">
       {known && selected
-        ? <OfTrace key={selected.place.run} runs={known} selected={selected} page={page} help={() => setHelp(true)} />
+        ? <OfTrace runs={known} selected={selected} page={page} help={() => setHelp(true)} />
         : <><header class="topbar"><b>{t.frame.brand}</b></header><Rail page={page} /><main><h1 class="unseen">{t.frame.title}</h1><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
       {help && <Help close={() => setHelp(false)} />}
     </div>
@@ -42,14 +42,15 @@ function OfTrace({ runs, selected, page, help }: { runs: Runs; selected: Selecte
   const overview = base.loaded.status === "ready" ? base.loaded.value : null;
   const Component = page.component;
   const Alone = page.alone;
+  const own = `${page.name} ${selected.place.run}`;
   return (
     <>
       <TopBar runs={runs} selected={selected} overview={overview} help={help} />
       <Rail page={page} />
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
         <h1 class="unseen">{page.title}</h1>
-        {Alone && <Guard key={page.name}><Alone selected={selected} /></Guard>}
-        {!Alone && <Show resource={base}>{(value) => <Guard key={page.name}><Component selected={selected} base={value} runs={runs} /></Guard>}</Show>}
+        {Alone && <Guard key={own}><Alone selected={selected} /></Guard>}
+        {!Alone && <Show resource={base}>{(value) => <Guard key={own}><Component selected={selected} base={value} runs={runs} /></Guard>}</Show>}
       </main>
       <RecordDialog selected={selected} />
     </>
@@ -102,7 +103,7 @@ function useKeys(toggleHelp: () => void): void {
   useEffect(() => {
     let jump = -Infinity;
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || (isCovered() && event.key !== "?")) return;
       const page = performance.now() - jump < JUMP_MS ? PAGES.find((p) => p.letter === event.key) : undefined;
       jump = event.key === "g" ? performance.now() : -Infinity;
       if (page) go({ view: page.name });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { areaText, otherwise, parseArea, tracksBetween } from "../src/base/area";
+import { whole, within } from "../src/base/camera";
 import { layout, parseLanes, trackId } from "../src/base/tracks";
 
 const RANKS = [4, 9];
@@ -15,6 +16,7 @@ test.each([
 
 test("tracks of a rank that is not shown are left out, and what is no area is none", () => {
   expect(parseArea("5..80@3,7.12,x", RANKS)).toEqual({ start: 5, stop: 80, tracks: [3] });
+  expect(parseArea("5..80@7.12", RANKS)).toEqual({ start: 5, stop: 80, tracks: null });
   for (const text of [null, "", "80..5", "5..", "@3", "5..80..90"]) expect(parseArea(text, RANKS)).toBeNull();
 });
 
@@ -35,4 +37,11 @@ test("the tracks between two heights, headings aside", () => {
 test("a track more, a track less", () => {
   expect(otherwise([3, 7], 5)).toEqual([3, 5, 7]);
   expect(otherwise([3, 7], 3)).toEqual([7]);
+});
+
+test("what lies in the recording", () => {
+  const all = { start: 10, stop: 90 };
+  expect(within(whole(all), all)).toEqual(all);
+  expect(within({ start: 20, stop: 200 }, all)).toEqual({ start: 20, stop: 90 });
+  for (const outside of [{ start: -9, stop: 3 }, { start: 95, stop: 99 }]) expect(within(outside, all).start).toBe(within(outside, all).stop);
 });

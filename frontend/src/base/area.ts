@@ -9,12 +9,12 @@ export interface Area extends Camera {
 }
 
 /** `start..stop` or `start..stop@3,7.5`: the fifth track of rank 7 is `7.5`. Null for none, and for
- * what cannot be read; tracks of a rank that is not shown are left out. */
+ * what cannot be read; tracks of a rank that is not shown are left out, and without one it is on all. */
 export function parseArea(text: string | null, ranks: readonly number[]): Area | null {
   const [times = "", tracks] = (text ?? "").split("@", 2);
   const range = parseRange(times);
   const found = tracks?.split(",").map((word) => trackNamed(word, ranks)).filter((id) => id !== null);
-  return range && { start: range.start, stop: range.end, tracks: found ?? null };
+  return range && { start: range.start, stop: range.end, tracks: found?.length ? found : null };
 }
 
 export function areaText({ start, stop, tracks }: Area, ranks: readonly number[]): string {

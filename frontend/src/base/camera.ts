@@ -25,6 +25,12 @@ export function panned(camera: Camera, share: number, all: Camera): Camera {
   return kept({ start: camera.start + by, stop: camera.stop + by }, all);
 }
 
+/** What of it lies in the recording; nothing (`start` = `stop`) if it lies outside. */
+export function within({ start, stop }: Camera, all: Camera): Camera {
+  const first = Math.min(Math.max(start, all.start), all.stop);
+  return { start: first, stop: Math.max(first, Math.min(stop, all.stop)) };
+}
+
 /** Everything, with a little room. */
 export function whole(all: Camera): Camera {
   const stop = Math.max(all.start + 1, all.stop);

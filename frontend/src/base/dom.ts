@@ -6,6 +6,11 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** Whether a dialog lies over the page: the keys are its own. */
+export function isCovered(): boolean {
+  return document.querySelector("dialog[open]") !== null;
+}
+
 /** Offers a text as a file. */
 export function download(name: string, text: string, type: string): void {
   offer(name, new Blob([text], { type }));

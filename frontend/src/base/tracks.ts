@@ -112,6 +112,13 @@ export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
   return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
 }
 
+/** The set with one more, or without it. */
+export function flipped<T>(set: ReadonlySet<T>, one: T): Set<T> {
+  const next = new Set(set);
+  if (!next.delete(one)) next.add(one);
+  return next;
+}
+
 /** Whether a name has all these words. */
 export function fits(words: string, name: string): boolean {
   return words.toLowerCase().split(/\s+/).every((word) => name.toLowerCase().includes(word));

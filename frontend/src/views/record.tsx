@@ -3,7 +3,7 @@ import type { EventRecord, Link } from "../api";
 import { lookOf } from "../base/color";
 import { boundOf, duration, exactDuration } from "../base/format";
 import { useEvent } from "../load";
-import type { Selected } from "../place";
+import { withRank, type Selected } from "../place";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { Code } from "../widgets/code";
@@ -14,27 +14,30 @@ import { Show } from "./status";
 const texts = t.record;
 type Of = keyof typeof texts.facts;
 
-/** Open while the URL names an event. */
+/** Open while the URL names an event: `kernels/3`, or of another rank `kernels/3@7`. */
 export function RecordDialog({ selected }: { selected: Selected }) {
-  const name = state.value.event;
-  return name === null ? null : <Dialog selected={selected} name={name} />;
+  const told = state.value.event;
+  if (told === null) return null;
+  const [name = "", rank] = told.split("@");
+  return <Dialog selected={rank === undefined ? selected : withRank(selected, Number(rank))} name={name} of={rank === undefined ? "" : `@${rank}`} />;
 }
 
 const close = (): void => go({ event: null });
 
-function Dialog({ selected, name }: { selected: Selected; name: string }) {
+function Dialog({ selected, name, of }: { selected: Selected; name: string; of: string }) {
   const resource = useEvent(selected, name);
   return (
     <Modal class="record" testid="record" event={name} label={texts.oneEvent} close={close}>
       <div class="inner">
         <button type="button" class="quiet close" onClick={close} data-testid="record-close" title={texts.closeHelp}>{texts.close}</button>
-        <Show resource={resource}>{(event) => <Record event={event} />}</Show>
+        <Show resource={resource}>{(event) => <Record event={event} of={of} />}</Show>
       </div>
     </Modal>
   );
 }
 
-function Record({ event }: { event: EventRecord }) {
+/** `of`: what tells the rank in links, if it is not the selected one. */
+function Record({ event, of }: { event: EventRecord; of: string }) {
   const { record, cut } = event;
   const inferred = event.evidence !== null && event.evidence !== "measured";
   return (
@@ -47,15 +50,15 @@ function Record({ event }: { event: EventRecord }) {
         <Time of="self" ns={event.self_ns} />
         <Time of="elapsed" ns={event.elapsed_ns} />
         {event.step !== null && <Fact of="step">{event.step}</Fact>}
-        <Other of="operator" link={event.operator} />
-        <Other of="launch" link={event.launch} />
-        <Other of="parent" link={event.parent} />
+        <Other of="operator" link={event.operator} rank={of} />
+        <Other of="launch" link={event.launch} rank={of} />
+        <Other of="parent" link={event.parent} rank={of} />
         {event.evidence !== null && <Fact of="evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred ? texts.inferred(t.source.evidence[event.evidence].label) : t.source.evidence[event.evidence].label} {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}</Fact>}
       </dl>
-      {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}` })} data-testid="show-on-timeline">{texts.toTimeline}</a></p>}
+      {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}${of}` })} data-testid="show-on-timeline">{texts.toTimeline}</a></p>}
       <h2>{texts.record} <small class="muted">{texts.asIn(event.file)}</small></h2>
       {record === null
-        ? <p class="muted" data-testid="no-record">{texts.noRecord(event.operator && <a {...linkProps({ event: key(event.operator) })}>{event.operator.name}</a>)}</p>
+        ? <p class="muted" data-testid="no-record">{texts.noRecord(event.operator && <a {...linkProps({ event: key(event.operator) + of })}>{event.operator.name}</a>)}</p>
         : <Code text={record} />}
       {cut && <p class="warn">{texts.cut}</p>}
     </>
@@ -73,6 +76,6 @@ function Time({ of, ns, bound = null, inferred = false }: { of: Of; ns: number |
   return <Fact of={of}><span title={exactDuration(ns)}>{duration(ns)}</span> <span class="muted">{boundOf(bound, inferred)}</span></Fact>;
 }
 
-function Other({ of, link }: { of: Of; link: Link | null }) {
-  return link && <Fact of={of}><a {...linkProps({ event: key(link) })}>{link.name}</a></Fact>;
+function Other({ of, link, rank }: { of: Of; link: Link | null; rank: string }) {
+  return link && <Fact of={of}><a {...linkProps({ event: key(link) + rank })}>{link.name}</a></Fact>;
 }

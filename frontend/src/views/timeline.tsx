@@ -2,11 +2,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Item, Links, Timeline as Result } from "../api";
 import { otherwise, tracksBetween } from "../base/area";
-import { around, panned, showing, whole, zoomed, type Camera } from "../base/camera";
+import { around, panned, showing, whole, within, zoomed, type Camera } from "../base/camera";
 import { downloadPicture } from "../base/dom";
 import { bound, count, counted, duration, exactDuration } from "../base/format";
 import { pictureWithLabels } from "../base/picture";
-import { fits, isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, type Arrangement, type Section } from "../base/tracks";
+import { fits, flipped, isFolded, lanesText, layout, parseLanes, raised, sectionOf, trackId, type Arrangement, type Section } from "../base/tracks";
 import { useView } from "../load";
 import type { Selected } from "../place";
 import { go, state } from "../state";
@@ -50,7 +50,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const numbers = useMemo(() => lanes.map((lane) => lane.rank), [lanes]);
   const all = useMemo(() => ({ start: Math.min(...lanes.map((l) => l.shift)), stop: Math.max(...lanes.map((l) => l.base.end_ns + l.shift)) }), [lanes]);
   const { lanes: lanesOf, item: itemOf, find, range, marks: marksText } = state.value;
-  const [camera, move] = useCamera(step ? around(step.start, step.stop, all) : whole(all));
+  const [camera, move, atCamera] = useCamera(step ? around(step.start, step.stop, all) : whole(all));
   const arrangement = useMemo(() => parseLanes(lanesOf, numbers), [lanesOf, numbers]);
   const lines = useMemo(() => layout(sectionsOf(ranks), arrangement), [ranks, arrangement]);
   const [scroll, setScroll] = useState({ top: 0, height: 600 });
@@ -69,7 +69,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const linked = item && lane && links.loaded.status === "ready" ? links.loaded.value : null;
   const spot = useMemo(() => (linked && lane ? spotOf(linked.item, lane, place) : null), [linked, lane, place]);
   const search = useSearch(selected, find);
-  const marks = useMemo(() => (marksText ?? "").split(",").filter((m) => /^\d{1,15}$/.test(m)).map(Number), [marksText]);
+  const marks = useMemo(() => (marksText ?? "").split(",").filter((m) => /^-?\d{1,15}$/.test(m)).map(Number), [marksText]);
   const found = useMemo(() => matcher(find), [find]);
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
@@ -77,16 +77,18 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const pick = (text: string | null): void => {
     own.current = text;
     setArea(null);
-    go({ item: text, area: null });
+    // With what is on the screen, so that Back shows the same again.
+    go({ item: text, area: null, ...(text !== null && { range: atCamera(camera) }) });
   };
   /** What was drawn over; over headings and counters alone that is everything. */
-  const draw = ({ start, stop, heights }: DrawnArea): void => {
+  const draw = ({ heights, ...drawn }: DrawnArea): void => {
+    const { start, stop } = within(drawn, all);
+    if (start >= stop) return;
     const over = heights && tracksBetween(lines, ...heights).filter((id) => trackIn(lanes, id)?.kind !== "steps");
     setArea({ start, stop, tracks: over === null ? area?.tracks ?? null : over.length > 0 ? over : null });
   };
-  /** Picks a range wherever it is, and brings it to the screen. */
-  const show = (spot: ItemSpot, zoom = false): void => {
-    pick(itemText(spot));
+  /** Brings a range to the screen wherever it is. */
+  const reveal = (spot: ItemSpot, zoom: boolean): void => {
     unfold(spot);
     move(zoom ? around(spot.start, spot.end, all) : showing(camera, spot.start, spot.end, all));
     const line = lines.find((l) => l.kind === "track" && l.id === spot.track);
@@ -94,6 +96,10 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     if (line && scroller && (line.y < scroller.scrollTop || line.y + line.height > scroller.scrollTop + scroller.clientHeight)) {
       scroller.scrollTop = Math.max(0, line.y - 60);
     }
+  };
+  const show = (spot: ItemSpot): void => {
+    pick(itemText(spot));
+    reveal(spot, false);
   };
   const showOf = (at: number) => (found: Item): void => { const of = lanes[at]; if (of) show(spotOf(found, of, at)); };
   const arrange = (changes: Partial<Arrangement>): void => go({ lanes: lanesText({ ...arrangement, ...changes }, numbers) }, "replace");
@@ -115,7 +121,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     const at = hoverAt.current ?? (spot ? spot.start : (camera.start + camera.stop) / 2);
     const near = (camera.stop - camera.start) / 100;
     const rest = marks.filter((m) => Math.abs(m - at) > near);
-    const next = rest.length < marks.length ? rest : [...marks, Math.max(0, Math.round(at))].slice(-8);
+    const next = rest.length < marks.length ? rest : [...marks, Math.round(at)].slice(-8);
     go({ marks: next.join(",") || null }, "replace");
   };
   const keys: Record<string, () => void> = {
@@ -127,7 +133,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     m: mark,
     c: () => go({ critical: state.value.critical === null ? "1" : null }, "replace"),
     0: () => move(whole(all)),
-    x: () => setArea({ ...(between(marks) ?? camera), tracks: null }),
+    x: () => setArea({ ...within(between(marks) ?? camera, all), tracks: null }),
     Escape: () => pick(null),
     "[": () => { const from = linked?.operator ?? linked?.forward; if (from) showOf(place)(from); },
     "]": () => { const to = linked?.kernels[0] ?? linked?.backward[0]; if (to) showOf(place)(to); },
@@ -135,6 +141,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     N: () => search.next(-1, showOf(0)),
   };
   useKeys(keys);
+  const toCanvas = (): void => box.current?.querySelector<HTMLElement>(".timecanvas")?.focus();
   const walk = (key: string): void => {
     if (!scene) return;
     const to = neighbour(scene, lines, camera, item && placeOf(scene, item, spot, numbers), key);
@@ -151,10 +158,12 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
     observer.observe(page);
     return () => observer.disconnect();
   }, []);
-  // A link that names a range but no part of the recording shows the range. Effects run late: by now
-  // another range may have been picked.
+  // A link that names a range but no part of the recording shows the range, if it says nothing else of
+  // what is shown. Effects run late: by now another range may have been picked.
   useEffect(() => {
-    if (spot && range === null && own.current !== itemOf && state.value.item === itemOf) show(spot, true);
+    if (!spot || range !== null || area !== null || lanesOf !== null || own.current === itemOf || state.value.item !== itemOf) return;
+    own.current = itemOf;
+    reveal(spot, true);
   }, [linked]);
 
   const picked = useMemo(() => ({ item: spot, area, marks, arrows: linked && lane ? arrowsOf(linked, lane, place) : [], found, by, path }), [linked, lane, place, area, marks, found, by, path]);
@@ -164,7 +173,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         <Search find={find} search={search} show={showOf(0)} />
         <RankPicker selected={selected} ranks={ranks} />
         <Colors modules={lanes.some((one) => one.base.has_modules)} />
-        <CriticalToggle selected={selected} lane={lanes[0]} found={critical} onFound={setCritical} />
+        <CriticalToggle selected={selected} step={step} lane={lanes[0]} found={critical} onFound={setCritical} />
         <button type="button" onClick={() => move(whole(all))} title={texts.fitHelp} data-testid="fit-all">{texts.fit}</button>
         <Export selected={selected} camera={camera} area={area} all={all} />
         <button type="button" class="quiet" title={texts.picture} data-testid="png-timeline" onClick={() => { if (box.current) savePicture(box.current, camera); }}>PNG</button>
@@ -182,9 +191,9 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         tooltip={(under) => under.kind === "counter" ? <CounterTip scene={scene ?? result} {...under} /> : scene && <Tip scene={scene} at={under.index} />}
         heads={<Heads lines={lines} lanes={lanes} counters={(scene ?? result).counters} curves={(scene ?? result).curves} chosen={area?.tracks ?? null} onChoose={(id) => { if (area?.tracks) setArea({ ...area, tracks: otherwise(area.tracks, id) }); }} onToggle={toggle} onPin={pin} onLift={lift} onGroup={(key) => arrange({ groups: flipped(arrangement.groups, key) })}
           onRaise={(key) => arrange({ order: raised(lines, key, arrangement.order) })} onLeave={(rank) => go({ ranks: numbers.slice(1).filter((one) => one !== rank).join(",") || null })} />} />
-      <p class="unseen" role="status" data-testid="timeline-told">{linked && texts.told(linked.item.name, duration(linked.item.end_ns - linked.item.start_ns), linked.place, duration(linked.item.start_ns))}</p>
-      {area ? <AreaSummary lanes={lanes} area={area} choose={(tracks) => setArea({ ...area, tracks })} close={() => setArea(null)} />
-        : item && lane && <Details links={links} rank={item.rank} show={showOf(place)} close={() => pick(null)} />}
+      <p class="unseen" role="status" data-testid="timeline-told">{linked && texts.told(linked.item.name, duration(linked.item.end_ns - linked.item.start_ns), linked.place, duration(linked.item.start_ns + (lane?.shift ?? 0)))}</p>
+      {area ? <AreaSummary lanes={lanes} area={area} choose={(tracks) => setArea({ ...area, tracks })} close={() => { setArea(null); toCanvas(); }} />
+        : item && lane && <Details links={links} rank={item.rank} span={selected.place.span} shift={lane.shift} show={showOf(place)} close={() => { pick(null); toCanvas(); }} />}
     </div>
   );
 }
@@ -262,12 +271,6 @@ function sectionsOf({ lanes, known }: Ranks): Section[] {
     rank, title: lanes.length > 1 ? texts.rank(rank, known[at]?.note ?? "") : null, counters: base.counters,
     tracks: base.tracks.map((track) => ({ ...track, id: trackId(at, track.id) })),
   }));
-}
-
-function flipped<T>(set: ReadonlySet<T>, one: T): Set<T> {
-  const next = new Set(set);
-  if (!next.delete(one)) next.add(one);
-  return next;
 }
 
 function lifted(list: readonly number[], one: number): number[] {

@@ -14,7 +14,7 @@ import { Show } from "./status";
 import type { Lane } from "./timelinedata";
 
 const texts = t.timeline.area;
-/** More than one track, or none. */
+/** More than one track. */
 const CHOSEN = "chosen";
 
 interface AreaProps {
@@ -28,19 +28,21 @@ interface AreaProps {
 export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
   const [rank, setRank] = useState<number | null>(null);
   const places = lanes.map((_, at) => area.tracks?.filter((id) => sectionOf(id) === at) ?? null);
-  const first = Math.max(0, places.findIndex((tracks) => tracks === null || tracks.length > 0));
-  const at = rank === null ? first : Math.max(0, lanes.findIndex((one) => one.rank === rank));
+  // The chosen rank, unless nothing is selected there.
+  const has = (at: number): boolean => places[at] === null || (places[at]?.length ?? 0) > 0;
+  const chosen = lanes.findIndex((one) => one.rank === rank);
+  const at = has(chosen) ? chosen : Math.max(0, places.findIndex((_, i) => has(i)));
   const lane = lanes[at];
   if (!lane) return null;
   const tracks = places[at] ?? null;
   const options = { start_ns: Math.round(area.start - lane.shift), stop_ns: Math.round(area.stop - lane.shift), ...(tracks && { tracks: tracks.map(trackOf).join(",") }) };
   return (
     <section class="timepanel" data-testid="area-summary">
-      {lanes.length > 1 && <Segmented label={texts.rank} value={String(lane.rank)} choices={lanes.map((one) => ({ value: String(one.rank), label: texts.ofRank(one.rank) }))} onPick={(value: string) => setRank(Number(value))} />}
+      {lanes.length > 1 && <Segmented label={texts.rank} value={String(lane.rank)} choices={lanes.map((one) => ({ value: String(one.rank), label: texts.ofRank(one.rank) }))} onPick={(value: string) => { setRank(Number(value)); if (!has(lanes.findIndex((one) => one.rank === Number(value)))) choose(null); }} />}
       <p><label>{texts.where} <select value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN} data-testid="area-place"
         onChange={(e) => { const { value } = e.currentTarget; if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]); }}>
         <option value="">{texts.everywhere}</option>
-        {tracks && tracks.length !== 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
+        {tracks && tracks.length > 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
         {lane.base.tracks.filter((one) => one.kind !== "steps").map((one) => <option key={one.id} value={trackId(at, one.id)}>{one.group} · {one.label}</option>)}
       </select></label></p>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>✕</button>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { areaText, parseArea, type Area } from "../base/area";
 import type { Camera } from "../base/camera";
-import { isTyping } from "../base/dom";
+import { isCovered, isTyping } from "../base/dom";
 import { parseRange } from "../base/range";
 import { go, state } from "../state";
 import { useLater } from "../widgets/later";
@@ -10,7 +10,7 @@ import { useLater } from "../widgets/later";
 const SETTLED_MS = 300;
 
 /** What moves fast, kept in the URL once it rests; Back and links move it. */
-function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T | null, text: (value: T) => string): [T | null, (value: T | null) => void] {
+function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T | null, text: (value: T) => string): [T | null, (value: T | null) => void, (value: T) => string] {
   const told = state.value[key];
   const [value, set] = useState(() => parse(told));
   const written = useRef(told);
@@ -30,14 +30,19 @@ function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T 
       go({ [key]: written.current, event: state.value.event }, "replace");
     });
   };
-  return [value, move];
+  /** What the URL has from now on: for who writes it together with something else. */
+  const write = (now: T): string => {
+    set(now);
+    return (written.current = text(now));
+  };
+  return [value, move, write];
 }
 
 /** What the timeline shows: until somebody moves it what it begins with, of ranks that come later,
  * too. */
-export function useCamera(first: Camera): [Camera, (camera: Camera) => void] {
-  const [moved, move] = useSettled("range", parseCamera, ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`);
-  return [useMemo(() => moved ?? first, [moved, first.start, first.stop]), move];
+export function useCamera(first: Camera): [Camera, (camera: Camera) => void, (camera: Camera) => string] {
+  const [moved, move, write] = useSettled("range", parseCamera, ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`);
+  return [useMemo(() => moved ?? first, [moved, first.start, first.stop]), move, write];
 }
 
 /** The stretch of time that is selected, on the tracks of these ranks: of others, too, once they are
@@ -58,7 +63,7 @@ export function useKeys(keys: Record<string, () => void>): void {
   now.current = keys;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || isCovered()) return;
       const act = now.current[event.key];
       if (!act) return;
       act();

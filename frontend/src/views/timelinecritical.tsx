@@ -1,6 +1,7 @@
 // The critical path over the timeline: asked for only if it is shown, and once the camera rests.
 import { useEffect, useMemo } from "preact/hooks";
 import type { Critical } from "../api";
+import type { Camera } from "../base/camera";
 import { count, percent } from "../base/format";
 import { parseRange } from "../base/range";
 import { useLatest, useView } from "../load";
@@ -22,27 +23,30 @@ export function useSpots(critical: Critical | null, lane: Lane | undefined): rea
 
 interface ToggleProps {
   selected: Selected;
+  /** What the timeline began with, if not with the whole recording. */
+  step: Camera | null;
   lane: Lane | undefined;
   found: Critical | null;
   onFound: (found: Critical) => void;
 }
 
-export function CriticalToggle({ selected, lane, found, onFound }: ToggleProps) {
+export function CriticalToggle({ selected, step, lane, found, onFound }: ToggleProps) {
   const on = state.value.critical !== null;
   const shown = found?.pieces.length ?? 0;
   return (
     <>
       <button type="button" aria-pressed={on} data-testid="critical-path" data-value={on ? shown : ""} title={t.timeline.criticalHelp}
         onClick={() => go({ critical: on ? null : "1" }, "replace")}>{t.timeline.critical}</button>
-      {on && <Ask selected={selected} shift={lane?.shift ?? 0} onFound={onFound} />}
+      {on && <Ask selected={selected} step={step} shift={lane?.shift ?? 0} onFound={onFound} />}
       {on && found && found.found > shown && <span class="muted" data-testid="critical-more">{t.timeline.longestPieces(count(shown), count(found.found), percent(shown / found.found))}</span>}
     </>
   );
 }
 
-/** Asks for the selected rank's pieces in the part of the recording that the URL names. */
-function Ask({ selected, shift, onFound }: { selected: Selected; shift: number; onFound: (found: Critical) => void }) {
-  const window = parseRange(state.value.range);
+/** Asks for the selected rank's pieces in the part of the recording that the URL names, by its range or
+ * its step. */
+function Ask({ selected, step, shift, onFound }: Pick<ToggleProps, "selected" | "step" | "onFound"> & { shift: number }) {
+  const window = parseRange(state.value.range) ?? (step && { start: step.start, end: step.stop });
   const { run, rank, span } = selected.place;
   const asked = useView("critical", selected, { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST }, null);
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);

@@ -53,18 +53,29 @@ export function useLinks(selected: Selected, item: ItemKey | null): Resource<Lin
   return useView("links", selected, item && { table: item.table, index: item.index }, null);
 }
 
-export function Details({ links, rank, show, close }: { links: Resource<Links>; rank: number | null; show: ShowItem; close: () => void }) {
+interface DetailsProps {
+  links: Resource<Links>;
+  /** Null for the selected one, else another one of the same span. */
+  rank: number | null;
+  span: number;
+  /** To be added to its times. */
+  shift: number;
+  show: ShowItem;
+  close: () => void;
+}
+
+export function Details({ links, close, ...of }: DetailsProps) {
   return (
     <section class="timepanel" data-testid="timeline-details">
       <button type="button" class="quiet push" aria-label={texts.close} title={texts.closeHelp} onClick={close}>✕</button>
-      <Show resource={links}>{(value) => <Of links={value} rank={rank} show={show} />}</Show>
+      <Show resource={links}>{(value) => <Of links={value} {...of} />}</Show>
     </section>
   );
 }
 
-/** `rank`: null for the selected one. */
-function Of({ links, rank, show }: { links: Links; rank: number | null; show: ShowItem }) {
-  const of = rank === null ? {} : { rank };
+function Of({ links, rank, span, shift, show }: { links: Links } & Omit<DetailsProps, "links" | "close">) {
+  const of = rank === null ? {} : { rank, span };
+  const start = links.item.start_ns + shift;
   const { item } = links;
   const inferred = links.evidence !== null && links.evidence !== "measured";
   return (
@@ -76,7 +87,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
           <Fact label={facts.duration} title={exactDuration(item.end_ns - item.start_ns)}>
             <b>{duration(item.end_ns - item.start_ns)}</b> {inferred && <span class="muted">{links.duration_bound_ns === null ? texts.boundNotKnown : bound(links.duration_bound_ns)}</span>}
           </Fact>
-          <Fact label={facts.start} title={exactDuration(item.start_ns)}>{duration(item.start_ns)} {inferred && <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>}</Fact>
+          <Fact label={facts.start} title={exactDuration(start)}>{duration(start)} {inferred && <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>}</Fact>
           {links.unix_us !== null && <Fact label={facts.clock} title={utc(links.unix_us)}><span data-testid="details-clock">{wallClock(links.unix_us)}</span></Fact>}
           {links.evidence && <Fact label={facts.evidence}>{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.inferred(t.source.evidence[links.evidence].label)}</> : t.source.evidence.measured.label}</Fact>}
           {links.self_ns !== null && <Fact label={facts.self} title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
@@ -92,7 +103,7 @@ function Of({ links, rank, show }: { links: Links; rank: number | null; show: Sh
           {links.forward && <Fact label={facts.forward}><Jump item={links.forward} show={show} testid="to-forward" /></Fact>}
           {links.backward.length > 0 && <Fact label={facts.backward}><Several items={links.backward} show={show} testid="to-backward" /></Fact>}
           {links.parents.length > 0 && <Fact label={facts.parents}><Several items={links.parents} show={show} testid="to-parent" /></Fact>}
-          <Fact label={facts.more}>{inTables(links, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ ...of, event: `${item.table}/${item.index}` })} data-testid="to-record">{texts.arguments}</a></>}</Fact>
+          <Fact label={facts.more}>{inTables(links, of)}{item.table !== "steps" && <>{" · "}<a {...linkProps({ event: `${item.table}/${item.index}${rank === null ? "" : `@${rank}`}` })} data-testid="to-record">{texts.arguments}</a></>}</Fact>
         </dl>
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts"><Fact label={facts.frames}><Several items={links.frames} show={show} testid="to-frame" />{links.frames.length === 0 && <pre class="wrap">{(links.stack ?? "").split(";").join("\n")}</pre>}</Fact></dl>

@@ -1,0 +1,147 @@
+"""What the timeline keeps: the picture by the address, and the selection under a dialog."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.axe import settled
+from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.browser.test_timeline import canvas, drag, middle, result, told, window
+
+
+def pick(dashboard: Dashboard) -> str:
+    """By the keyboard the next range, the first one to begin with: which it is."""
+    before = dashboard.state().get("item")
+    dashboard.inside.locator(".timecanvas").focus()
+    dashboard.page.keyboard.press("ArrowRight")
+    told(dashboard, ".item=")
+    item = dashboard.state()["item"]
+    assert item != before
+    dashboard.shows("details-name")
+    return item
+
+
+def test_back_shows_the_same_picture_again(dashboard: Dashboard) -> None:
+    found = canvas(dashboard, run="mlp")
+    whole = window(found)
+    for _ in range(2):
+        pick(dashboard)
+    for way in (dashboard.page.go_back, dashboard.page.go_forward):
+        way()
+        settled(dashboard)
+        dashboard.shows("details-name")
+        dashboard.page.wait_for_timeout(500)  # a camera that moved would have come to rest
+        assert window(found) == pytest.approx(whole, abs=2)
+
+
+def test_a_reload_keeps_the_area_and_the_filter(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="mlp")
+    device = dashboard.inside.locator('[data-testid="track"][data-kind="device"]').first
+    item = pick(dashboard)
+    dashboard.get("only-tracks").fill("thread")
+    expect(device).to_have_count(0)
+    dashboard.page.reload()
+    dashboard.shows("details-name")
+    expect(dashboard.get("only-tracks")).to_have_value("thread")
+    dashboard.get("only-tracks").fill("")
+    y = middle(dashboard, device)
+    drag(dashboard, (100, y), (300, y))
+    told(dashboard, ".area=")
+    state = dashboard.state()
+    assert state["item"] == item
+    dashboard.page.reload()
+    dashboard.shows("area-summary")
+    settled(dashboard)
+    assert dashboard.state() == state
+
+
+def test_an_area_lies_within_the_recording(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="mlp")
+    end = result(dashboard, "timeline?run=mlp&width=1")["end_ns"]
+    dashboard.inside.locator(".timecanvas").focus()
+    dashboard.page.keyboard.press("x")
+    told(dashboard, ".area=")
+    assert dashboard.state()["area"] == f"0..{end}"
+
+
+def test_keys_are_those_of_the_dialog_that_is_open(dashboard: Dashboard) -> None:
+    keys = dashboard.page.keyboard
+    canvas(dashboard, run="ddp", item="kernels:0", range="0..3000000")
+    dashboard.shows("details-name")
+    dashboard.inside.locator(".timecanvas").focus()
+    keys.press("?")
+    dashboard.shows("help")
+    keys.press("Escape")
+    expect(dashboard.get("help")).to_have_count(0)
+    dashboard.get("to-record").click()
+    dashboard.shows("record-name")
+    state = dashboard.state()
+    for key in "mxcwg":
+        keys.press(key)
+    dashboard.page.wait_for_timeout(400)  # a camera that moved would be in the address
+    assert dashboard.state() == state
+    keys.press("Escape")
+    expect(dashboard.get("record")).to_have_count(0)
+    assert dashboard.state() == {k: v for k, v in state.items() if k != "event"}
+
+
+def test_the_critical_path_is_that_of_the_step(dashboard: Dashboard) -> None:
+    steps = result(dashboard, "overview?run=ddp")["steps"]
+    step = next(one for one in steps if one["name"] == "ProfilerStep#2")
+    with dashboard.page.expect_request(re.compile("/critical\\?")) as asked:
+        canvas(dashboard, run="ddp", step=2, critical="1")
+    found = dict(re.findall(r"(start_ns|stop_ns)=(-?\d+)", asked.value.url))
+    assert int(found["start_ns"]) == step["start_ns"]
+    assert int(found["stop_ns"]) == step["start_ns"] + step["duration_ns"]
+
+
+def test_a_range_of_another_rank(dashboard: Dashboard) -> None:
+    """Its time is the ruler's, its links name its trace, and its record keeps the picture."""
+    (row,) = dashboard.server.plugin("clock?run=ddp&only=0,1").json["rows"][1:]
+    canvas(dashboard, run="ddp", ranks="1", item="kernels:3@1", range="0..3000000")
+    name = dashboard.shows("details-name")
+    links = result(dashboard, "links?run=ddp&rank=1&table=kernels&index=3")
+    start = links["item"]["start_ns"] + (row["shift_ns"] or 0)
+    fact = dashboard.get("timeline-details").locator(f'[title="{start:,} ns"]')
+    expect(fact).to_have_count(1, timeout=WAIT_MS)
+    href = dashboard.get("to-kernels").get_attribute("href") or ""
+    assert "privateuse1.rank=1&" in href
+    assert "privateuse1.span=1&" in href
+    state = dashboard.state()
+    dashboard.get("to-record").click()
+    expect(dashboard.shows("record-name")).to_contain_text(links["item"]["name"])
+    assert dashboard.state() == {**state, "event": "kernels/3@1"}
+    dashboard.page.keyboard.press("Escape")
+    expect(dashboard.get("record")).to_have_count(0)
+    assert dashboard.state() == state
+    expect(name).to_have_text(links["item"]["name"])
+
+
+def test_the_summary_is_of_a_rank_where_something_is_selected(dashboard: Dashboard) -> None:
+    canvas(dashboard, run="ddp", ranks="1")
+    expect(dashboard.get("rank-head")).to_have_count(2, timeout=WAIT_MS)
+    dashboard.inside.locator(".timecanvas").focus()
+    dashboard.page.keyboard.press("x")
+    panel = dashboard.shows("area-summary")
+    panel.get_by_role("button", name="Rank 1").click()
+    expect(panel.get_by_role("button", name="Rank 1")).to_have_attribute("aria-pressed", "true")
+    device = dashboard.inside.locator('[data-testid="track"][data-kind="device"]').first
+    y = middle(dashboard, device)
+    drag(dashboard, (100, y), (600, y))
+    expect(panel.get_by_role("button", name="Rank 0")).to_have_attribute("aria-pressed", "true")
+    expect(dashboard.get("area-place")).not_to_have_value("")
+
+
+def test_the_run_picker_keeps_the_focus(dashboard: Dashboard) -> None:
+    settled(dashboard.open(run="ddp", view="timeline"))
+    picker = dashboard.get("run-picker")
+    picker.focus()
+    dashboard.page.keyboard.press("Enter")
+    dashboard.get("run-picker-search").fill("ml")
+    dashboard.page.keyboard.press("Enter")
+    dashboard.shows("run-picker", value="mlp")
+    settled(dashboard)
+    expect(picker).to_be_focused()
