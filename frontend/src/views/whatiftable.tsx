@@ -35,10 +35,13 @@ export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
   unexplained: { ...texts.causes.unexplained, category: "other", device: true },
 };
 
+/** What a line is about: without a number, which the server says is missing, all of it. */
+const about = (line: string): string => line.slice(0, line.lastIndexOf("=") + 1) || line;
+
 /** A change more; one of the same thing is replaced. */
 export function withChange(changes: string | null, change: string): string {
-  const what = change.slice(0, change.lastIndexOf("=") + 1);
-  return [...(changes ?? "").split("\n").filter((line) => line && !line.startsWith(what)), change].join("\n");
+  const others = (changes ?? "").split("\n").filter((line) => line && about(line) !== about(change));
+  return [...others, change].join("\n");
 }
 
 const changeOf = (row: Gain, factor: number): string => `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
