@@ -31,6 +31,12 @@ export function within({ start, stop }: Camera, all: Camera): Camera {
   return { start: first, stop: Math.max(first, Math.min(stop, all.stop)) };
 }
 
+/** The same size, with a time in the middle. */
+export function centred(camera: Camera, at: number, all: Camera): Camera {
+  const half = span(camera) / 2;
+  return kept({ start: at - half, stop: at + half }, all);
+}
+
 /** Everything, with a little room. */
 export function whole(all: Camera): Camera {
   const stop = Math.max(all.start + 1, all.stop);

@@ -1,7 +1,7 @@
 // The whole recording in a strip, with the part that is shown: drag to look elsewhere.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { span, type Camera } from "../base/camera";
+import { centred, span, type Camera } from "../base/camera";
 import { duration } from "../base/format";
 import { t } from "../texts";
 import { timeTicks } from "./ticks";
@@ -36,10 +36,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
   }, [left]);
   const x = (at: number): number => ((at - all.start) / Math.max(1, span(all))) * width;
   const moved = (event: PointerEvent): number => all.start + ((event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left) / width) * span(all);
-  const center = (at: number): void => {
-    const half = span(camera) / 2;
-    onCamera({ start: at - half, stop: at + half });
-  };
+  const center = (at: number): void => onCamera(centred(camera, at, all));
   const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
   const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
   const scale = width / span(camera);
