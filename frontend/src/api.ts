@@ -1028,7 +1028,7 @@ export interface Rectangles {
   track: Int16Array;
   row: Int16Array;
   start_ns: Float64Array;
-  length_ns: Float32Array;
+  length_ns: Float64Array;
   busy_ns: Float32Array;
   count: Int32Array;
   table: Int8Array;

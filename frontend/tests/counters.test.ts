@@ -12,7 +12,7 @@ const counters = [
 const curves = { at_ns: Float64Array.of(0, 10, 20, 40), value: Float64Array.of(7, 1, 5, 0), bound: Float32Array.of(0, 1, -1, 0) };
 const none = new Int32Array(0);
 const scene: Scene = {
-  rectangles: { track: new Int16Array(0), row: new Int16Array(0), start_ns: new Float64Array(0), length_ns: new Float32Array(0), busy_ns: new Float32Array(0), count: none, table: new Int8Array(0), index: none, name: none, kind: new Int8Array(0), look: new Int8Array(0), bound_ns: new Float32Array(0), module: new Int16Array(0) },
+  rectangles: { track: new Int16Array(0), row: new Int16Array(0), start_ns: new Float64Array(0), length_ns: new Float64Array(0), busy_ns: new Float32Array(0), count: none, table: new Int8Array(0), index: none, name: none, kind: new Int8Array(0), look: new Int8Array(0), bound_ns: new Float32Array(0), module: new Int16Array(0) },
   names: [], kinds: [], looks: [], modules: [], counters, curves,
 };
 

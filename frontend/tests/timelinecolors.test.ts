@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { fillOf } from "../src/widgets/painter";
 import type { Scene } from "../src/widgets/scene";
 
-const column = { track: Int16Array.of(0, 0, 0), row: Int16Array.of(0, 0, 0), start_ns: Float64Array.of(0, 1, 2), length_ns: new Float32Array(3), busy_ns: new Float32Array(3), count: Int32Array.of(1, 1, 1), table: new Int8Array(3), index: Int32Array.of(0, 1, 2), look: new Int8Array(3), bound_ns: new Float32Array(3) };
+const column = { track: Int16Array.of(0, 0, 0), row: Int16Array.of(0, 0, 0), start_ns: Float64Array.of(0, 1, 2), length_ns: new Float64Array(3), busy_ns: new Float32Array(3), count: Int32Array.of(1, 1, 1), table: new Int8Array(3), index: Int32Array.of(0, 1, 2), look: new Int8Array(3), bound_ns: new Float32Array(3) };
 const scene: Scene = {
   rectangles: { ...column, name: Int32Array.of(0, 1, 0), kind: Int8Array.of(0, 1, 1), module: Int16Array.of(0, 0, -1) },
   names: ["aten::mm", "gemm"], kinds: ["operator", "kernel"], modules: ["Linear_0"], looks: ["measured"], counters: [], curves: { at_ns: new Float64Array(0), value: new Float64Array(0), bound: new Float32Array(0) },

@@ -39,7 +39,7 @@ class Rectangles:
     row: Short
     """Within its track."""
     start_ns: Floats
-    length_ns: Narrow
+    length_ns: Floats
     busy_ns: Narrow
     count: I32
     table: I8
@@ -205,7 +205,7 @@ def _rectangles(
             track=track.astype(np.int16),
             row=(row - first[track]).astype(np.int16),
             start_ns=found.start_ns.astype(np.float64),
-            length_ns=(found.end_ns - found.start_ns).astype(np.float32),
+            length_ns=(found.end_ns - found.start_ns).astype(np.float64),
             busy_ns=found.busy_ns.astype(np.float32),
             count=found.count,
             table=table,

@@ -64,6 +64,13 @@ def test_everything() -> None:
     assert (result.start_ns, result.stop_ns, result.end_ns) == (0, 100_000, 100_000)
 
 
+def test_lengths_are_exact() -> None:
+    # More than a float of 32 bits can tell apart, as starts already are.
+    one = trace(kernel("long", 10, 10 + 42_796.862, 1), op("o", 0, 60_000))
+    r = ask(one, tracks=str(len(ask(one).tracks) - 1)).rectangles
+    assert r.length_ns.tolist() == [42_796_862]
+
+
 def test_some_tracks_and_folded_ones() -> None:
     assert drawn(ask(some(), tracks="3")) == [("gemm", "kernel", 60)]
     assert drawn(ask(some(), tracks="", folded="1")) == [("ProfilerStep#1", "annotation", 0)]

@@ -130,7 +130,7 @@ function joined(lanes: readonly Lane[], got: Got): Drawn | null {
   const size = parts.reduce((sum, { scene }) => sum + scene.rectangles.row.length, 0);
   const points = parts.reduce((sum, { scene }) => sum + scene.curves.at_ns.length, 0);
   const r = {
-    track: new Int32Array(size), row: new Int16Array(size), start_ns: new Float64Array(size), length_ns: new Float32Array(size), busy_ns: new Float32Array(size), count: new Int32Array(size),
+    track: new Int32Array(size), row: new Int16Array(size), start_ns: new Float64Array(size), length_ns: new Float64Array(size), busy_ns: new Float32Array(size), count: new Int32Array(size),
     table: new Int8Array(size), index: new Int32Array(size), name: new Int32Array(size), kind: new Int8Array(size), look: new Int8Array(size), bound_ns: new Float32Array(size), module: new Int32Array(size),
   };
   const curves = { at_ns: new Float64Array(points), value: new Float64Array(points), bound: new Float32Array(points) };
