@@ -113,7 +113,7 @@ def test_the_timeline_by_arrows(dashboard: Dashboard) -> None:
     keys.press("ArrowRight")
     name, told = dashboard.shows("details-name"), dashboard.get("timeline-told")
     expect(name).to_have_text("ProfilerStep#0")
-    expect(told).to_have_text("ProfilerStep#0, 1.00 ms, , at 0 ns")
+    expect(told).to_have_text("ProfilerStep#0, 1.00 ms, at 0 ns")
     keys.press("ArrowRight")
     expect(name).to_have_text("ProfilerStep#1")
     keys.press("ArrowDown")

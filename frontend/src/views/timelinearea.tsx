@@ -61,7 +61,7 @@ function Summary({ area }: { area: Result }) {
   const columns = useMemo(() => columnsFor(length), [length]);
   return (
     <>
-      <p title={area.unix_us === null ? undefined : texts.from(wallClock(area.unix_us))}>{texts.selected(<b title={exactDuration(length)}>{duration(length)}</b>, count(area.ranges),
+      <p title={area.unix_us === null ? undefined : texts.from(wallClock(area.unix_us))}>{texts.selected(<b title={exactDuration(length)}>{duration(length)}</b>, area.ranges,
         area.busy_ns !== null && texts.busy(duration(area.busy_ns), <span class="muted">{boundOf(area.busy_bound_ns, true)}</span>, percent(length > 0 ? area.busy_ns / length : null)),
         area.names > area.rows.length && <span class="muted">{texts.most(count(area.rows.length), count(area.names))}</span>)}</p>
       <div class="fill"><Table name="area" noun={texts.noun} nouns={texts.nouns} columns={columns} rows={area.rows} rowKey={(r) => `${r.table} ${r.name}`} sort={state.value.sort} defaultSort="-inside_ns"

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { plural } from "../count";
 
 /** What a rectangle is, by the codes of the result. */
 const kinds = {
@@ -38,7 +39,7 @@ export const timeline = {
   hint: "W S zoom, A D move, drag selects, ? for help",
   cannotShow: (rank: number, why: string) => `Rank ${rank} cannot be shown: ${why}`,
   rank: (rank: number, note: string) => `Rank ${rank}: ${note}`,
-  told: (name: string, time: string, place: string, start: string) => `${name}, ${time}, ${place}, at ${start}`,
+  told: (name: string, time: string, place: string, start: string) => [name, time, place, `at ${start}`].filter(Boolean).join(", "),
   many: (others: string, busy: string, length: string) => `and ${others} more here, busy ${busy} of ${length}`,
   kindAt: (kind: string, start: string) => `${kind} at ${start}`,
   after: (text: string) => `, ${text}`,
@@ -62,7 +63,7 @@ export const timeline = {
     rank: "Rank",
     ofRank: (rank: number) => `Rank ${rank}`,
     close: "Close",
-    selected: (length: ComponentChildren, ranges: string, busy: ComponentChildren, rest: ComponentChildren) => <>{length} selected, {ranges} ranges{busy}{rest}</>,
+    selected: (length: ComponentChildren, ranges: number, busy: ComponentChildren, rest: ComponentChildren) => <>{length} selected, {plural(ranges, "range")}{busy}{rest}</>,
     busy: (time: string, bound: ComponentChildren, share: string) => <>, device busy {time} {bound} ({share})</>,
     most: (shown: string, all: string) => `; the ${shown} names with most time of ${all}`,
     from: (clock: string) => `From ${clock}`,

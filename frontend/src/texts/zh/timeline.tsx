@@ -1,3 +1,4 @@
+import { count } from "../count";
 import { spaced } from "../han";
 import type { timeline as english } from "../en/timeline";
 
@@ -38,7 +39,7 @@ export const timeline: typeof english = {
   hint: "W S 缩放，A D 移动，拖动选取，? 显示帮助",
   cannotShow: (rank, why) => `无法显示 rank ${rank}：${why}`,
   rank: (rank, note) => `Rank ${rank}：${note}`,
-  told: (name, time, place, start) => `${name}，${time}，${place}，位于 ${start}`,
+  told: (name, time, place, start) => [name, time, place, `位于 ${start}`].filter(Boolean).join("，"),
   many: (others, busy, length) => `及此处另外 ${others} 个，${length} 中繁忙 ${busy}`,
   kindAt: (kind, start) => spaced(kind, "位于", start),
   after: (text) => `，${text}`,
@@ -61,7 +62,7 @@ export const timeline: typeof english = {
     rank: "Rank",
     ofRank: (rank) => `Rank ${rank}`,
     close: "关闭",
-    selected: (length, ranges, busy, rest) => <>已选取 {length}，{ranges} 个区间{busy}{rest}</>,
+    selected: (length, ranges, busy, rest) => <>已选取 {length}，{count(ranges)} 个区间{busy}{rest}</>,
     busy: (time, bound, share) => <>，设备繁忙 {time} {bound}（{share}）</>,
     most: (shown, all) => `；${all} 个名称中用时最多的 ${shown} 个`,
     from: (clock) => `始于 ${clock}`,
