@@ -144,6 +144,9 @@ def test_a_rank_that_is_not_there(visit: Callable[[Server], Dashboard], many: Se
     canvas(dashboard, ranks="77")
     expect(dashboard.get("rank-failed")).to_contain_text("77", timeout=WAIT_MS)
     expect(dashboard.get("rank-head")).to_have_count(0)
+    canvas(dashboard, ranks="17,77")
+    expect(dashboard.get("timeline-ranks")).to_have_attribute("data-value", "2")
+    expect(dashboard.get("rank-head")).to_have_count(2, timeout=WAIT_MS)
 
 
 def test_source_opens_in_the_chosen_editor(
@@ -167,3 +170,30 @@ def test_source_opens_in_the_chosen_editor(
     expect(link).to_have_attribute("href", chosen)
     dashboard.page.reload()
     expect(link).to_have_attribute("href", chosen, timeout=WAIT_MS)
+
+
+def test_a_heading_leaves_the_canvas_to_the_pointer(
+    visit: Callable[[Server], Dashboard], many: Server
+) -> None:
+    dashboard = visit(many)
+    found = canvas(dashboard, ranks="17")
+    expect(dashboard.get("rank-head")).to_have_count(2, timeout=WAIT_MS)
+    heading, picture = dashboard.get("rank-head").last.bounding_box(), found.bounding_box()
+    assert heading
+    assert picture
+    assert heading["x"] + heading["width"] > picture["x"] + 300
+    y = heading["y"] + heading["height"] / 2
+    over = "([x, y]) => document.elementFromPoint(x, y).closest('[data-testid]').dataset.testid"
+    frame = dashboard.page.locator('iframe[src*="name=privateuse1"]').bounding_box()
+    assert frame
+    told = [
+        dashboard.frame.evaluate(over, [x - frame["x"], y - frame["y"]])
+        for x in (heading["x"] + 20, picture["x"] + 20)
+    ]
+    assert told == ["rank-head", "timeline-canvas"]
+    mouse = dashboard.page.mouse
+    mouse.move(picture["x"] + 40, y)
+    mouse.down()
+    mouse.move(picture["x"] + 240, y, steps=4)
+    mouse.up()
+    expect(dashboard.get("area-summary")).to_have_count(1)

@@ -83,7 +83,7 @@ function knownOf(rank: number, clock: RankClock | undefined, first: boolean): Kn
 export function RankPicker({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
   const all = selected.run?.workers ?? [];
   if (all.length < 2) return null;
-  const shown = 1 + parseRanks(state.value.ranks, selected.place.rank).length;
+  const shown = 1 + parseRanks(state.value.ranks, selected.place.rank).filter((rank) => all.some((worker) => worker.rank === rank)).length;
   return (
     <Popover class="ranks" title={texts.title} testid="timeline-ranks" attributes={{ "data-value": String(shown) }}
       label={shown > 1 ? texts.shown(count(shown), all.length) : texts.add}>
