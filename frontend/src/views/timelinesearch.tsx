@@ -1,5 +1,5 @@
 // Search over the whole trace, also what is not loaded; Enter goes from hit to hit.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Found, Item } from "../api";
 import { boundOf, count, duration } from "../base/format";
 import { useView, type Resource } from "../load";
@@ -11,34 +11,59 @@ import type { ShowItem } from "./timelinedetails";
 const PAGE = 100;
 
 export interface SearchState {
-  resource: Resource<Found>;
+  /** The first hits, and how many there are. */
+  found: Found | null;
   /** Which hit is shown, from 0; -1 before the first. */
   at: number;
   next: (by: 1 | -1, show: ShowItem) => void;
+  /** The hit that could not be shown when it was asked for: its page had to come first. */
+  late: Item | null;
+  lateShown: () => void;
+}
+
+interface At {
+  find: string | null;
+  at: number;
+  /** Whether the hit is still to be shown. */
+  due: boolean;
 }
 
 export function useSearch(selected: Selected, find: string | null): SearchState {
-  const [place, setPlace] = useState<{ find: string | null; at: number }>({ find, at: -1 });
-  const at = place.find === find ? place.at : -1;
+  const [place, setPlace] = useState<At>({ find, at: -1, due: false });
+  const { at, due } = place.find === find ? place : { at: -1, due: false };
+  const usePage = (page: number | null): Resource<Found> =>
+    useView("search", selected, find === null || page === null ? null : { text: find, after: page * PAGE, limit: PAGE }, null);
+  const first = usePage(0);
+  const found = find !== null && first.loaded.status === "ready" ? first.loaded.value : null;
+  const matches = found?.matches ?? 0;
   const page = Math.floor(Math.max(0, at) / PAGE);
-  const resource = useView("search", selected, find === null ? null : { text: find, after: page * PAGE, limit: PAGE }, null);
+  const here = usePage(page > 0 ? page : null);
   // The next page is asked for before it is needed.
-  const ahead = useView("search", selected, find === null ? null : { text: find, after: (page + 1) * PAGE, limit: PAGE }, null);
-  const next = (by: 1 | -1, show: ShowItem): void => {
-    if (!find || resource.loaded.status !== "ready") return;
-    const { matches, items, before } = resource.loaded.value;
-    if (matches === 0) return;
-    const to = (at + by + matches) % matches;
-    const near: Item | undefined = items[to - before] ?? (ahead.loaded.status === "ready" ? ahead.loaded.value.items[to - ahead.loaded.value.before] : undefined);
-    setPlace({ find, at: to });
-    if (near) show(near);
+  const ahead = usePage((page + 1) * PAGE < matches ? page + 1 : null);
+  const hit = (to: number): Item | null => {
+    for (const { loaded } of [first, here, ahead]) {
+      const item = loaded.status === "ready" ? loaded.value.items[to - loaded.value.before] : undefined;
+      if (item) return item;
+    }
+    return null;
   };
-  return { resource, at, next };
+  const next = (by: 1 | -1, show: ShowItem): void => {
+    if (matches === 0) return;
+    const to = (Math.max(at, by > 0 ? -1 : 0) + by + matches) % matches;
+    const item = hit(to);
+    setPlace({ find, at: to, due: item === null });
+    if (item) show(item);
+  };
+  return { found, at, next, late: due ? hit(at) : null, lateShown: () => setPlace({ find, at, due: false }) };
 }
 
 export function Search({ find, search, show }: { find: string | null; search: SearchState; show: ShowItem }) {
-  const { loaded } = search.resource;
-  const found = find && loaded.status === "ready" ? loaded.value : null;
+  const { found, late } = search;
+  useEffect(() => {
+    if (!late) return;
+    search.lateShown();
+    show(late);
+  }, [late]);
   return (
     <span class="filterbox timesearch">
       <input type="search" data-filter data-testid="timeline-search" placeholder={t.timeline.searchHint} aria-label={t.timeline.search} value={find ?? ""}

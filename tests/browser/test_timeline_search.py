@@ -1,0 +1,56 @@
+"""The search of the timeline, over more matches than it asks for at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import make
+from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.server import Server, serve
+
+HITS = 250
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("search")
+    path = folder / "run" / "w.1700000000000.pt.trace.json"
+    path.parent.mkdir()
+    ops = (make.op(f"aten::op_{i}", 10 * i, 10 * i + 6) for i in range(HITS))
+    path.write_text(json.dumps(make.document(*ops)))
+    with serve("--logdir", folder) as server:
+        yield server
+
+
+def test_every_match_is_reached_both_ways(
+    visit: Callable[[Server], Dashboard], server: Server
+) -> None:
+    page = visit(server).open(view="timeline")
+    drawn = re.compile("[1-9]")
+    expect(page.get("timeline-canvas")).to_have_attribute("data-drawn", drawn, timeout=WAIT_MS)
+    box, hits = page.get("timeline-search"), page.get("timeline-hits")
+    name = page.get("details-name")
+    box.fill("aten")
+    expect(hits).to_have_attribute("data-value", str(HITS))
+
+    def shows(at: int) -> None:
+        expect(hits).to_contain_text(f"{at + 1} of {HITS}")
+        expect(name).to_have_text(f"aten::op_{at}", timeout=WAIT_MS)
+
+    box.press("Shift+Enter")
+    shows(HITS - 1)
+    box.press("Enter")
+    shows(0)
+    box.press("Shift+Enter")
+    shows(HITS - 1)
+    for at in range(HITS - 2, HITS - 52, -1):
+        box.press("Shift+Enter")
+        if at in (HITS - 50, HITS - 51):  # from one page to the one before
+            shows(at)
+    box.press("Enter")
+    shows(HITS - 50)
