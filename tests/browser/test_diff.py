@@ -122,6 +122,18 @@ def test_kernels_modules_and_steps(two: Dashboard) -> None:
     assert two.state()["group"] == "steps"
 
 
+@pytest.mark.parametrize("size", [(1280, 500), (900, 560)])
+def test_the_table_has_rows_on_a_low_screen(two: Dashboard, size: tuple[int, int]) -> None:
+    two.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for group in ("operators", "modules"):
+        two.open(run="now", view="diff", base="base", group=group)
+        two.rows("diff")
+        room = two.get("table-diff").locator(".scroller").evaluate("box => box.clientHeight")
+        assert room >= 8 * 24
+        two.get("totals-row").scroll_into_view_if_needed()
+        expect(two.get("totals-row")).to_be_in_viewport()
+
+
 def test_from_a_change_to_its_operator(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
     two.get("row-changes").locator('tr[data-key="aten::mm"] a').click()

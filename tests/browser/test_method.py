@@ -102,6 +102,19 @@ def test_an_inferred_timeline(page: Dashboard) -> None:
     expect(page.get("figure-activities")).to_have_attribute("data-value", str(only["activities"]))
 
 
+@pytest.mark.parametrize("width", [900, 1200])
+def test_nothing_is_beyond_the_edge(page: Dashboard, width: int) -> None:
+    page.page.set_viewport_size({"width": width, "height": 800})
+    page.open(run="inferred", view="method").shows("method-evidence")
+    main = page.inside.locator("main")
+    assert main.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    told = page.get("method-evidence").locator("td.muted").first
+    box = told.bounding_box()
+    assert box is not None
+    assert box["width"] >= 200
+    assert box["height"] <= 100
+
+
 def test_a_table_as_csv(page: Dashboard, tmp_path: Path) -> None:
     page.open(run="inferred", view="method").shows("constants")
     with page.page.expect_download() as caught:

@@ -1,4 +1,5 @@
 // Measured, inferred or host only: what the words mean, and how well each activity is known.
+import { Fragment } from "preact";
 import type { Evidence, Overview } from "../api";
 import { lookOf } from "../base/color";
 import { bound, boundOf, count, duration, exactDuration, MISSING, percent } from "../base/format";
@@ -47,6 +48,7 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
   );
   return (
     <>
+    <div class={whole ? "evidence whole" : "evidence"}>
     <table class="plain">
       <thead>
         <tr>
@@ -55,12 +57,13 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
           {whole && <th scope="col" class="number">{texts.columns.startLargest}</th>}
           <th scope="col" class="number" title={texts.columns.durationTypicalHelp}>{texts.columns.durationTypical}</th>
           {whole && <><th scope="col" class="number">{texts.columns.durationLargest}</th><th scope="col" class="number" title={texts.columns.unboundedHelp}>{texts.columns.unbounded}</th></>}
-          <th scope="col">{texts.columns.meaning}</th>
+          {!whole && <th scope="col">{texts.columns.meaning}</th>}
         </tr>
       </thead>
       <tbody>
         {evidence.map((e) => (
-          <tr key={e.evidence} data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
+          <Fragment key={e.evidence}>
+          <tr data-key={e.evidence} data-value={e.kernels} data-look={lookOf(e.evidence)}>
             <td><i class={`swatch ${lookOf(e.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.evidence[e.evidence].label}</td>
             <td class="number">{count(e.kernels)}</td>
             <td class="number" title={exactDuration(e.total_ns)}>{duration(e.total_ns)} {e.evidence !== "measured" && <span class="muted">{boundOf(e.bound_ns, true)}</span>}</td>
@@ -69,11 +72,15 @@ export function EvidenceTable({ evidence, whole = false }: { evidence: readonly 
             {whole && off(e, e.largest_start_bound_ns)}
             {off(e, e.median_duration_bound_ns)}
             {whole && <>{off(e, e.largest_duration_bound_ns)}<td class="number">{e.unbounded === 0 ? MISSING : count(e.unbounded)}</td></>}
-            <td class="muted">{texts.evidence[e.evidence].meaning}</td>
+            {!whole && <td class="muted">{texts.evidence[e.evidence].meaning}</td>}
           </tr>
+          {/* Beside so many columns there is no room for a sentence. */}
+          {whole && <tr class="told"><td class="muted" colSpan={9}>{texts.evidence[e.evidence].meaning}</td></tr>}
+          </Fragment>
         ))}
       </tbody>
     </table>
+    </div>
     {!whole && <CsvButton name="evidence" rows={evidence} />}
     </>
   );
