@@ -80,3 +80,22 @@ def test_what_memory_is_for(dashboard: Dashboard) -> None:
 def test_a_trace_without_memory_events_says_so(dashboard: Dashboard) -> None:
     dashboard.open(run="host", view="memory")
     expect(dashboard.shows("no-memory", code="no_memory_events")).to_contain_text("profile_memory")
+
+
+def test_the_life_of_a_row_goes_with_the_row(dashboard: Dashboard) -> None:
+    dashboard.open(run="mlp", view="memory", group="allocations")
+    dashboard.rows("allocations")
+    rows = dashboard.get("table-allocations").locator("tbody tr[data-key]")
+    band = dashboard.get("memory-chart").locator("rect.band")
+    rows.first.click()
+    expect(band).to_have_count(1)
+    dashboard.get("group-steps").click()
+    expect(dashboard.get("table-memory-steps")).to_be_visible()
+    expect(band).to_have_count(0)
+    dashboard.get("group-allocations").click()
+    rows.nth(1).click()
+    expect(band).to_have_count(1)
+    dashboard.pick("step", 12)
+    same(dashboard, "run=mlp&step=12")
+    expect(band).to_have_count(0)
+    expect(dashboard.get("table-allocations").locator("tr.selected")).to_have_count(0)

@@ -45,8 +45,8 @@ export function Memory({ selected, base }: PageProps) {
 }
 
 function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
-  const [life, setLife] = useState<Life | null>(null);
   const { device, window, curve } = result;
+  const { life, setLife } = useLife(result);
   const points = useMemo(() => curve.map((p): Point => ({ at: p.time_ns, value: p.allocated_bytes, limit: p.reserved_bytes || null })), [curve]);
   const { by } = state.value;
   const stacked = by === "category" && result.category_curve.length > 0;
@@ -86,6 +86,15 @@ function Page({ result, onAll }: { result: MemoryUse; onAll: () => void }) {
       <MemoryTables result={result} onAll={onAll} life={life} onLife={setLife} />
     </>
   );
+}
+
+/** The life of the allocation that was chosen, as long as its row is in the table that is shown: not
+ * with another tab, nor of another part, device or trace. */
+function useLife({ device }: MemoryUse): { life: Life | null; setLife: (life: Life | null) => void } {
+  const { run, rank, span, step, range, group } = state.value;
+  const of = JSON.stringify([run, rank, span, step, range, device, group]);
+  const [chosen, setChosen] = useState<{ of: string; life: Life } | null>(null);
+  return { life: chosen?.of === of ? chosen.life : null, setLife: (life) => setChosen(life && { of, life }) };
 }
 
 function Chip({ testid, clear, children }: { testid: string; clear: () => void; children: ComponentChildren }) {

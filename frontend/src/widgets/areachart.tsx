@@ -110,9 +110,9 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
         {!tight && marks.filter((m) => m.at >= start && m.at < end).map((m) => (
           <g key={m.at} class="mark"><line x1={x(m.at)} x2={x(m.at)} y1={TOP - 12} y2={baseline} />{x(m.at) + 12 + m.label.length * 6 < width && <text x={x(m.at) + 4} y={TOP - 14}>{m.label}</text>}</g>
         ))}
-        {band && <rect class="band" x={x(Math.max(start, band.start))} width={Math.max(2, x(Math.min(end, band.end)) - x(Math.max(start, band.start)))} y={TOP} height={baseline - TOP} />}
         <clipPath id={id}><rect x={LEFT} y={TOP} width={inner} height={baseline - TOP} /></clipPath>
         <g clip-path={`url(#${id})`}>
+          {band && band.end >= start && band.start <= end && <rect class="band" x={x(Math.max(start, band.start))} width={Math.max(2, x(Math.min(end, band.end)) - x(Math.max(start, band.start)))} y={TOP} height={baseline - TOP} />}
           {layers.map((layer, i) => <path key={layer.label} class="layer" fill={layer.fill} d={layerPath(points, i, x, y)} />)}
           {layers.length === 0 && <path class="area" d={`${path(points, x, y, "value")}V${baseline}H${x(start)}z`} />}
           <path class="value" d={path(points, x, y, "value")} />
