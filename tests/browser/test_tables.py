@@ -69,6 +69,20 @@ def test_the_activities_of_a_kernel(dashboard: Dashboard) -> None:
     )
 
 
+def test_no_bar_is_behind_the_button_of_its_picture(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="kernels", group="name")
+    dashboard.rows("kernels")
+    dashboard.get("drill").first.click()
+    chart = dashboard.shows("histogram-durations")
+    button = chart.get_by_test_id("png-durations").bounding_box()
+    bars = [bar.bounding_box() for bar in chart.locator("rect.bar").all()]
+    assert button is not None
+    assert bars
+    for bar in bars:
+        assert bar is not None
+        assert bar["x"] + bar["width"] <= button["x"]
+
+
 @pytest.mark.parametrize(
     ("view", "chart"),
     [("overview", "png-steps"), ("memory", "png-memory"), ("timeline", "png-timeline")],

@@ -12,7 +12,8 @@ export interface HistogramBin {
 }
 
 const HEIGHT = 132;
-const [LEFT, RIGHT, TOP, BOTTOM] = [52, 8, 8, 20];
+/** On the right is the button of the picture. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 48, 8, 20];
 
 export function Histogram({ name, title, bins, fill }: { name: string; title: string; bins: readonly HistogramBin[]; fill: string }) {
   const box = useRef<HTMLDivElement>(null);
