@@ -134,6 +134,14 @@ def test_the_table_has_rows_on_a_low_screen(two: Dashboard, size: tuple[int, int
         expect(two.get("totals-row")).to_be_in_viewport()
 
 
+def test_a_filter_opens_what_it_finds(two: Dashboard) -> None:
+    two.open(run="now", view="diff", base="base", group="modules", filter="Linear_0")
+    net = two.get("table-diff").locator("tbody tr[data-key]").first
+    expect(net).to_have_attribute("aria-expanded", "true")
+    expect(net.get_by_test_id("twist")).to_have_text("▾")
+    expect(net.get_by_test_id("twist")).to_be_disabled()
+
+
 def test_from_a_change_to_its_operator(two: Dashboard) -> None:
     two.open(run="now", view="diff", base="base")
     two.get("row-changes").locator('tr[data-key="aten::mm"] a').click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,42 @@ def test_rows_open_and_close_by_mouse_and_keys(dashboard: Dashboard) -> None:
     expect(table).to_have_attribute("data-shown", "2")
     dashboard.open(run="ddp", view="modules", selected="Net_0 / Linear_1")
     expect(dashboard.get("table-modules").locator("tr.selected")).to_be_visible()
+
+
+def test_a_filter_opens_what_it_finds(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="modules")
+    dashboard.rows("modules")
+    dashboard.get("close-all").click()
+    table = dashboard.get("table-modules")
+    net = table.locator('tr[data-key="Net_0"]')
+    expect(net).to_have_attribute("aria-expanded", "false")
+    expect(net.get_by_test_id("twist")).to_have_text("▸")
+    dashboard.get("filter").fill("linear_1")
+    expect(table).to_have_attribute("data-shown", "2")
+    expect(net).to_have_attribute("aria-expanded", "true")
+    expect(net.get_by_test_id("twist")).to_have_text("▾")
+    for name in ("twist", "open-all", "close-all"):
+        expect(dashboard.get(name)).to_be_disabled()
+        expect(dashboard.get(name)).to_have_attribute("title", re.compile("filter"))
+    dashboard.get("filter").fill("net_0")  # nothing inside is found: there is nothing to open
+    expect(table).to_have_attribute("data-shown", "1")
+    expect(net.get_by_test_id("twist")).to_have_count(0)
+    assert net.get_attribute("aria-expanded") is None
+    dashboard.get("filter").fill("")
+    expect(net.get_by_test_id("twist")).to_have_text("▸")
+    expect(dashboard.get("close-all")).to_be_enabled()
+
+
+def test_modules_as_csv_are_told_apart_by_their_paths(dashboard: Dashboard, tmp_path: Path) -> None:
+    dashboard.open(run="ddp", view="modules", sort="name")
+    dashboard.rows("modules")
+    with dashboard.page.expect_download() as caught:
+        dashboard.get("csv").click()
+    caught.value.save_as(tmp_path / "modules.csv")
+    lines = list(csv.DictReader((tmp_path / "modules.csv").read_text().splitlines()))
+    told = result(dashboard, "modules?run=ddp")["rows"]
+    assert [line["path"] for line in lines] == [r["path"] for r in told]
+    assert [line["name"] for line in lines] == [r["name"] for r in told]
 
 
 def test_modules_of_a_class(dashboard: Dashboard) -> None:
@@ -118,3 +155,12 @@ def test_a_place_that_is_not_in_the_graph(dashboard: Dashboard) -> None:
     dashboard.shows("error", code="unknown_node", status=404)
     dashboard.get("zoom-reset").click()
     dashboard.shows("flamegraph")
+
+
+def test_what_is_searched_for_follows_the_way_back(dashboard: Dashboard) -> None:
+    dashboard.open(run="ddp", view="flame", by="host", filter="linear")
+    expect(dashboard.get("flame-search")).to_have_value("linear")
+    dashboard.frame.evaluate("top.location.hash = top.location.hash.replace('linear', 'mm')")
+    expect(dashboard.get("flame-search")).to_have_value("mm")
+    dashboard.page.go_back()
+    expect(dashboard.get("flame-search")).to_have_value("linear")

@@ -9,6 +9,7 @@ import { t } from "../texts";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { Twist } from "../widgets/twist";
 import { MemoryDiff } from "./diffmemory";
 import { linkProps, type LinkProps } from "./link";
 import { StepLink } from "./steplink";
@@ -75,10 +76,9 @@ function Tree({ result, shared, children }: TreeProps) {
     }),
   }), [parents, open]);
   const columns = useMemo(() => {
-    const inner = new Set(parents);
-    const places = new Map(rows.map((row, i): [DiffRow, Place] => [row, { depth: depthOf(rows, row), inner: inner.has(i), around: rows[row.parent ?? -1]?.name ?? null }]));
-    return columnsOf(result, { places, isOpen: tree.isOpen, toggle: (row) => tree.setOpen(row, !tree.isOpen(row)) });
-  }, [result, tree]);
+    const places = new Map(rows.map((row): [DiffRow, Place] => [row, { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null }]));
+    return columnsOf(result, { places, turn: tree.setOpen });
+  }, [result]);
   return <Table {...shared} name="diff" {...texts.nouns[result.by]} columns={columns} rows={rows} rowKey={keyOf} defaultSort="" tree={tree}>{children}</Table>;
 }
 
@@ -100,15 +100,13 @@ function depthOf(rows: readonly DiffRow[], row: DiffRow): number {
 
 interface Place {
   depth: number;
-  inner: boolean;
   /** The path of the row around it. */
   around: string | null;
 }
 
 interface Handles {
   places: ReadonlyMap<DiffRow, Place>;
-  isOpen: (row: DiffRow) => boolean;
-  toggle: (row: DiffRow) => void;
+  turn: (row: DiffRow, open: boolean) => void;
 }
 
 const STATUS = t.diff.statuses;
@@ -165,15 +163,11 @@ const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPreci
 
 function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
   const place = handles.places.get(row);
-  const open = handles.isOpen(row);
   const link = linkOf(row, by);
   const name = place?.around == null ? nameOf(row.name) : row.name.slice(place.around.length + 3);
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={nameOf(row.name)}>
-      {place?.inner
-        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? texts.close(name) : texts.open(name)} data-testid="twist"
-            onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>
-        : <span class="twist" />}
+      <Twist labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
       {link ? <a {...link}>{name}</a> : name}
     </span>
   );

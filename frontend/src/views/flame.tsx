@@ -1,5 +1,5 @@
 // The flame graph of modules, operators, Python frames and device activities.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Result, FlameNode, Options } from "../api";
 import { categoryOf, color } from "../base/color";
 import { download, downloadPicture } from "../base/dom";
@@ -46,8 +46,10 @@ export function Flame({ selected, base }: PageProps) {
 
 function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; hostOnly: boolean }) {
   const { rows } = result;
-  const { group, zoom } = state.value;
-  const [search, setSearch] = useState(state.value.filter ?? "");
+  const { group, zoom, filter } = state.value;
+  const [search, setSearch] = useState(filter ?? "");
+  // The URL may change under us: Back, or a link from another page.
+  useEffect(() => setSearch(filter ?? ""), [filter]);
   const [at, setAt] = useState<number | null>(null);
   const canvas = useRef<HTMLCanvasElement | null>(null);
   const inferred = result.by === "device" && result.provenance.timeline === "inferred";

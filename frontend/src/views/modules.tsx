@@ -10,6 +10,7 @@ import { Code } from "../widgets/code";
 import type { Column } from "../widgets/columns";
 import { Segmented } from "../widgets/segmented";
 import { Table } from "../widgets/table";
+import { TurnAll, Twist } from "../widgets/twist";
 import { linkProps } from "./link";
 import { NoDeviceTimes } from "./nodevice";
 import type { PageProps } from "./page";
@@ -51,6 +52,7 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const [open, setOpen] = useState(() => openAtFirst(rows, state.value.selected));
   const tree = useMemo(() => ({
     parents,
+    path: (row: ModuleRow) => row.path,
     isOpen: (row: ModuleRow) => open.has(row.path),
     setOpen: (row: ModuleRow, now: boolean) => setOpen((before) => {
       const next = new Set(before);
@@ -60,8 +62,8 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
     }),
   }), [parents, open]);
   const columns = useMemo(() => columnsOf(result, {
-    places: placesOf(rows), isOpen: tree.isOpen, toggle: (row) => tree.setOpen(row, !tree.isOpen(row)),
-  }), [result, tree]);
+    places: placesOf(rows), turn: tree.setOpen,
+  }), [result]);
   const { filter, sort, selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
@@ -76,8 +78,8 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
         { value: "class", label: texts.classes, title: texts.classesHelp },
       ]} />}
       <span class="segmented">
-        <button type="button" data-testid="open-all" onClick={() => setOpen(new Set(rows.map((r) => r.path)))} title={texts.expandHelp}>{texts.expand}</button>
-        <button type="button" data-testid="close-all" onClick={() => setOpen(new Set())} title={texts.collapseHelp}>{texts.collapse}</button>
+        <TurnAll label={texts.expand} title={texts.expandHelp} testid="open-all" onClick={() => setOpen(new Set(rows.map((r) => r.path)))} />
+        <TurnAll label={texts.collapse} title={texts.collapseHelp} testid="close-all" onClick={() => setOpen(new Set())} />
       </span>
       {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
         <span class="muted" data-testid="outside" data-value={result.outside_device_ns}
@@ -105,23 +107,16 @@ function openAtFirst(rows: readonly ModuleRow[], selected: string | null): Set<s
   return open;
 }
 
-/** Where a row is: the names from the outermost on, and whether there are rows inside. */
-interface Place {
-  names: readonly string[];
-  inner: boolean;
-}
-
-function placesOf(rows: readonly ModuleRow[]): Map<ModuleRow, Place> {
-  const inner = new Set(rows.map((r) => r.parent));
+/** Where rows are: the names from the outermost on. */
+function placesOf(rows: readonly ModuleRow[]): Map<ModuleRow, readonly string[]> {
   const names: (readonly string[])[] = [];
   rows.forEach((row) => names.push([...(row.parent === null ? [] : (names[row.parent] ?? [])), row.name]));
-  return new Map(rows.map((row, i) => [row, { names: names[i] ?? [], inner: inner.has(i) }]));
+  return new Map(rows.map((row, i) => [row, names[i] ?? []]));
 }
 
 interface Handles {
-  places: ReadonlyMap<ModuleRow, Place>;
-  isOpen: (row: ModuleRow) => boolean;
-  toggle: (row: ModuleRow) => void;
+  places: ReadonlyMap<ModuleRow, readonly string[]>;
+  turn: (row: ModuleRow, open: boolean) => void;
 }
 
 /** The bound of both passes with all inside: none of its parts is farther off. */
@@ -152,15 +147,10 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
 }
 
 function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
-  const open = handles.isOpen(row);
-  const place = handles.places.get(row);
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(row.depth, 16) * 14}px` }}>
-      {place?.inner
-        ? <button type="button" class="twist" tabIndex={-1} aria-label={open ? texts.close(row.name) : texts.open(row.name)} data-testid="twist"
-            onClick={(e) => { e.stopPropagation(); handles.toggle(row); }}>{open ? "▾" : "▸"}</button>
-        : <span class="twist" />}
-      <a {...linkProps({ view: "flame", levels: "modules", group: state.value.group, zoom: joinNames(place?.names ?? []) })} title={texts.toFlame(row.path)}>{row.name}</a>
+      <Twist labels={texts} name={row.name} onTurn={(open) => handles.turn(row, open)} />
+      <a {...linkProps({ view: "flame", levels: "modules", group: state.value.group, zoom: joinNames(handles.places.get(row) ?? []) })} title={texts.toFlame(row.path)}>{row.name}</a>
       {row.instances > 1 && <span class="muted"> × {count(row.instances)}</span>}
     </span>
   );

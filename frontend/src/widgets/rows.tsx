@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { t } from "../texts";
 import { boundOf, exact, shown, type Column, type SortKey } from "./columns";
 import { ShareBar } from "./sharebar";
+import { Expanded } from "./twist";
 
 /** The height of a row in theme.css; virtual scrolling counts with it. */
 export const ROW_PX = 24;
@@ -48,13 +49,14 @@ interface RowProps<Row> {
   /** The largest value of a column: bars are drawn in its scale, so that small ones are seen. */
   largest: (column: Column<Row>) => number;
   onOpen?: (row: Row) => void;
-  /** Of a row of a tree that has children. */
+  /** Of a row of a tree that has rows inside to show. */
   expanded?: boolean;
 }
 
 export function RowView<Row>({ id, row, rowKey, columns, position, active, selected, inferred, largest, onOpen, expanded }: RowProps<Row>) {
   const classes = [active && "active", selected && "selected", onOpen && "opens"].filter(Boolean).join(" ");
   return (
+    <Expanded.Provider value={expanded ?? null}>
     <tr id={id} class={classes} aria-rowindex={position + 2} aria-selected={selected} data-key={rowKey}
       {...(expanded !== undefined && { "aria-expanded": expanded })}
       {...(onOpen && { onClick: () => onOpen(row) })}>
@@ -72,6 +74,7 @@ export function RowView<Row>({ id, row, rowKey, columns, position, active, selec
         );
       })}
     </tr>
+    </Expanded.Provider>
   );
 }
 

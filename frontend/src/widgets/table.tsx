@@ -8,6 +8,7 @@ import { exported, formatSort, filterRows, nextSort, parseSort, readFilter, sort
 import { chosenColumns, ColumnChooser, Remembered } from "./columnchooser";
 import { FilterBox } from "./filterbox";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
+import { Filtered } from "./twist";
 
 export interface TableProps<Row> {
   /** For tests and the CSV's file name. */
@@ -39,6 +40,8 @@ export interface TableProps<Row> {
 export interface Tree<Row> {
   /** The number of the row around each row. */
   parents: readonly (number | null)[];
+  /** Where a row is, if its name alone does not tell: a column of the CSV. */
+  path?: (row: Row) => string;
   isOpen: (row: Row) => boolean;
   setOpen: (row: Row, open: boolean) => void;
 }
@@ -75,7 +78,7 @@ export function Table<Row>(props: TableProps<Row>) {
     () => (tree ? treeOrder(tree.parents, sorted, (i) => filtered || tree.isOpen(rows[i] as Row)) : sorted),
     [tree, sorted, filtered, rows],
   );
-  const parents = useMemo(() => new Set(tree?.parents), [tree?.parents]);
+  const parents = useMemo(() => new Set(sorted.map((row) => tree?.parents[row])), [sorted, tree?.parents]);
 
   const largest = useMemo(() => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])), [rows, columns]);
 
@@ -127,7 +130,10 @@ export function Table<Row>(props: TableProps<Row>) {
     else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
   };
   const save = (): void => {
-    const { names, body } = exported(visible, (tree ? sorted : order).map((index) => rows[index] as Row));
+    // Rows of a tree in its order, whatever is closed.
+    const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map((index) => rows[index] as Row);
+    const path: Column<Row>[] = tree?.path ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }] : [];
+    const { names, body } = exported([...path, ...visible], chosen);
     download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
 
@@ -135,6 +141,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const drawn = order.slice(first, last);
   const widths = visible.reduce((sum, c) => sum + c.width, 0);
   return (
+    <Filtered.Provider value={filtered}>
     <div class="table" data-testid={`table-${props.name}`} data-rows={rows.length} data-shown={order.length}>
       <div class="toolbar">
         <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
@@ -178,6 +185,7 @@ export function Table<Row>(props: TableProps<Row>) {
         )}
       </div>
     </div>
+    </Filtered.Provider>
   );
 }
 

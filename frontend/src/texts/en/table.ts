@@ -10,6 +10,7 @@ export const table = {
   none: (nouns: string) => `There are no ${nouns} here.`,
   noMatch: (nouns: string) => `No ${nouns} match the filter.`,
   clear: "Clear it",
+  filterOpens: "The filter opens what it finds",
   saveShown: "Download what is shown, exact values in ns",
   save: "Download this table, exact values in ns",
   columns: "Columns",

@@ -15,6 +15,7 @@ export const table: typeof english = {
   none: (nouns) => `${spaced("此处没有", named(nouns))}。`,
   noMatch: (nouns) => `${spaced("没有符合筛选条件的", named(nouns))}。`,
   clear: "清除筛选",
+  filterOpens: "筛选时，匹配的行会自动展开",
   saveShown: "下载当前显示的内容，含精确值（ns）",
   save: "下载此表格，含精确值（ns）",
   columns: "列",
