@@ -69,3 +69,26 @@ def test_interrupted_while(where: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert time.monotonic() - began < 5
     assert (out, err) == ("", "tb-privateuse1: interrupted\n")
     assert not folder.exists() or list(folder.iterdir()) == []
+
+
+STARTS = """
+import runpy, sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+sys.argv = ["tb-privateuse1", "view", "overview", {trace!r}]
+runpy.run_module("tb_privateuse1.cli", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["argparse", "tb_privateuse1.cli.base", "tb_privateuse1.cli.advise", "numpy"]
+)
+def test_interrupted_while_it_starts(name: str, tmp_path: Path) -> None:
+    """Before a line of a command has run: while a module is being imported."""
+    code = STARTS.format(name=name, trace=str(trace(tmp_path / "t.json")))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("", "tb-privateuse1: interrupted\n")
+    assert done.returncode == 130

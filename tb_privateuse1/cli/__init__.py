@@ -2,40 +2,26 @@
 
 One file per command. Exit codes: 0 fine; 1 findings, failures or a regression beyond the limit
 asked for; 2 bad use or unreadable input, 130 interrupted, with one line on stderr. Modules are
-imported where they are needed, so that ``--help`` is quick.
+imported where they are needed, so that ``--help`` is quick; and all of them, the commands too,
+within ``main``, which says so when Ctrl-C comes while they are.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli import (
-    advise,
-    cache,
-    demo,
-    diff,
-    event,
-    export,
-    ingest,
-    merge,
-    sql,
-    view,
-    whatif,
-)  # fmt: skip
-from tb_privateuse1.cli.base import Parser, UsageError, vendor_files
-from tb_privateuse1.version import __version__
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-_COMMANDS = (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo)
+    from tb_privateuse1.cli.base import Parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
-    except UsageError as error:
-        return _fail(str(error))
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,7 +32,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from tb_privateuse1.cli.base import UsageError
+
+    try:
+        return _command(arguments)
+    except UsageError as error:
+        return _fail(str(error))
+
+
+def _command(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
+    from tb_privateuse1.cli.base import vendor_files
     from tb_privateuse1.trace import TraceError
 
     try:
@@ -65,9 +61,25 @@ def _fail(message: str) -> int:
 
 
 def _parser() -> Parser:
+    from tb_privateuse1.cli import (
+        advise,
+        cache,
+        demo,
+        diff,
+        event,
+        export,
+        ingest,
+        merge,
+        sql,
+        view,
+        whatif,
+    )  # fmt: skip
+    from tb_privateuse1.cli.base import Parser
+    from tb_privateuse1.version import __version__
+
     parser = Parser(prog="tb-privateuse1", description="Profiles of any PyTorch accelerator.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in _COMMANDS:
+    for command in (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo):
         command.add(commands)
     return parser
