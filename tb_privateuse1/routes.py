@@ -165,7 +165,8 @@ class Routes:
         files = self._find(asked, wait_s)
         self._store.trace(files, wait_s)  # so that the query finds it in the cache
         most = sql.ROWS if rows is None else min(max(rows, 1), sql.ROWS)
-        return sql.query(files, asked["query"], rows=most, cache_dir=self._store.cache_dir)
+        found = sql.query(files, asked["query"], rows=most, cache_dir=self._store.cache_dir)
+        return sql.for_browsers(found)
 
     def _cancel(self, request: Request) -> Cancelled:
         _same_site(request)

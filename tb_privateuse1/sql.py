@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,15 @@ LONGEST = 20_000
 _AT_A_TIME = 2
 _LOADING_S = 600.0
 _SLACK_BYTES = 8 << 20
+_EXACT = (1 << 53) - 1
+"""Up to here every whole number is a double of its own."""
 
 _running = threading.BoundedSemaphore(_AT_A_TIME)
 
 
 @dataclass(frozen=True)
 class SqlColumn:
-    """A column of a result; its type in Arrow's words."""
+    """A column of a result; its type in DuckDB's words."""
 
     name: str
     type: str
@@ -48,13 +50,22 @@ class SqlColumn:
 
 @dataclass(frozen=True)
 class SqlResult:
-    """The rows of a query. ``cut``: there are more. Numbers beyond 64 bits are text."""
+    """The rows of a query. ``cut``: there are more. Whole numbers beyond 64 bits are text."""
 
     columns: tuple[SqlColumn, ...]
     rows: tuple[tuple[int | float | str | bool | None, ...], ...]
     cut: bool
     elapsed_ms: float
     """Of the query, without starting its process."""
+
+
+def for_browsers(result: SqlResult) -> SqlResult:
+    """The same for readers whose numbers are doubles: whole numbers beyond 2^53 are text."""
+
+    def cell(value: int | float | str | bool | None) -> int | float | str | bool | None:
+        return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
+
+    return replace(result, rows=tuple(tuple(map(cell, row)) for row in result.rows))
 
 
 def installed() -> bool:

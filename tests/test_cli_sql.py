@@ -29,6 +29,8 @@ def test_forms(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = json.loads(capsys.readouterr().out)
     assert [column["name"] for column in result["columns"]] == ["row", "name", "elapsed_ns"]
     assert result["rows"][0][1:] == ["aten::\x1b0", None]
+    assert cli.main(["sql", str(log), "select 9007199254740993 as n", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == [[9007199254740993]]
     assert cli.main(["sql", str(log), text, "--csv", "--rank", "3"]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert rows[0]["name"] == "aten::\x1b3"

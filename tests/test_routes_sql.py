@@ -36,6 +36,12 @@ def test_a_query(client: Client) -> None:
     assert client.get(BASE + "extras").json["sql_allowed"] is True
 
 
+def test_whole_numbers_that_doubles_cannot_hold_are_text(client: Client) -> None:
+    query = "select 9007199254740993 a, -9007199254740993 b, 9007199254740991 c, 0.5::double d"
+    rows = client.get(BASE + "sql", query_string={"query": query}).json["rows"]
+    assert rows == [["9007199254740993", "-9007199254740993", 9007199254740991, 0.5]]
+
+
 def test_mistakes(client: Client) -> None:
     told = problem(client.get(BASE + "sql?query=selec"), 422, "sql_error")
     assert "syntax error" in told

@@ -1099,13 +1099,13 @@ export interface Spread {
   bound_ns: number | null;
 }
 
-/** A column of a result; its type in Arrow's words. */
+/** A column of a result; its type in DuckDB's words. */
 export interface SqlColumn {
   name: string;
   type: string;
 }
 
-/** The rows of a query. ``cut``: there are more. Numbers beyond 64 bits are text. */
+/** The rows of a query. ``cut``: there are more. Whole numbers beyond 64 bits are text. */
 export interface SqlResult {
   columns: SqlColumn[];
   rows: ((number | number | string | boolean | null)[])[];

@@ -99,3 +99,15 @@ test("of an order and a filter stays what the columns have", () => {
   expect(fitting("-registers", "mm registers > 100", COLUMNS)).toEqual({ sort: null, filter: null });
   expect(fitting(null, null, COLUMNS)).toEqual({ sort: null, filter: null });
 });
+
+test("whole numbers that are no doubles keep all their digits", () => {
+  const column: Column<{ n: number | bigint }> = { key: "n", title: "n", kind: "count", width: 1, value: (r) => r.n };
+  const rows = [{ n: 9007199254740993n }, { n: 5 }, { n: -9007199254740993n }, { n: 9007199254740992n }];
+  expect(sortRows(rows, [0, 1, 2, 3], [{ key: "n", descending: false }], [column])).toEqual([2, 1, 3, 0]);
+  expect(filterRows(rows, readFilter("n > 1000", [column]), [column])).toEqual([0, 3]);
+  const { names, body } = exported([column], rows);
+  expect(csv(names, body)).toBe("n\r\n9007199254740993\r\n5\r\n-9007199254740993\r\n9007199254740992\r\n");
+  expect(shown(9007199254740993n, "count")).toBe("9,007,199,254,740,993");
+  expect(exact(-9007199254740993n, "time")).toBe("-9,007,199,254,740,993 ns");
+  expect(shown(9007199254740993n, "time")).toBe(shown(9007199254740992, "time"));
+});

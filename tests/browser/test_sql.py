@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
@@ -50,3 +52,54 @@ def test_a_mistake_is_told_in_words(dashboard: Dashboard) -> None:
     expect(error).to_have_attribute("data-code", "sql_error", timeout=WAIT_MS)
     expect(error).to_contain_text("not COPY")
     expect(dashboard.get("sql-text")).to_have_value("copy ops to '/tmp/x'")
+
+
+def ask(dashboard: Dashboard, query: str) -> None:
+    dashboard.get("sql-text").fill(query)
+    dashboard.get("sql-run").click()
+
+
+def test_another_query_has_all_its_columns(dashboard: Dashboard) -> None:
+    dashboard.open(view="sql", run="mlp", sql="select 1 as a, 2 as n, 3 as c")
+    dashboard.rows("sql")
+    dashboard.get("columns").click()
+    dashboard.get("column-n").click()
+    heads = dashboard.get("table-sql").locator("th[data-column]")
+    expect(heads).to_have_count(2)
+    link = dashboard.state()
+    ask(dashboard, "select 4 as b, 5 as n, 6 as d")
+    expect(dashboard.get("table-sql").locator("td[data-column=n]")).to_have_text("5")
+    expect(heads).to_have_count(3)
+    dashboard.page.go_back()  # the first one is as it was left
+    expect(dashboard.get("table-sql").locator("td[data-column=c]")).to_have_text("3")
+    expect(heads).to_have_count(2)
+    dashboard.open(**link)
+    dashboard.rows("sql")
+    expect(heads).to_have_count(2)
+
+
+def test_large_whole_numbers_are_exact(dashboard: Dashboard, tmp_path: Path) -> None:
+    large = [9007199254740993, -9007199254740993, 9007199254740992, 5, 10**30]
+    values = ", ".join(f"({n}::hugeint)" for n in large)
+    dashboard.open(
+        view="sql", run="mlp", sql=f"select v, 1 as w, 2 as x from (values {values}) t(v)"
+    )
+    dashboard.rows("sql")
+
+    def shown() -> list[int]:
+        return [int(cells["v"]) for cells in dashboard.rows("sql").values()]
+
+    assert shown() == large
+    first = dashboard.get("table-sql").locator("td[data-column=v]").first
+    expect(first).to_contain_text("9,007,199,254,740,993")
+    head = dashboard.get("table-sql").locator("th[data-column=v] button")
+    head.click()
+    assert shown() == sorted(large, reverse=True)
+    head.click()
+    expect(first).to_have_attribute("data-value", str(min(large)))
+    assert shown() == sorted(large)
+    with dashboard.page.expect_download() as caught:
+        dashboard.get("csv").click()
+    caught.value.save_as(tmp_path / "sql.csv")
+    lines = csv.DictReader((tmp_path / "sql.csv").read_text().splitlines())
+    assert [int(line["v"]) for line in lines] == sorted(large)

@@ -43,7 +43,7 @@ export function signedDuration(ns: number | null): string {
 }
 
 /** `12,345`. */
-export function count(n: number | null): string {
+export function count(n: number | bigint | null): string {
   return n === null ? MISSING : counting(n);
 }
 

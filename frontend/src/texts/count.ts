@@ -1,7 +1,7 @@
 // Whole numbers as texts have them.
 
 /** `12,345`. */
-export function count(n: number): string {
+export function count(n: number | bigint): string {
   return String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 

@@ -6,7 +6,8 @@ import { useSql } from "../load";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { Code } from "../widgets/code";
-import type { Column } from "../widgets/columns";
+import { Remembered, type ColumnMemory } from "../widgets/columnchooser";
+import type { Column, Value } from "../widgets/columns";
 import { Table } from "../widgets/table";
 import type { PageProps } from "./page";
 import { Problem, Show } from "./status";
@@ -55,7 +56,7 @@ function Page({ selected }: Pick<PageProps, "selected">) {
   useEffect(() => { if (asked !== null) setText(asked); }, [asked]);
   const ask = (query: string): void => {
     setText(query);
-    if (query.trim()) go({ sql: query, sort: null, filter: null });
+    if (query.trim()) go({ sql: query, sort: null, filter: null, columns: null });
   };
   const insert = (word: string): void => {
     const box = editor.current;
@@ -107,28 +108,44 @@ function Rows({ result }: { result: SqlResult }) {
   const columns = useMemo(() => columnsOf(result), [result]);
   const { sort, filter } = state.value;
   return (
+    <Remembered.Provider value={ofQuery}>
     <Table name="sql" {...texts.row} columns={columns} rows={rows} rowKey={(row) => String(row.index)} sort={sort} defaultSort="" filter={filter}
       onSort={(next) => go({ sort: next }, "replace")} onFilter={(next) => go({ filter: next }, "replace")}>
       <span class="muted" data-testid="sql-took">{result.cut ? texts.firstRows(result.rows.length, Math.round(result.elapsed_ms)) : texts.took(Math.round(result.elapsed_ms))}</span>
     </Table>
+    </Remembered.Provider>
   );
 }
+
+/** Another query has other columns, even where their names are the same: the choice is kept in the
+ * link alone. */
+const ofQuery: ColumnMemory = {
+  get: (table) => (state.value.columns?.startsWith(`${table}:`) && state.value.columns.slice(table.length + 1)) || null,
+  set: (table, choice) => go({ columns: choice === null ? null : `${table}:${choice}` }, "replace"),
+};
 
 /** Times and sizes by their names' ends, as everywhere; a name that is none or taken gets a number. */
 function columnsOf(result: SqlResult): Column<Row>[] {
   const taken = new Set<string>();
   return result.columns.map(({ name, type }, at): Column<Row> => {
-    const numeric = result.rows.some((row) => typeof row[at] === "number");
+    const values = result.rows.map((row) => plain(row[at] ?? null, type));
+    const numeric = values.some((value) => typeof value === "number" || typeof value === "bigint");
     const key = /^[A-Za-z_]\w*$/.test(name) && !taken.has(name) ? name : `column${at + 1}`;
     taken.add(key);
-    const whole = result.rows.every((row) => row[at] === null || Number.isInteger(row[at]));
+    const whole = values.every((value) => value === null || typeof value === "bigint" || Number.isInteger(value));
     const kind = !numeric ? "text" : name.endsWith("_ns") ? "time" : name.endsWith("bytes") ? "bytes" : "count";
     return {
       key, title: name, help: type, kind, width: kind === "text" ? 260 : 120,
-      value: (row) => plain(row.cells[at] ?? null),
+      value: (row) => values[row.index] ?? null,
       ...(kind === "count" && !whole && { cell: (row: Row) => String(row.cells[at] ?? "") }),
     };
   });
 }
 
-const plain = (value: Row["cells"][number]): string | number | null => typeof value === "boolean" ? String(value) : value;
+const WHOLE = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL)\b/;
+
+/** What is text only because no double holds it is a number here, with all its digits. */
+function plain(value: Row["cells"][number], type: string): Value {
+  if (typeof value === "boolean") return String(value);
+  return typeof value === "string" && WHOLE.test(type) && /^-?\d+$/.test(value) ? BigInt(value) : value;
+}

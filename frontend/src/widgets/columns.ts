@@ -5,7 +5,8 @@ import { compares, parseFilter, type Kind, type Parsed, type Term } from "../bas
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../base/format";
 import { t } from "../texts";
 
-export type Value = string | number | null;
+/** A bigint is a whole number that a double cannot hold. */
+export type Value = string | number | bigint | null;
 
 export interface Column<Row> {
   /** The result's field: in the URL, in filters, in CSV and for tests. */
@@ -127,6 +128,7 @@ export function withAncestors(parents: readonly (number | null)[], chosen: reado
 export function shown(value: Value, kind: Kind): string {
   if (value === null) return MISSING;
   if (typeof value === "string") return value;
+  if (typeof value === "bigint") return kind === "count" || kind === "text" ? count(value) : shown(Number(value), kind);
   switch (kind) {
     case "time": return duration(value);
     case "bytes": return bytes(value);
@@ -139,6 +141,7 @@ export function shown(value: Value, kind: Kind): string {
 export function exact(value: Value, kind: Kind, bound: number | null = 0): string {
   if (value === null) return t.format.missing;
   if (typeof value === "string") return value;
+  if (typeof value === "bigint") return kind === "time" ? `${count(value)} ns` : count(value);
   const off = (size: string): string => (bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "");
   if (kind === "time") return exactDuration(value) + off(`${count(bound)} ns`);
   return kind === "share" ? `${value * 100} %${off(`${(bound ?? 0) * 100} %`)}` : count(value);
@@ -170,7 +173,7 @@ function test<Row>(term: Term, columns: readonly Column<Row>[], texts: readonly 
   if (term.type === "text") return (row) => told(column, row).includes(term.text) !== term.negated;
   return (row) => {
     const value = column.value(row);
-    return typeof value === "number" && compares(value, term.operator, term.value);
+    return (typeof value === "number" || typeof value === "bigint") && compares(Number(value), term.operator, term.value);
   };
 }
 
