@@ -39,6 +39,16 @@ const EDGE_PX = 4;
 const WHEEL = 1.0018;
 const ARROWS: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]);
 
+const TIP_PX = 14;
+
+/** Where a tooltip of some height begins: below the pointer, above it where there is no room, and
+ * where there is none either as far down as shows all of it. */
+export function tipTop(y: number, tall: number, height: number): number {
+  if (y + TIP_PX + tall <= height) return y + TIP_PX;
+  if (y - TIP_PX - tall >= 0) return y - TIP_PX - tall;
+  return Math.max(0, height - tall);
+}
+
 export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -153,6 +163,9 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     onPick(under(x, y));
   };
   const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;
+  const tipBox = useRef<HTMLDivElement>(null);
+  const [tall, setTall] = useState(0);
+  useLayoutEffect(() => { if (tipBox.current) setTall(tipBox.current.offsetHeight); });
   return (
     <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label={t.widgets.timelineKeys}
       onKeyDown={(e) => { if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); onArrow(e.key); } }}
@@ -167,8 +180,8 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
             onPointerLeave={() => { setHover(null); setOnEdge(false); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
             onDblClick={(e) => { const { x, y } = place(e); const rectangle = under(x, y); if (rectangle !== null) onOpen(rectangle); }} />
           {tip && (
-            <div class="tooltip" role="status" data-testid="timeline-tooltip"
-              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + 14}px`, top: `${Math.min(tip.y + 14, size.height - 96)}px` }}>{tooltip(tip.under)}</div>
+            <div class="tooltip" role="status" data-testid="timeline-tooltip" ref={tipBox}
+              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + TIP_PX}px`, top: `${tipTop(tip.y, tall, size.height)}px` }}>{tooltip(tip.under)}</div>
           )}
         </div>
       </div>
