@@ -1,11 +1,11 @@
 // Selectors for run, rank, span and step; the source badge and the findings badge.
 import type { Finding, Overview, Runs } from "./api";
-import type { Selected } from "./place";
+import { withRank, type Selected } from "./place";
 import { go, state } from "./state";
 import { choose, language, LANGUAGES, t, type Language } from "./texts";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "./views/choices";
 import { Mark, ranked, summary } from "./views/doubts";
-import { linkProps } from "./views/link";
+import { linkProps, ofRank } from "./views/link";
 import { Source, sourceLabel } from "./views/source";
 import { Findings } from "./views/status";
 import { Picker } from "./widgets/picker";
@@ -22,12 +22,14 @@ interface TopBarProps {
 
 export function TopBar({ runs, selected, overview, help }: TopBarProps) {
   const { place, run, worker } = selected;
-  const pick = (key: "run" | "rank" | "span" | "step") => (value: string | number | null): void => go({ [key]: value });
+  const pick = (key: "run" | "span" | "step") => (value: string | number | null): void => go({ [key]: value });
+  // Another rank of the same span has the same steps; what it lacks after all is said in words.
+  const pickRank = (value: string | number | null): void => go(withRank(selected, Number(value)).span ? ofRank(Number(value)) : { rank: Number(value) });
   const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
   return (
     <header class="topbar">
       <Picker name={t.topbar.run} testid="run-picker" value={place.run} choices={runChoices(runs)} onPick={pick("run")} />
-      <Picker name={t.topbar.rank} testid="rank-picker" value={place.rank} choices={rankChoices(selected)} onPick={pick("rank")} />
+      <Picker name={t.topbar.rank} testid="rank-picker" value={place.rank} choices={rankChoices(selected)} onPick={pickRank} />
       <Picker name={t.topbar.span} testid="span-picker" value={place.span} choices={spanChoices(worker)} onPick={pick("span")} />
       <Picker name={t.topbar.step} testid="step-picker" value={state.value.step} choices={overview ? stepChoices(overview) : [{ value: state.value.step, label: state.value.step === null ? t.topbar.allSteps : String(state.value.step) }]} onPick={pick("step")} />
       {runs.scanning && <span class="muted">{t.topbar.looking}</span>}

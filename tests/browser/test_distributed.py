@@ -120,6 +120,16 @@ def test_ranks_by_steps_with_pointer_and_keys(
     assert value > told["median_ns"]
 
 
+def test_the_step_stays_on_another_rank(visit: Callable[[Server], Dashboard], many: Server) -> None:
+    page = visit(many).open(view="distributed", step=1)
+    page.shows("rank-chart", bars=12)
+    page.get("table-ranks").locator("tr[data-key='5'] a").click()
+    page.shows("page-overview")
+    page.shows("rank-picker", value=5)
+    page.shows("step-picker", value=1)
+    assert (page.state()["rank"], page.state()["step"]) == ("5", "1")
+
+
 def test_advice_leads_to_the_rank(visit: Callable[[Server], Dashboard], late: Server) -> None:
     dashboard = visit(late).open(run="late", view="distributed")
     told = late.plugin("distributed?run=late").json["advice"]

@@ -22,6 +22,9 @@ def test_every_picker_writes_the_address(dashboard: Dashboard) -> None:
     dashboard.pick("step", 2)
     dashboard.shows("step-picker", value=2)
     assert dashboard.state() == {"rank": "1", "step": "2"}
+    dashboard.pick("rank", 0)
+    dashboard.shows("rank-picker", value=0)
+    assert dashboard.state() == {"rank": "0", "step": "2"}
     dashboard.pick("run", "mlp")
     dashboard.shows("run-picker", value="mlp")
     assert dashboard.state() == {"run": "mlp"}  # another run has other ranks and steps

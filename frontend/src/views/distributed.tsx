@@ -12,7 +12,7 @@ import { Heatmap } from "../widgets/heatmap";
 import { Segmented } from "../widgets/segmented";
 import { StackedBars, type Bar } from "../widgets/stackedbars";
 import { Table } from "../widgets/table";
-import { linkProps, stretch } from "./link";
+import { linkProps, ofRank, stretch } from "./link";
 import type { PageProps } from "./page";
 import { RankAdvice } from "./rankadvice";
 import { Show } from "./status";
@@ -68,7 +68,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
         <section class="rankchart">
           <h2>{texts.ofEachRank(step)}{here.some((r) => r.on_host) && <small class="muted">{texts.onHost(here.every((r) => r.on_host))}</small>}</h2>
           <StackedBars bars={here.map(barOf)} inferred={inferred} hatched={hatched} selected={String(rank)} average={null} noun={texts.rank} testid="rank-chart" picture="ranks" names={NAMES}
-            onSelect={(key) => go({ rank: Number(key), step })} />
+            onSelect={(key) => go(ofRank(Number(key)))} />
           <Legend rows={here} hatched={hatched} />
         </section>
       )}
@@ -80,7 +80,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
 
 /** Every rank in every step: who is slow, and since when. */
 function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
-  const { step, levels } = state.value;
+  const { levels } = state.value;
   const rows = useMemo(() => grid.ranks.map(String), [grid]);
   const columns = useMemo(() => grid.steps.map((s) => stepLabel(s)), [grid]);
   const value = (row: number, column: number): number | null => grid.values[row * columns.length + column] ?? null;
@@ -96,7 +96,7 @@ function Picture({ result: { grid }, rank }: { result: Result; rank: number }) {
         {grid.steps_each > 1 && <span class="muted">{texts.stepsEach(grid.steps_each)}</span>}
       </div>
       <Heatmap testid="rank-grid" values={grid.values} rows={rows} columns={columns} worst={order === "worst"} selected={String(rank)} label={texts.gridLabel(grid.measure)}
-        onSelect={(row) => go({ rank: Number(row), step })}
+        onSelect={(row) => go(ofRank(Number(row)))}
         tooltip={(row, column) => texts.cell(rows[row] ?? "", columns[column] ?? "", <span data-testid="grid-value" data-value={value(row, column) ?? ""}>{value(row, column) === null ? texts.unknown : exactDuration(value(row, column))}</span>)} />
     </section>
   );
@@ -147,7 +147,7 @@ function Stragglers({ result }: { result: Result }) {
 function Late({ straggler: s }: { straggler: Straggler }) {
   return (
     <li data-rank={s.rank} data-cause={s.cause}>
-      <b>{texts.waitFor(s.rank, (text) => <a {...linkProps({ view: "overview", rank: s.rank, span: state.value.span })}>{text}</a>)}</b>{" "}
+      <b>{texts.waitFor(s.rank, (text) => <a {...linkProps({ view: "overview", ...ofRank(s.rank) })}>{text}</a>)}</b>{" "}
       {texts.last(s.last, s.collectives, duration(s.caused_ns))}{texts.why(s.cause, duration(s.excess_ns))}
     </li>
   );
@@ -192,7 +192,7 @@ const device = <Row,>(name: string, head: Head, width: number): Column<Row> => {
 const RANKS: readonly Column<RankRow>[] = [
   { key: "rank", title: texts.ranks.rank, kind: "text", width: 112, value: (r) => r.rank,
     cell: (r) => (
-      <span class="value">{r.problem === null ? <a {...linkProps({ view: "overview", rank: r.rank, span: state.value.span })}>{r.rank}</a> : r.rank}
+      <span class="value">{r.problem === null ? <a {...linkProps({ view: "overview", ...ofRank(r.rank), ...(r.steps === 0 && { step: null }) })}>{r.rank}</a> : r.rank}
         <span class="muted"> {r.worker}{r.host !== null && texts.onNode(r.host)}</span></span>
     ) },
   { key: "problem", title: texts.ranks.problem, kind: "text", width: 320, value: (r) => r.problem, cell: (r) => <span class="value warn">{r.problem}</span> },

@@ -1,6 +1,6 @@
 // Links from one page to another.
 import { around } from "../base/camera";
-import { go, linkTo, type State } from "../state";
+import { go, linkTo, state, type State } from "../state";
 
 export interface LinkProps {
   href: string;
@@ -17,6 +17,9 @@ export function linkProps(changes: Partial<State>): LinkProps {
   };
   return { href: linkTo(changes), onClick };
 }
+
+/** Another rank, of the span and the step that are selected. */
+export const ofRank = (rank: number): Partial<State> => ({ rank, span: state.value.span, step: state.value.step });
 
 /** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */
 export function stretch(start: number, stop: number, end: number, changes: Partial<State> = {}): LinkProps {

@@ -7,7 +7,7 @@ import { ShareBar } from "../widgets/sharebar";
 import { Fact } from "./advice";
 import { MARKS } from "./best";
 import { Mark } from "./doubts";
-import { linkProps } from "./link";
+import { linkProps, ofRank } from "./link";
 
 const [texts, own] = [t.advice, t.rankadvice];
 
@@ -48,7 +48,7 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
             <Fact id="evidence" name={own.ranks(row.evidence.length)}>
               <ul class="examples">{row.evidence.map((e) => (
                 <li key={e.rank} data-testid="rank-evidence" data-rank={e.rank}>
-                  <a {...linkProps({ view: "advice", rank: e.rank, span: state.value.span })}>{own.rank(e.rank)}</a> <a class="small" {...linkProps({ view: "timeline", rank: e.rank, span: state.value.span })}>{texts.timeline}</a> <span class="muted">{e.note}</span>
+                  <a {...linkProps({ view: "advice", ...ofRank(e.rank) })}>{own.rank(e.rank)}</a> <a class="small" {...linkProps({ view: "timeline", ...ofRank(e.rank) })}>{texts.timeline}</a> <span class="muted">{e.note}</span>
                 </li>
               ))}</ul>
             </Fact>
