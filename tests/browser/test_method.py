@@ -115,6 +115,13 @@ def test_nothing_is_beyond_the_edge(page: Dashboard, width: int) -> None:
     assert box["height"] <= 100
 
 
+def test_no_table_of_the_overview_is_beyond_the_edge(page: Dashboard) -> None:
+    page.page.set_viewport_size({"width": 760, "height": 800})
+    page.open(run="inferred", view="overview").shows("idle-before")
+    main = page.inside.locator("main")
+    assert main.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
 def test_a_table_as_csv(page: Dashboard, tmp_path: Path) -> None:
     page.open(run="inferred", view="method").shows("constants")
     with page.page.expect_download() as caught:

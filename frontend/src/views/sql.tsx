@@ -135,7 +135,7 @@ function columnsOf(result: SqlResult): Column<Row>[] {
     const whole = values.every((value) => value === null || typeof value === "bigint" || Number.isInteger(value));
     const kind = !numeric ? "text" : name.endsWith("_ns") ? "time" : name.endsWith("bytes") ? "bytes" : "count";
     return {
-      key, title: name, help: type, kind, width: kind === "text" ? 260 : 120,
+      key, title: name, help: type, kind, width: kind === "text" ? 260 : values.some((value) => typeof value === "bigint") ? 200 : 120,
       value: (row) => values[row.index] ?? null,
       ...(kind === "count" && !whole && { cell: (row: Row) => String(row.cells[at] ?? "") }),
     };
