@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -21,8 +22,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("search")
     path = folder / "run" / "w.1700000000000.pt.trace.json"
     path.parent.mkdir()
-    ops = (make.op(f"aten::op_{i}", 10 * i, 10 * i + 6) for i in range(HITS))
-    path.write_text(json.dumps(make.document(*ops)))
+    events = [make.op(f"aten::op_{i}", 10 * i, 10 * i + 6) for i in range(HITS)]
+    events += [make.kernel(f"gemm_{i}", 10 * i + 2, 10 * i + 9, i + 1) for i in range(HITS)]
+    path.write_text(json.dumps(make.document(*events)))
     with serve("--logdir", folder) as server:
         yield server
 
@@ -54,3 +56,23 @@ def test_every_match_is_reached_both_ways(
             shows(at)
     box.press("Enter")
     shows(HITS - 50)
+
+
+@pytest.mark.parametrize("width", [1600, 1200, 900])
+def test_what_is_found_covers_nothing(
+    visit: Callable[[Server], Dashboard], server: Server, width: int
+) -> None:
+    page = visit(server)
+    page.page.set_viewport_size({"width": width, "height": 800})
+    page.open(view="timeline", find="gemm")
+    hits = page.get("timeline-hits")
+    expect(hits).to_have_attribute("data-value", str(HITS), timeout=WAIT_MS)
+    hits.get_by_role("button").first.click(timeout=WAIT_MS)
+    expect(page.get("details-name")).to_have_text(f"gemm_{HITS - 1}", timeout=WAIT_MS)
+    parts = page.inside.locator(".timeline > .toolbar > *").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(b => [b.left, b.right, b.top])"
+    )
+    end = hits.evaluate("found => found.getBoundingClientRect().right")
+    assert parts[0][1] >= end - 1
+    for (_, right, top), (left, _, below) in pairwise(parts):
+        assert below > top or left >= right
