@@ -110,7 +110,12 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   const isCancelled = cancelled.value.has(trace);
   // A layout effect: others wait for the next frame, and so would the server.
   useLayoutEffect(() => {
-    if (key === null || isCancelled || kept.has(key)) return undefined;
+    if (key === null || isCancelled) return undefined;
+    if (kept.has(key)) {
+      // For as long as it is shown, whatever is kept in its place meanwhile.
+      setNow({ key, loaded: { status: "ready", value: kept.get(key) as T } });
+      return undefined;
+    }
     const own = new AbortController();
     asking.set(own, trace);
     const say = (loaded: Loaded<T>): void => {

@@ -145,3 +145,22 @@ def test_the_run_picker_keeps_the_focus(dashboard: Dashboard) -> None:
     dashboard.shows("run-picker", value="mlp")
     settled(dashboard)
     expect(picker).to_be_focused()
+
+
+def test_a_page_one_came_back_to_stays_however_much_is_asked_for(dashboard: Dashboard) -> None:
+    """Answers of a page left before are kept; the last ones only."""
+    canvas(dashboard, run="ddp")
+    for run in ("mlp", "ddp"):
+        dashboard.pick("run", run)
+        dashboard.shows("run-picker", value=run)
+        dashboard.shows("timeline-canvas")
+    settled(dashboard)
+    for i in range(27):
+        dashboard.page.evaluate(
+            """i => { location.hash = location.hash.replace(/&p.privateuse1.item=[^&]*/, "")
+                + `&p.privateuse1.item=ops:${i}`; }""",
+            i,
+        )
+        dashboard.shows("details-name")
+    settled(dashboard).shows("timeline-canvas")
+    dashboard.shows("source-badge", timeline="measured")
