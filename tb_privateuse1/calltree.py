@@ -69,12 +69,17 @@ def _levels(parent: I32, chosen: I64) -> Iterator[I64]:
 _DENSE = 1 << 22
 """Keys below this are told apart by a table, larger ones by sorting."""
 
+_SPARSE = 64
+"""So are keys that are more than this times as large as they are many: a deep tree of different
+names has a level, and would have a table of all names, for each of them."""
+
 
 def numbered(key: I64) -> tuple[I64, I64]:
     """The different keys in order, and the number of each row's; keys are 0 or more."""
-    if int(key.max(initial=0)) >= _DENSE:
+    largest = int(key.max(initial=0))
+    if largest >= min(_DENSE, _SPARSE * len(key)):
         return np.unique(key, return_inverse=True)
-    seen = np.zeros(int(key.max(initial=0)) + 1, np.bool_)
+    seen = np.zeros(largest + 1, np.bool_)
     seen[key] = True
     number = np.cumsum(seen) - 1
     return np.flatnonzero(seen), number[key]

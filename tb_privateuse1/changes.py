@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, intervals, opkinds
+from tb_privateuse1 import calltree, intervals, opgroups, opkinds
 from tb_privateuse1.dependencies import LAUNCH, WAIT, Graph
 from tb_privateuse1.handing import Ranges
 from tb_privateuse1.replay import NEVER, Weights
@@ -159,8 +159,8 @@ def scope(trace: Trace, change: Change) -> Scope:
         case "operator":
             rows = _called(trace, change.name)[ops.name]
         case "category":
-            of = [opkinds.kind_of(t) == change.name for t in trace.strings]
-            rows = np.array([*of, False])[ops.name]
+            wanted = opkinds.KINDS.index(change.name)
+            rows = opgroups.categories(trace)[ops.name] == wanted
         case "module":
             label = [t.removeprefix(calltree.MODULE) for t in trace.strings]
             of = [change.name in (t, calltree.class_of(t)) for t in label]
@@ -176,7 +176,10 @@ def scope(trace: Trace, change: Change) -> Scope:
 
 
 def _called(trace: Trace, name: str) -> Bools:
-    return np.array([*(text == name for text in trace.strings), False])
+    found = np.zeros(len(trace.strings) + 1, np.bool_)
+    if name in trace.strings:
+        found[trace.strings.index(name)] = True
+    return found
 
 
 def _inside(trace: Trace, ranges: Ranges) -> Bools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,14 @@ def distinct(column: NDArray[Any]) -> I64:
     there = np.zeros(span, np.bool_)
     there[column - np.int64(low)] = True
     return np.flatnonzero(there) + low
+
+
+def apart(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
+    """Each value of a column, in order, with its rows: one sort, however many values there are."""
+    order = np.argsort(column, kind="stable")
+    cuts = np.flatnonzero(np.diff(column[order])) + 1
+    for rows in np.split(order, cuts) if len(order) else ():
+        yield int(column[rows[0]]), rows
 
 
 def _codes(column: NDArray[Any]) -> tuple[I64, int]:

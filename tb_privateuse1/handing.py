@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck, grouping, intervals
 from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Bools, Frames, Launches, Ops, Trace
 
 BLOCKED_NS = 500_000
@@ -47,12 +46,8 @@ class Ranges:
 
     def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
         """What they cover of each thread."""
-        order = np.argsort(self.thread, kind="stable")
-        threads = self.thread[order]
-        cuts = [*np.flatnonzero(np.diff(threads, prepend=-2)).tolist(), len(threads)]
-        for low, high in itertools.pairwise(cuts):
-            rows = order[low:high]
-            yield int(threads[low]), intervals.union(self.start_ns[rows], self.end_ns[rows])
+        for thread, rows in grouping.apart(self.thread):
+            yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
 
 
 @dataclass(frozen=True)
@@ -168,8 +163,9 @@ def _awaited(
     reach = np.full(len(start), np.iinfo(np.int64).min)
     names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
     whole = names[np.append(launches.name, np.int32(NONE))[launch]]
-    for lane in np.unique(kernels.lane):
-        rows = np.flatnonzero(kernels.lane == lane)
+    full = np.flatnonzero(queued)
+    held_by = {lane: full[at] for lane, at in grouping.apart(kernels.lane[own[full]])}
+    for lane, rows in grouping.apart(kernels.lane):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
         before = np.searchsorted(np.maximum.accumulate(given.at_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")
@@ -182,7 +178,7 @@ def _awaited(
         better = kernels.end_ns[kernel] > reach[wait]
         best[wait[better]], reach[wait[better]] = kernel[better], kernels.end_ns[kernel[better]]
         # A full queue had a place when something on the stream of what was launched had ended.
-        held = np.flatnonzero(queued & (kernels.lane[own] == lane))
+        held = held_by.get(lane, full[:0])
         at = np.searchsorted(ends, end[held], side="right") - 1
         freed = (at >= 0) & (np.append(ends, 0)[at] >= start[held])
         pairs.append((rows[at[freed]], held[freed]))

@@ -83,8 +83,13 @@ PATTERNS: tuple[tuple[Kind, str], ...] = (
 )
 """Looked for at the start of the reduced name, in this order; the first that fits counts."""
 
-_WHOLE = [(kind, re.compile(pattern)) for kind, pattern in WHOLE_NAMES]
-_REDUCED = [(kind, re.compile(pattern)) for kind, pattern in PATTERNS]
+
+def _first_of(patterns: tuple[tuple[Kind, str], ...]) -> re.Pattern[str]:
+    """One expression for all of them; ``lastgroup`` tells the place of the first that fits."""
+    return re.compile("|".join(f"(?P<_{i}>{pattern})" for i, (_, pattern) in enumerate(patterns)))
+
+
+_WHOLE, _REDUCED = _first_of(WHOLE_NAMES), _first_of(PATTERNS)
 _ENGINE = re.compile(r"^(autograd::engine::evaluate_function: |torch::autograd::)+")
 _NODE = re.compile(r"^(\w+?)(Backward|ForAutograd)\d*$")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -94,22 +99,19 @@ _LIBRARIES = re.compile(
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 17)
 def kind_of(name: str) -> Kind:
     """The kind of work of an operator."""
-    for kind, pattern in _WHOLE:
-        if pattern.match(name):
-            return kind
+    if found := _WHOLE.match(name):
+        return WHOLE_NAMES[int(str(found.lastgroup)[1:])][0]
     bare = _ENGINE.sub("", name)
     if node := _NODE.match(bare):
         bare = _WORD.sub("_", node[1]).lower()
     elif bare != name:
         return "autograd"
     word = reduced(bare)
-    for kind, pattern in _REDUCED:
-        if pattern.match(word):
-            return kind
-    return "other"
+    found = _REDUCED.match(word)
+    return PATTERNS[int(str(found.lastgroup)[1:])][0] if found else "other"
 
 
 def reduced(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1 import handing, intervals
+from tb_privateuse1 import grouping, handing, intervals
 from tb_privateuse1.trace import I64, NONE, Kernels
 
 _USUAL = 95
@@ -55,8 +55,8 @@ def streams(kernels: Kernels, given: handing.Handed, n: int) -> tuple[I64, I64, 
     Activities that overlap on one stream are told apart into several chains.
     """
     before = np.full(len(kernels), NONE)
-    for lane in np.unique(kernels.lane):
-        rows = np.flatnonzero(kernels.lane == lane)
+    for _, left in grouping.apart(kernels.lane):
+        rows = left
         for _ in range(_ROUNDS):
             if not len(rows):
                 break

@@ -64,9 +64,9 @@ def test_interrupted_while(where: str, tmp_path: Path, monkeypatch: pytest.Monke
         until(mark.exists)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=50)
     assert process.returncode == 130
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20  # and not the 60 s of the nap
     assert (out, err) == ("", "tb-privateuse1: interrupted\n")
     assert not folder.exists() or list(folder.iterdir()) == []
 

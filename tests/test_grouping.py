@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.grouping import distinct, grouped
+from tb_privateuse1.grouping import apart, distinct, grouped
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
@@ -50,3 +50,12 @@ def test_different_values_of_small_numbers_of_any_kind() -> None:
     column = np.array([7, -1, 7, 3], np.int32)
     assert distinct(column).tolist() == [-1, 3, 7]
     assert distinct(column).dtype == np.int64
+
+
+@settings(deadline=None)
+@given(st.lists(VALUES | st.integers(0, 3)))
+def test_each_value_comes_with_its_rows(values: list[int]) -> None:
+    column = np.array(values, np.int64)
+    found = {value: rows.tolist() for value, rows in apart(column)}
+    assert list(found) == sorted(set(values))
+    assert found == {v: [i for i, one in enumerate(values) if one == v] for v in found}

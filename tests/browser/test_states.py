@@ -32,19 +32,25 @@ def test_an_unreadable_trace_says_why(dashboard: Dashboard) -> None:
     dashboard.shows("figure-busy_ns")
 
 
-def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
-    visit: Callable[[Server], Dashboard], tmp_path: Path
-) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
+@pytest.fixture(scope="module")
+def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A server, as of all modules, outlives the pages: what they still ask for is answered."""
+    logs = tmp_path_factory.mktemp("growing")
     with serve("--logdir", logs, "--reload_interval", "1") as server:
-        dashboard = visit(server).open()
-        empty = dashboard.shows("empty")
-        expect(empty).to_contain_text(f"No traces in {logs} yet")
-        expect(empty).to_contain_text("capture.tensorboard_trace_handler")
-        made.write(logs)
-        dashboard.shows("figure-busy_ns")
-        dashboard.shows("run-picker", value="ddp")
+        yield server, logs
+
+
+def test_an_empty_logdir_explains_itself_until_there_is_a_trace(
+    visit: Callable[[Server], Dashboard], growing: tuple[Server, Path]
+) -> None:
+    server, logs = growing
+    dashboard = visit(server).open()
+    empty = dashboard.shows("empty")
+    expect(empty).to_contain_text(f"No traces in {logs} yet")
+    expect(empty).to_contain_text("capture.tensorboard_trace_handler")
+    made.write(logs)
+    dashboard.shows("figure-busy_ns")
+    dashboard.shows("run-picker", value="ddp")
 
 
 def test_a_server_that_went_away(visit: Callable[[Server], Dashboard], logdir: Path) -> None:
