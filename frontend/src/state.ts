@@ -75,7 +75,8 @@ export function go(changes: Partial<State>, how: "push" | "replace" = "push"): v
   const hash = serialize(before, next);
   if (hash === before) return;
   if (how === "push") top.location.hash = hash;
-  else top.history.replaceState(top.history.state, "", hash);
+  // Not the hash alone: that would be resolved against the <base> of a page of our own.
+  else top.history.replaceState(top.history.state, "", new URL(hash, top.location.href));
 }
 
 /** A link to the page with these changes, for `href` and for copying. */

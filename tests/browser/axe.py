@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import expect
 
@@ -38,14 +37,7 @@ def violations(dashboard: Dashboard) -> list[str]:
         assert _SCRIPT.exists(), "axe-core is not installed: npm ci in frontend/"
         frame.evaluate(_SCRIPT.read_text())
     found = ["light: " + line for line in frame.evaluate(_RUN, None)]
-    _dark(dashboard, True)
+    dashboard.dark(True)
     found += ["dark: " + line for line in frame.evaluate(_RUN, _COLOURS)]
-    _dark(dashboard, False)
+    dashboard.dark(False)
     return found
-
-
-def _dark(dashboard: Dashboard, on: bool) -> None:
-    change: Any = "on => document.body.classList.toggle('dark-mode', on)"
-    dashboard.page.evaluate(change, on)
-    theme = "dark" if on else "light"
-    expect(dashboard.inside.locator("html")).to_have_attribute("data-theme", theme)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from tests.browser.dashboard import Dashboard, Watch
 from tests.server import Server
@@ -20,6 +20,7 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +36,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> BrowserContext:
     """One for all tests: TensorBoard's own page is large, and comes from the cache then."""
-    return browser.new_context(viewport={"width": 1400, "height": 1000})
+    return browser.new_context(viewport=VIEWPORT)
 
 
 @pytest.fixture
@@ -44,20 +45,46 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def visit(context: BrowserContext, watch: Watch) -> Iterator[Callable[[Server], Dashboard]]:
-    """Visit a server. At the end nothing may have gone wrong on any page."""
+def hosted() -> bool:
+    """Whether pages are TensorBoard's with our tab, or our frame alone; modules may say."""
+    return False
+
+
+@pytest.fixture
+def visit(
+    context: BrowserContext, watch: Watch, hosted: bool
+) -> Iterator[Callable[[Server], Dashboard]]:
+    """Visit a server. At the end nothing may have gone wrong on any page.
+
+    The first page is that of the test before: a new one takes longer than what is shown on it.
+    """
+    free = context.pages[:1]
+    if not hosted:  # TensorBoard's page names one that is there
+        watch.expected.append("404 .*/favicon.ico")
 
     def visit(server: Server) -> Dashboard:
         watch.origins.add(urlsplit(server.url).netloc)
-        page = context.new_page()
+        page = free.pop() if free else context.new_page()
         watch.on(page)
-        return Dashboard(page, server, watch)
+        return Dashboard(page, server, watch, hosted)
 
     yield visit
     for page in context.pages:
-        page.evaluate("localStorage.clear()")
-        page.close()
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        if page is context.pages[0]:
+            _as_new(page)
+            watch.off(page)
+        else:
+            page.close()
     assert watch.complaints == []
+
+
+def _as_new(page: Page) -> None:
+    page.goto("about:blank")
+    page.mouse.move(0, 0)
+    page.unroute_all()
+    page.emulate_media(color_scheme="null")
+    page.set_viewport_size(VIEWPORT)
 
 
 @pytest.fixture

@@ -22,6 +22,9 @@ from tests.server import Server
 
 WAIT_MS = 20_000
 
+ALONE = "data/plugin_entry.html?name=privateuse1"
+"""What TensorBoard's page has in our frame. Alone it is there in a quarter of the time."""
+
 _CELLS = """rows => rows.map(row => [row.dataset.key, Object.fromEntries(
     [...row.querySelectorAll("td[data-column]")].map(td => [td.dataset.column, td.dataset.value]))])
 """
@@ -46,6 +49,13 @@ class Watch:
         page.on("request", self._request)
         page.on("dialog", self._dialog)
 
+    def off(self, page: Page) -> None:
+        """Stop watching."""
+        page.remove_listener("console", self._console)
+        page.remove_listener("pageerror", self._error)
+        page.remove_listener("request", self._request)
+        page.remove_listener("dialog", self._dialog)
+
     def _console(self, message: ConsoleMessage) -> None:
         text = f"{message.text} at {message.location['url']}"
         if message.type == "error" and not any(re.search(p, text) for p in self.expected):
@@ -66,24 +76,33 @@ class Watch:
 
 @dataclass
 class Dashboard:
-    """A page of TensorBoard on which our tab is shown."""
+    """A page with our dashboard: TensorBoard's with our tab (``hosted``), or our frame alone."""
 
     page: Page
     server: Server
     watch: Watch
+    hosted: bool
 
     def open(self, **state: str | int) -> Dashboard:
-        """Load TensorBoard with our tab and this selection: ``view``, ``run``, ``step``, …"""
-        parts = [f"p.privateuse1.{key}={quote(str(value))}" for key, value in state.items()]
+        """Load the page with this selection: ``view``, ``run``, ``step``, …"""
         if self.page.url != "about:blank":
             self.page.goto("about:blank")  # a changed fragment alone would load nothing
-        self.page.goto(self.server.url + "#" + "&".join(["privateuse1", *parts]))
+        self.page.goto(self.address(**state))
         self.inside.locator(".frame").wait_for(timeout=WAIT_MS)
         return self
 
+    def address(self, **state: str | int) -> str:
+        """Where a selection is shown."""
+        parts = [f"p.privateuse1.{key}={quote(str(value))}" for key, value in state.items()]
+        if self.hosted:
+            return self.server.url + "#" + "&".join(["privateuse1", *parts])
+        return f"{self.server.url}{ALONE}#{'&'.join(parts)}"
+
     @property
     def inside(self) -> Any:
-        """Our frame inside TensorBoard's page."""
+        """Where our elements are."""
+        if not self.hosted:
+            return self.page
         return self.page.frame_locator('iframe[src*="name=privateuse1"]')
 
     @property
@@ -131,6 +150,16 @@ class Dashboard:
         for key, value in data.items():
             expect(element).to_have_attribute(f"data-{key}", str(value), timeout=WAIT_MS)
         return element
+
+    def dark(self, on: bool) -> None:
+        """Change the theme as TensorBoard's switch does; alone, as the system's."""
+        if self.hosted:
+            change = "on => document.body.classList.toggle('dark-mode', on)"
+            self.page.evaluate(change, on)
+        else:
+            self.page.emulate_media(color_scheme="dark" if on else "light")
+        page = self.inside.locator("html")
+        expect(page).to_have_attribute("data-theme", "dark" if on else "light")
 
     def state(self) -> dict[str, str]:
         """The selection in the address bar."""

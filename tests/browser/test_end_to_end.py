@@ -22,6 +22,12 @@ from tests.server import Server, serve
 STEPS = 3
 
 
+@pytest.fixture
+def hosted() -> bool:
+    """As a reader sees it."""
+    return True
+
+
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same training twice: with ``ProfilerStubs`` alone, and with a Kineto profiler."""

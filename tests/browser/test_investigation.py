@@ -48,6 +48,12 @@ def training(slow: bool) -> dict[str, object]:
     return document(*events, deviceProperties=PROPERTIES)
 
 
+@pytest.fixture
+def hosted() -> bool:
+    """As an engineer goes through it."""
+    return True
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two runs of CUDA, and recordings of the reference device, measured and inferred."""

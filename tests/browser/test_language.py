@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.axe import settled
+from tests.browser.conftest import VIEWPORT
 from tests.browser.dashboard import Dashboard
 from tests.browser.test_accessible import PAGES, STATES
 
@@ -36,7 +37,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One that prefers Chinese, as a browser in China does."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, locale="zh-CN")
+    context = browser.new_context(viewport=VIEWPORT, locale="zh-CN")
     yield context
     context.close()
 

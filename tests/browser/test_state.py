@@ -9,8 +9,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import settled
-from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.server import PLUGIN, Server, serve
+from tests.browser.dashboard import ALONE, WAIT_MS, Dashboard
+from tests.server import Server, serve
+
+
+@pytest.fixture
+def hosted() -> bool:
+    """The address, the theme and other tabs are TensorBoard's."""
+    return True
 
 
 def test_every_picker_writes_the_address(dashboard: Dashboard) -> None:
@@ -153,11 +159,9 @@ def test_dark_mode_follows_the_host_at_once(dashboard: Dashboard) -> None:
 
     expect(page).to_have_attribute("data-theme", "light")
     light = background()
-    dashboard.page.evaluate("document.body.classList.add('dark-mode')")
-    expect(page).to_have_attribute("data-theme", "dark")
+    dashboard.dark(True)
     assert background() != light
-    dashboard.page.evaluate("document.body.classList.remove('dark-mode')")
-    expect(page).to_have_attribute("data-theme", "light")
+    dashboard.dark(False)
     assert background() == light
 
 
@@ -176,10 +180,10 @@ def test_a_canvas_is_drawn_again_in_the_dark(
     dashboard.inside.locator(canvas).first.wait_for()
     picture = f"document.querySelector('{canvas}').toDataURL()"
     light = dashboard.frame.evaluate(picture)
-    for change, same in (("add", False), ("remove", True)):
-        dashboard.page.evaluate(f"document.body.classList.{change}('dark-mode')")
+    for dark in (True, False):
+        dashboard.dark(dark)
         dashboard.frame.wait_for_function(
-            f"([light, same]) => ({picture} === light) === same", arg=[light, same]
+            f"([light, same]) => ({picture} === light) === same", arg=[light, not dark]
         )
 
 
@@ -225,13 +229,18 @@ def test_opened_alone(visit: Callable[[Server], Dashboard], prefixed: Server) ->
     dashboard = visit(prefixed)
     dashboard.watch.expected.append("404 .*/favicon.ico")
     page = dashboard.page
-    entry = PLUGIN.split("/", 1)[0] + "/plugin_entry.html?name=privateuse1"
-    page.goto(f"{prefixed.url}{entry}#p.privateuse1.run=mlp")
+    alone = prefixed.url + ALONE
+    page.goto(f"{alone}#p.privateuse1.run=mlp")
     picker = page.get_by_test_id("run-picker")
     expect(picker).to_have_attribute("data-value", "mlp", timeout=WAIT_MS)
     page.get_by_test_id("rail-kernels").click()
     expect(page.get_by_test_id("table-kernels")).to_be_visible(timeout=WAIT_MS)
     assert "p.privateuse1.view=kernels" in page.url
+    page.locator("[data-filter]").fill("gemm")
+    page.wait_for_url("**&p.privateuse1.filter=gemm")
+    assert page.url.startswith(f"{alone}#")
+    page.reload()
+    expect(page.locator("[data-filter]")).to_have_value("gemm", timeout=WAIT_MS)
     page.emulate_media(color_scheme="dark")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
