@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals, rectangles
+from tb_privateuse1 import grouping, intervals, rectangles
 from tb_privateuse1.rectangles import Exact, Ranges
 from tb_privateuse1.trace import I32, I64, Table, Trace
 
@@ -194,9 +194,13 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
         flat = np.zeros(len(steps), np.int32)
         yield _Track(STEPS, 0, flat, steps.start_ns, steps.end_ns, np.arange(len(steps)))
     calls = np.arange(len(launches)) + len(ops)
+    called = dict(grouping.apart(launches.thread))
+    # Both are sorted by thread.
+    threads = np.arange(len(trace.threads) + 1)
+    op, frame = np.searchsorted(ops.thread, threads), np.searchsorted(frames.thread, threads)
     for thread in range(len(trace.threads)):
-        of_ops = _rows_of(ops.thread, thread)
-        of_launches = np.flatnonzero(launches.thread == thread)
+        of_ops = np.arange(op[thread], op[thread + 1])
+        of_launches = called.get(thread, of_ops[:0])
         start = np.concatenate((ops.start_ns[of_ops], launches.start_ns[of_launches]))
         if len(start):
             end = np.concatenate((ops.end_ns[of_ops], launches.end_ns[of_launches]))
@@ -206,7 +210,7 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
             start, end, ref = start[order], end[order], ref[order]
             parent = intervals.nest_ordered(one, start, end)
             yield _Track(OPERATORS, thread, intervals.depths(parent), start, end, ref)
-        rows = _rows_of(frames.thread, thread)
+        rows = np.arange(frame[thread], frame[thread + 1])
         if len(rows):
             parent = frames.parent[rows]
             depth = intervals.depths(np.where(parent >= 0, parent - rows[0], -1).astype(np.int32))
@@ -219,17 +223,13 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
         yield _Track(DEVICE, lane, flat, kernels.start_ns[rows], kernels.end_ns[rows], rows)
 
 
-def _rows_of(thread: I32, one: int) -> I64:
-    """The rows of one thread, in a table that is sorted by thread."""
-    first, last = np.searchsorted(thread, [one, one + 1])
-    return np.arange(first, last)
-
-
 def _disjoint(track: _Track) -> I32:
     """Depths at which no range overlaps another: what does lies one row deeper.
 
     Host ranges nest, and overlap only where they cross; kernels of one lane may overlap.
     """
+    if len(track.depth) == 1:
+        return track.depth
     depth = track.depth.copy()
     row, at = 0, np.flatnonzero(depth == 0)
     while row < _DEEPEST and len(at):

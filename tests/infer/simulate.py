@@ -31,7 +31,7 @@ class Op:
     """An operator: host ns before and after its inside, children, and its kernel's ns (0: none).
 
     The kernel is launched at the end, after the children. ``blocking``: it returns when the
-    device is done.
+    device is done. ``held``: how long the thread has no core then, before the second mark.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Op:
     children: Sequence[Op] = ()
     blocking: bool = False
     category: str = "cpu_op"
+    held: int = 0
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Machine:
             self.now = max(self.now, self.device) + 4_000
         self.now += op.after
         end = self.now
-        self.now += AFTER
+        self.now += op.held + AFTER
         last = self._mark()
         self.now += BEFORE
         self.elapsed[number] = float((last - first) // 1000)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.infer.timeline import kind
-from tb_privateuse1.trace import EVENTS, MEMCPY, MISSING
+from tb_privateuse1.trace import EVENTS, EVIDENCE, MEMCPY, MISSING
 from tests import make
 from tests.infer import simulate
 from tests.infer.simulate import Op, Result, linear, step
@@ -109,6 +109,26 @@ def test_durations_hidden_behind_the_host_come_from_instances_under_backlog() ->
     holds(result)
     length = result.trace.kernels.end_ns - result.trace.kernels.start_ns
     assert np.abs(length[1:] - 7 * US).max() <= 2 * US
+
+
+@pytest.mark.parametrize("others", [1, 8])
+def test_a_host_that_is_held_up_makes_no_kernel_long(others: int) -> None:
+    """Before its event is recorded: then the device was done long ago, as with its like."""
+    busy = [
+        Op("aten::mm", 8 * US, 900, 300 * US),
+        *[Op("aten::relu", 6 * US, 900, 20 * US)] * others,
+    ]
+    read = Op("aten::_local_scalar_dense", 3 * US, 500, 2 * US, blocking=True)
+    waits = Op("aten::item", US, 500, children=(read,))
+    held = Op("aten::relu", 6 * US, 900, 20 * US, held=2_000 * US)
+    program = [step(i, *busy, waits, Op("aten::add", 30 * US, 900, 5 * US)) for i in range(2)]
+    result = simulate.simulate([*program, step(2, held, *busy)], shapes={"Input Dims": [[64, 64]]})
+    holds(result)
+    kernels = result.trace.kernels
+    row = int(np.argmax(kernels.duration_bound_ns))
+    assert EVIDENCE[kernels.evidence[row]] == "catalogue"
+    assert abs(kernels.end_ns[row] - kernels.start_ns[row] - 20 * US) < 2 * US
+    assert 1_900 * US < kernels.duration_bound_ns[row] < 2_100 * US
 
 
 def test_a_blocking_read_is_a_copy_that_ends_before_it_returns() -> None:

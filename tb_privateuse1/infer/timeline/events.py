@@ -160,6 +160,7 @@ def build(
         placed = placement.limits(where, blocked, order, ops, closer, solved.spans, c, shares)
     placed = placement.estimate(placed, where, order, within, guess.spans, likely_c, shares)
     placed = dataclasses.replace(placed, seen=seen)
+    placed, usual = placement.held_up(placed, where, usual, order, solved.bounds, c)
     placed = placement.serialise(placement.with_lengths(placed, usual))
 
     start_bound, length_bound = placement.errors(placed, c)

@@ -31,6 +31,9 @@ _OUTSIDE = 0.005
 _KERNEL_NS = 10_000
 """Kernels shorter than this hide in operators of all lengths."""
 
+_MUCH, _SUSPECT_NS = 4, 50_000
+"""Times and ns by which a kernel is longer than usual whose end a held-up host may have moved."""
+
 _PREPARE_NS = 2_000
 """What an operator that waits does on the host before it launches."""
 
@@ -206,6 +209,33 @@ def launch_share(
         return None
     low, likely, high = np.percentile(share, (100 * _OUTSIDE, 50, 100 * (1 - _OUTSIDE)))
     return Shares(float(low), float(likely), float(high))
+
+
+def held_up(
+    placed: Placed, where: Where, usual: Usual, marks: Marks, bounds: Bounds, c: Calibration
+) -> tuple[Placed, Usual]:
+    """Both, without trust in the ends of kernels that a held-up host may have made long.
+
+    A thread that loses its core between an operator's end and its event records that when it is
+    back: of a device that was done, the mark tells the host's time. That fits all that is known
+    where the thread's next time stamp comes behind the mark; other instances, much shorter, make
+    it likely. Then they tell the length, and its limits reach from theirs to its own.
+    """
+    last = where.last
+    following = marks.host_ns[marks.next[last]]
+    alone = marks.next[last] == last
+    late = alone | (following + c.latency_ns + c.jitter_ns >= bounds.low[last])
+    most = np.where(usual.high >= 0, usual.high, _MUCH * usual.length)
+    odd = (placed.evidence == END_PINNED) & late & (usual.length >= 0)
+    odd &= placed.length_low > np.maximum(most, usual.length + _SUSPECT_NS)
+    low = np.where(usual.low >= 0, usual.low, 0)
+    free = dataclasses.replace(
+        placed,
+        evidence=np.where(odd, BOUND, placed.evidence).astype(np.int8),
+        length_low=np.where(odd, np.minimum(low, placed.length_low), placed.length_low),
+    )
+    high = np.where(odd & (usual.high >= 0), placed.length_high, usual.high)
+    return free, dataclasses.replace(usual, high=high)
 
 
 def with_lengths(placed: Placed, usual: Usual) -> Placed:
