@@ -5,11 +5,19 @@ import type { ColumnMemory } from "./widgets/columnchooser";
 
 const KEY = "tb_privateuse1.columns.";
 
-export const columnMemory: ColumnMemory = {
-  get: (table) => {
-    const told = inUrl().get(table);
-    return told === undefined ? stored(table) : told || null;
+/** In the URL alone: for tables whose columns have no meaning beyond it. */
+export const inLink: ColumnMemory = {
+  get: (table) => told().get(table) || null,
+  set: (table, choice) => {
+    const tables = told();
+    if (choice === null) tables.delete(table);
+    else tables.set(table, choice);
+    go({ columns: [...tables].map(([name, columns]) => `${name}:${columns}`).join(";") || null }, "replace");
   },
+};
+
+export const columnMemory: ColumnMemory = {
+  get: (table) => (told().has(table) ? inLink.get(table) : stored(table)),
   set: (table, choice) => {
     try {
       if (choice === null) localStorage.removeItem(KEY + table);
@@ -17,15 +25,12 @@ export const columnMemory: ColumnMemory = {
     } catch {
       // A browser that stores nothing for this page: the URL has it.
     }
-    const tables = inUrl();
-    if (choice === null) tables.delete(table);
-    else tables.set(table, choice);
-    go({ columns: [...tables].map(([name, columns]) => `${name}:${columns}`).join(";") || null }, "replace");
+    inLink.set(table, choice);
   },
 };
 
 /** The choices by table: `kernels:short_calls,-kind;instances:bound_ns`. */
-function inUrl(): Map<string, string> {
+function told(): Map<string, string> {
   return new Map((state.value.columns ?? "").split(";").filter(Boolean).map((part) => {
     const [table = "", ...columns] = part.split(":");
     return [table, columns.join(":")];

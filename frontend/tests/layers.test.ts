@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   place: ["api", "fetch", "state", "texts"],
   chosen: ["state", "widgets"],
   load: ["api", "fetch", "host", "place"],
-  views: ["api", "base", "texts", "widgets", "palette", "state", "fetch", "place", "load", "views"],
+  views: ["api", "base", "texts", "widgets", "palette", "state", "fetch", "place", "chosen", "load", "views"],
 };
 
 function imports(file: string): string[] {

@@ -1,12 +1,13 @@
 // Questions in SQL: an editor, the tables, the rows. The query is part of the link.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { TABLES, type Extras, type SqlResult } from "../api";
+import { inLink } from "../chosen";
 import { asFailure, fetchExtras, type Failure } from "../fetch";
 import { useSql } from "../load";
 import { go, state } from "../state";
 import { t } from "../texts";
 import { Code } from "../widgets/code";
-import { Remembered, type ColumnMemory } from "../widgets/columnchooser";
+import { Remembered } from "../widgets/columnchooser";
 import type { Column, Value } from "../widgets/columns";
 import { Table } from "../widgets/table";
 import type { PageProps } from "./page";
@@ -105,10 +106,11 @@ function Answer({ selected, query }: { selected: PageProps["selected"]; query: s
 
 function Rows({ result }: { result: SqlResult }) {
   const rows = useMemo<Row[]>(() => result.rows.map((cells, index) => ({ index, cells })), [result]);
+  // Another query has other columns, even where their names are the same.
   const columns = useMemo(() => columnsOf(result), [result]);
   const { sort, filter } = state.value;
   return (
-    <Remembered.Provider value={ofQuery}>
+    <Remembered.Provider value={inLink}>
     <Table name="sql" {...texts.row} columns={columns} rows={rows} rowKey={(row) => String(row.index)} sort={sort} defaultSort="" filter={filter}
       onSort={(next) => go({ sort: next }, "replace")} onFilter={(next) => go({ filter: next }, "replace")}>
       <span class="muted" data-testid="sql-took">{result.cut ? texts.firstRows(result.rows.length, Math.round(result.elapsed_ms)) : texts.took(Math.round(result.elapsed_ms))}</span>
@@ -116,13 +118,6 @@ function Rows({ result }: { result: SqlResult }) {
     </Remembered.Provider>
   );
 }
-
-/** Another query has other columns, even where their names are the same: the choice is kept in the
- * link alone. */
-const ofQuery: ColumnMemory = {
-  get: (table) => (state.value.columns?.startsWith(`${table}:`) && state.value.columns.slice(table.length + 1)) || null,
-  set: (table, choice) => go({ columns: choice === null ? null : `${table}:${choice}` }, "replace"),
-};
 
 /** Times and sizes by their names' ends, as everywhere; a name that is none or taken gets a number. */
 function columnsOf(result: SqlResult): Column<Row>[] {
