@@ -34,6 +34,15 @@ _SEEN = """table => {
 }"""
 
 
+_COVERED = """() => {
+    const scroller = document.querySelector('[data-testid="table-allocations"] .scroller');
+    const { left, top, height } = scroller.getBoundingClientRect();
+    const at = (share) => document.elementFromPoint(left + 20, top + share * height);
+    return [0.2, 0.5, 0.95].every((share) => at(share)?.closest("tr[data-key]"));
+}"""
+"""Whether rows have come to where it was scrolled to."""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = large.write(tmp_path_factory.mktemp("logdir"))
@@ -56,7 +65,7 @@ def test_rows_in_the_page_stay_few_and_right(dashboard: Dashboard, tmp_path: Pat
     scroller = table.locator(".scroller")
     for share in (0, 0.001, 0.25, 0.5, 0.75, 0.999, 1):
         scroller.evaluate("(s, share) => { s.scrollTop = share * s.scrollHeight; }", share)
-        dashboard.page.wait_for_timeout(100)
+        dashboard.frame.wait_for_function(_COVERED)
         seen = table.evaluate(_SEEN)
         assert 5 < seen["rows"] <= MOST_ROWS
         assert seen["all"] <= seen["rows"] + 2  # what stands for the rest, above and below
