@@ -137,7 +137,7 @@ def test_the_best_have_a_saving() -> None:
     assert all(row.saving_ns for row in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 1200), st.integers(0, 1200), st.booleans()), min_size=1, max_size=8

@@ -19,7 +19,7 @@ from tests.make import annotation, kernel, launch, memory, op, trace
 PARTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=400)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PARTS, st.integers(-50, 5000), st.integers(10, 9000), st.integers(1, 40))
 def test_each_part_has_its_greatest_value(
     steps: list[tuple[int, int]], start: int, length: int, bins: int
@@ -161,7 +161,7 @@ KERNELS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(KERNELS)
 def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     """Over the recording they are what tables sum to: ns in which something holds."""
@@ -183,7 +183,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
     assert sum(started) == len(some)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(KERNELS, st.integers(1, 30))
 def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) -> None:
     start = np.array([s for s, _, _, _ in some])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.grouping import apart, distinct, grouped
@@ -14,7 +14,6 @@ from tb_privateuse1.grouping import apart, distinct, grouped
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 30), st.data())
 def test_rows_with_equal_values_are_one_group(n: int, data: st.DataObject) -> None:
     some = st.lists(VALUES, min_size=n, max_size=n) | st.lists(
@@ -39,7 +38,6 @@ def test_no_rows() -> None:
     assert (len(first), len(group)) == (0, 0)
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES))
 def test_different_values_in_order(values: list[int]) -> None:
     column = np.array(values, np.int64)
@@ -52,7 +50,6 @@ def test_different_values_of_small_numbers_of_any_kind() -> None:
     assert distinct(column).dtype == np.int64
 
 
-@settings(deadline=None)
 @given(st.lists(VALUES | st.integers(0, 3)))
 def test_each_value_comes_with_its_rows(values: list[int]) -> None:
     column = np.array(values, np.int64)

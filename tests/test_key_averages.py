@@ -98,7 +98,7 @@ MOVES: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     moves=st.lists(st.sampled_from(sorted(MOVES)), min_size=1, max_size=12),
     with_stack=st.booleans(),

@@ -71,7 +71,7 @@ STRETCHES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STRETCHES, st.integers(1, 12))
 def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int) -> None:
     start, length, value = map(np.array, zip(*stretches, strict=True))

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1 import replay
@@ -62,7 +62,6 @@ def plain(case: Case, weights: Weights) -> I64:
     return time
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 6), st.integers(0, 80))
 def test_it_is_the_plain_one(seed: int, nodes: int, chains: int, edges: int) -> None:
     found = case(seed, nodes, chains, edges)
@@ -81,7 +80,6 @@ def test_blocks_and_walks_change_nothing(
         assert found.network.replay(found.weights).tolist() == plain(found, found.weights).tolist()
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1 << 30))
 def test_shorter_is_never_later(seed: int) -> None:
     found = case(seed, 80, 4, 100)

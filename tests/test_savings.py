@@ -96,7 +96,7 @@ def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
     return run.trace()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=8),
     st.integers(0, 800),
@@ -193,7 +193,7 @@ BUSY = reading(again=True)
 Claims = list[tuple[int, int, list[int], float, bool]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

@@ -26,7 +26,7 @@ def test_what_crosses_is_in_another_stack() -> None:
     assert stacks([(0, 10), (5, 10), (6, 1), (8, 4)]) == [[(0, 10)], [(5, 15), (6, 7), (8, 12)]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(RANGES)
 def test_stacks(ranges: list[tuple[int, int]]) -> None:
     found = stacks(ranges)

@@ -49,7 +49,7 @@ view = st.builds(Op, st.just("aten::view"), st.integers(500, 4 * US), st.integer
 programs = st.lists(st.one_of(leaf, composite, view), min_size=1, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(programs, min_size=1, max_size=3), st.integers(0, 3_000 * US))
 def test_truth_is_inside_the_bounds(steps: list[list[Op]], backlog: int) -> None:
     program = [step(i, *ops) for i, ops in enumerate(steps)]
@@ -73,7 +73,7 @@ def test_a_busy_device_of_two_steps_does_not_pass_for_sums() -> None:
     holds(result)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(programs, st.integers(1, 10**12))
 def test_shifting_all_times_shifts_the_result(ops: list[Op], shift: int) -> None:
     here = simulate.simulate([step(0, *ops)])
