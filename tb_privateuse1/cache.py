@@ -66,6 +66,11 @@ class _Head(msgspec.Struct):
     """Those in ``meta``, to be put into other languages: ``texts.packed``."""
 
 
+# msgspec finds out what a class holds when it is first asked for one, and crashes where several
+# threads are the first: it is asked while modules are imported, which one thread does.
+_HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
+
+
 def key(files: Files) -> str:
     """The name of what is made of these files by this engine; another one if any has changed.
 
@@ -133,8 +138,8 @@ def file_of(trace: Trace) -> Path | None:
 
 
 def _trace(content: arrowfile.Content) -> Trace:
-    head = msgspec.json.decode(content.head, type=_Head)
-    meta = msgspec.json.decode(head.meta, type=Meta)
+    head = _HEAD.decode(content.head)
+    meta = _META.decode(head.meta)
     known = {text["english"]: texts.unpacked(text) for text in head.texts}
     findings, grounds = texts.restored((meta.findings, meta.grounds), known)
     meta = dataclasses.replace(meta, findings=findings, grounds=grounds)

@@ -43,6 +43,8 @@ _GRAVE = ("out_of_memory", "internal")
 """After these neither: who knows what they left."""
 _log = logging.getLogger(__name__)
 
+msgspec.json.Decoder(Files)  # here, as in ``cache``
+
 
 def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Path] = ()) -> Trace:
     """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.

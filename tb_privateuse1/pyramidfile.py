@@ -35,6 +35,8 @@ class _Head(msgspec.Struct):
     bins_ns: list[int]
 
 
+_HEAD = msgspec.json.Decoder(_Head)  # here, as in ``cache``
+
 _KINDS: dict[str, type[Table]] = {
     "tracks": Tracks, "exact": Exact, "coarser": Ranges, "edges": _Edges,
 }  # fmt: skip
@@ -89,7 +91,7 @@ def _pyramid(content: arrowfile.Content) -> Pyramid:
     assert isinstance(exact, Exact)
     assert isinstance(coarser, Ranges)
     assert isinstance(edges, _Edges)
-    bins = msgspec.json.decode(content.head, type=_Head).bins_ns
+    bins = _HEAD.decode(content.head).bins_ns
     ends = edges.at.reshape(len(bins), -1)
     levels = [Level(bins[0], ends[0], exact)]
     first = 0

@@ -59,6 +59,9 @@ class SqlResult:
     """Of the query, without starting its process."""
 
 
+msgspec.json.Decoder(SqlResult)  # here, as in ``cache``
+
+
 def for_browsers(result: SqlResult) -> SqlResult:
     """The same for readers whose numbers are doubles: whole numbers beyond 2^53 are text."""
 

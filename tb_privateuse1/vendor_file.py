@@ -58,6 +58,8 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     peaks: tuple[_Peak, ...] | None = None
 
 
+msgspec.json.Decoder(_Described)  # here, as in ``cache``
+
 _PATTERNS = {
     "device_names": re.IGNORECASE,
     "launch_categories": 0,

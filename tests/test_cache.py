@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,3 +202,30 @@ def test_all_that_makes_a_trace_is_of_the_engine() -> None:
         todo += new
     assert "chain" in seen
     assert [m for m in sorted(seen) if not within(m, (*makers, *REACHED_ONLY))] == []
+
+
+_AT_ONCE = """
+import sys, threading
+from pathlib import Path
+from tb_privateuse1 import cache
+sys.setswitchinterval(1e-6)
+start, read = threading.Barrier(16), []
+def one():
+    start.wait()
+    read.append(cache.read(Path(sys.argv[1])))
+threads = [threading.Thread(target=one) for _ in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(read) == 16 and None not in read
+"""
+
+
+def test_the_first_ones_may_be_read_at_once(tmp_path: Path) -> None:
+    """msgspec died of that: it found out what a trace holds in several threads."""
+    path = tmp_path / "t.arrow"
+    cache.write(sample(), path)
+    for _ in range(8):
+        done = subprocess.run(
+            [sys.executable, "-c", _AT_ONCE, str(path)], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")

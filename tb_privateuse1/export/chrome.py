@@ -100,13 +100,15 @@ class _Time(msgspec.Struct):
     dur: msgspec.Raw = msgspec.Raw(b"")
 
 
+_TIME = msgspec.json.Decoder(_Time)  # here, as in ``cache``
+
+
 class _Kept:
     """Which recorded events belong to a window; names always do, what has no time never."""
 
     def __init__(self, trace: Trace, window: Window) -> None:
         self._window = window
         self._zero_ns = trace.start_ns
-        self._decode = msgspec.json.Decoder(_Time).decode
 
     def __call__(self, events: list[msgspec.Raw]) -> list[bool]:
         """Of these events."""
@@ -121,7 +123,7 @@ class _Kept:
 
     def _time(self, event: msgspec.Raw) -> _Time:
         try:
-            return self._decode(event)
+            return _TIME.decode(event)
         except msgspec.MsgspecError:  # no object
             return _Time()
 

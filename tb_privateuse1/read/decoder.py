@@ -10,6 +10,11 @@ from tb_privateuse1.read.quality import Tally
 _MAX_MISSES = 3
 """Windows that are not of the fast shape before the loose one is tried at once."""
 
+# Here, as in ``cache``.
+_FAST = msgspec.json.Decoder(list[FAST])  # type: ignore[valid-type]
+_LOOSE = msgspec.json.Decoder(list[LOOSE])  # type: ignore[valid-type]
+_ONE = msgspec.json.Decoder(LOOSE)
+
 
 def list_of_raw(text: bytes) -> list[msgspec.Raw]:
     """The elements of a list, undecoded."""
@@ -22,15 +27,13 @@ class Decoder:
     def __init__(self, tally: Tally) -> None:
         self.malformed = 0
         self._tally = tally
-        self._fast = msgspec.json.Decoder(list[FAST])  # type: ignore[valid-type]
-        self._loose = msgspec.json.Decoder(list[LOOSE])  # type: ignore[valid-type]
         self._misses = 0
 
     def decode(self, text: bytes) -> list[Event | None]:
         """The events of a list. Raises what msgspec does for text that is no list in JSON."""
         if self._misses < _MAX_MISSES:
             try:
-                return self._fast.decode(text)
+                return _FAST.decode(text)
             except msgspec.ValidationError:
                 self._misses += 1
         return self._exactly(text)
@@ -42,18 +45,17 @@ class Decoder:
 
     def _exactly(self, text: bytes) -> list[Event | None]:
         try:
-            return self._loose.decode(text)
+            return _LOOSE.decode(text)
         except msgspec.ValidationError:
             return self._each(text)
 
     def _each(self, text: bytes) -> list[Event | None]:
         """One odd event must not cost the rest: decode them singly and count what is dropped."""
-        decoder = msgspec.json.Decoder(LOOSE)
         events: list[Event | None] = []
         odd: list[str] = []
         for one in list_of_raw(text):
             try:
-                events.append(decoder.decode(one))
+                events.append(_ONE.decode(one))
             except msgspec.ValidationError as error:
                 odd.append(str(error))
                 events.append(None)
