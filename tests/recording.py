@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import traceback
+import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -163,7 +164,9 @@ def _record() -> None:
 
 def _in_a_child() -> bool:
     """Record in a copy of this process, which has torch already; whether it came to its end."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # numpy's threads are idle
+        child = os.fork()
     if child:
         return os.waitpid(child, 0)[1] == 0
     try:
