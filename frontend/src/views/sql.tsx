@@ -106,9 +106,9 @@ function Answer({ selected, query }: { selected: PageProps["selected"]; query: s
 
 function Rows({ result }: { result: SqlResult }) {
   const rows = useMemo<Row[]>(() => result.rows.map((cells, index) => ({ index, cells })), [result]);
-  // Another query has other columns, even where their names are the same.
   const columns = useMemo(() => columnsOf(result), [result]);
   const { sort, filter } = state.value;
+  // Another query has other columns, even where their names are the same: the choice is this link's.
   return (
     <Remembered.Provider value={inLink}>
     <Table name="sql" {...texts.row} columns={columns} rows={rows} rowKey={(row) => String(row.index)} sort={sort} defaultSort="" filter={filter}

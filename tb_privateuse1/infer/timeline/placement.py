@@ -32,7 +32,10 @@ _KERNEL_NS = 10_000
 """Kernels shorter than this hide in operators of all lengths."""
 
 _MUCH, _SUSPECT_NS = 4, 50_000
-"""Times and ns by which a kernel is longer than usual whose end a held-up host may have moved."""
+"""Times and ns by which a kernel is longer than usual whose end a held-up host may have moved.
+
+A thread that lost its core is back after a time slice, some 100 us or more; what is less, kernels
+differ by."""
 
 _PREPARE_NS = 2_000
 """What an operator that waits does on the host before it launches."""
