@@ -52,7 +52,7 @@ class Allocation:
     lifetime_ns: int | None
     fate: Fate
     category: Category
-    """What it is for, by the rules of docs/definitions.md."""
+    """What it is for, by the rules of docs/reference/definitions.md."""
     stack: str | None
     """Python frames, innermost first, separated by ``;``."""
 

@@ -4,7 +4,7 @@ An idle device that was handed nothing limits nobody: the host does. While the d
 its work only counts where somebody waits for it: in a stretch of work behind which the device
 stands idle because the host is late, faster kernels only make the gap longer. All of it is
 cautious: where times are inferred, only what is idle or busy at any of the times that the bounds
-allow is taken for idle or busy (docs/advice.md).
+allow is taken for idle or busy (docs/guide/advice.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What each instant of a step goes to: shared by views and rules (docs/definitions.md)."""
+"""What each instant of a step goes to: shared by views and rules.
+
+docs/reference/definitions.md defines each part.
+"""
 
 from __future__ import annotations
 

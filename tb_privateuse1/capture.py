@@ -9,7 +9,7 @@ A drop-in for ``torch.profiler.profile`` and ``torch.profiler.tensorboard_trace_
             train(batch)
             prof.step()
 
-It takes one of three routes (``docs/capture.md`` explains them, and every warning):
+It takes one of three routes (``docs/guide/capture.md`` explains them, and every warning):
 
 ``events``
     The vendor registered ``ProfilerStubs``. torch calls them only in a state that

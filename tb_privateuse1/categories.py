@@ -1,9 +1,9 @@
 """What memory is for: parameters, gradients, optimizer state, activations, inputs, temporaries.
 
 A saved trace does not say which tensor lies at an address, so this goes by where a block was
-allocated and how long it lived (the rules are in docs/definitions.md); torch's own answer, which
-needs the live profiler, is in torch/profiler/_memory_profiler.py. What no rule tells is unknown.
-As in ``allocations``, events are those of one device in order of time.
+allocated and how long it lived (the rules are in docs/reference/definitions.md); torch's own
+answer, which needs the live profiler, is in torch/profiler/_memory_profiler.py. What no rule tells
+is unknown. As in ``allocations``, events are those of one device in order of time.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Bounds add in the worst case. The errors of inferred activities are no independent noise: a wrong
 latency moves all of them the same way, so nothing may be taken to cancel out.
-docs/definitions.md says how each bound follows.
+docs/reference/definitions.md says how each bound follows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from tb_privateuse1.trace import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bo
 
 @dataclass(frozen=True)
 class Evidence:
-    """How many device activities are known in one way, and how well (docs/inference.md)."""
+    """How many device activities are known in one way, and how well.
+
+    docs/internals/inference.md explains each kind.
+    """
 
     evidence: trace.Evidence
     kernels: int

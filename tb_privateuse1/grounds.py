@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
-"""What elapsed device times may be (docs/inference.md, section 1)."""
+"""What elapsed device times may be (docs/internals/inference.md, section 1)."""
 
 Name = Literal[
     "kernel_gap", "jitter", "launch_latency", "sync_return", "event_cost", "elapsed_resolution"
 ]
-"""The constants (docs/inference.md)."""
+"""The constants (docs/internals/inference.md)."""
 
 Source = Literal["capture", "trace", "assumed"]
 """Measured while the run was recorded; found in the trace itself; taken for granted."""

@@ -3,9 +3,9 @@
 An idle stretch is ended by the activity that starts at its end, and that one by its launch: before
 the launch the device had to wait for what the host did, and behind it for itself. So every instant
 of every stretch falls to exactly one cause, and the causes sum to the idle time to the ns
-(docs/definitions.md). HolisticTraceAnalysis tells host and kernel waits apart in the same way, per
-stretch and by a threshold; here stretches are cut where the launch began and where the host went on
-to something else, so that no threshold is needed.
+(docs/reference/definitions.md). HolisticTraceAnalysis tells host and kernel waits apart in the same
+way, per stretch and by a threshold; here stretches are cut where the launch began and where the
+host went on to something else, so that no threshold is needed.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Advice:
     title: str
     message: str
     example: str | None
-    """Lines to copy, as in docs/capture.md."""
+    """Lines to copy, as in docs/guide/capture.md."""
 
 
 ADVICE = (

@@ -152,7 +152,7 @@ class Routes:
     def _sql(self, request: Request) -> sql.SqlResult:
         if not self._sql_allowed:
             hint = say(
-                "It is off unless TensorBoard listens to this machine alone: see docs/sql.md."
+                "It is off unless TensorBoard listens to this machine alone: see docs/guide/sql.md."
             )
             raise TraceError("sql_off", say("This server answers no SQL."), hint)
         _same_site(request)

@@ -1,4 +1,6 @@
-"""Rules that users write themselves: Python files, or packages that are installed (docs/advice.md).
+"""Rules that users write themselves: Python files, or packages that are installed.
+
+docs/guide/advice.md describes both.
 
 Their code runs in our process: only files that the user names are loaded, never one of a logdir.
 """
@@ -23,7 +25,7 @@ VARIABLE = "TB_PRIVATEUSE1_RULES"
 GROUP = "tb_privateuse1.rules"
 """The entry points of packages: each names a Rule or a tuple of them."""
 
-_HINT = say("docs/advice.md says what a file of rules holds.")
+_HINT = say("docs/guide/advice.md says what a file of rules holds.")
 
 
 def known() -> tuple[Rule, ...]:

@@ -1,4 +1,4 @@
-"""SQL over a trace's tables (docs/sql.md): each query in a process that is killed if it is slow.
+"""SQL over a trace's tables (docs/guide/sql.md): each query in a process with a time limit.
 
 Raises TraceError: ``sql_error`` with DuckDB's words, ``sql_memory``, ``sql_timeout``, ``sql_busy``,
 ``no_sql`` where DuckDB is not installed, or what reading the trace raises.

@@ -196,7 +196,7 @@ class Steps(Table):
     """``ProfilerStep#N`` ranges in order of time; one row over everything where there are none.
 
     ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
-    window (docs/definitions.md). In a ``primed`` one our capture kept the device busy.
+    window (docs/reference/definitions.md). In a ``primed`` one our capture kept the device busy.
     """
 
     name: I32

@@ -1,4 +1,4 @@
-"""Vendors that users describe themselves: a file of data instead of code (docs/vendors.md)."""
+"""Vendors that users describe in a file of data (docs/reference/vendors.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tb_privateuse1.vendors.base import Peak, Vendor
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
 """The environment variable with the files' paths, separated as in ``PATH``."""
 
-_HINT = say("docs/vendors.md says what a vendor file may hold.")
+_HINT = say("docs/reference/vendors.md says what a vendor file may hold.")
 
 
 _Figure = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]

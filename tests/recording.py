@@ -58,8 +58,9 @@ def record_undisturbed(folder: Path, *arguments: str, **environment: str) -> Pat
     """Record until the device was in time, and the host was not held up inside of an operator.
 
     The device runs on this machine's cores, and where others keep them busy, what the host sees
-    of it is late; its log says so. A host that is held up makes limits wide (docs/inference.md).
-    If that is so in all of several recordings, this is the one in which it is least.
+    of it is late; its log says so. A host that is held up makes limits wide
+    (docs/internals/inference.md). If that is so in all of several recordings, this is the one in
+    which it is least.
     """
     return record(folder, *arguments, "--tries", str(_TRIES), **environment)
 

@@ -63,7 +63,7 @@ def test_a_view_is_complete(name: str) -> None:
     view = VIEWS[name]
     assert (view.__name__, view.__module__) == (name, f"tb_privateuse1.views.{name}")
     assert view.__doc__
-    assert name in headings("views.md"), "a section in docs/views.md"
+    assert name in headings("guide/pages.md"), "a section in docs/guide/pages.md"
     assert (ROOT / "tests" / "views" / f"test_{name}.py").exists()
     page = ROOT / "frontend" / "src" / "views" / f"{name}.tsx"
     assert page.exists()
@@ -77,7 +77,7 @@ def test_a_lookup_is_complete(name: str) -> None:
     lookup = LOOKUPS[name]
     assert (lookup.__name__, lookup.__module__) == (name, f"tb_privateuse1.lookups.{name}")
     assert lookup.__doc__
-    assert f"`{name}`" in (DOCS / "views.md").read_text()
+    assert f"`{name}`" in (DOCS / "guide/pages.md").read_text()
     assert (ROOT / "tests" / "lookups" / f"test_{name}.py").exists()
 
 
@@ -86,7 +86,7 @@ def test_every_lookup_is_registered() -> None:
 
 
 def test_the_documented_views_exist() -> None:
-    assert headings("views.md") == list(VIEWS)
+    assert headings("guide/pages.md") == list(VIEWS)
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -149,10 +149,10 @@ def figures(kind: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_figure_is_defined(name: str) -> None:
-    defined = set(re.findall(r"`(\w+)`", (DOCS / "definitions.md").read_text()))
+    defined = set(re.findall(r"`(\w+)`", (DOCS / "reference/definitions.md").read_text()))
     shown = set(figures(typing.get_type_hints(VIEWS[name])["return"]))
     assert len(shown) > 5
-    assert sorted(shown - defined) == [], "a line in docs/definitions.md"
+    assert sorted(shown - defined) == [], "a line in docs/reference/definitions.md"
 
 
 def test_every_vendor_is_registered() -> None:
@@ -167,7 +167,9 @@ def test_every_format_and_rule_has_a_test(folder: str) -> None:
 
 
 def test_every_dependency_has_its_reason() -> None:
-    rows = re.findall(r"^\| ([\w@/.-]+) \|", (DOCS / "dependencies.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([\w@/.-]+) \|", (DOCS / "internals/dependencies.md").read_text(), re.MULTILINE
+    )
     told = set(rows) - {"package"}  # the tables' heads
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}

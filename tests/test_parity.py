@@ -1,6 +1,6 @@
 """Where torch-tb-profiler is right, on traces of its time, its tables and ours are equal.
 
-docs/migration.md says where we differ deliberately.
+docs/guide/migration.md says where we differ deliberately.
 """
 
 from __future__ import annotations

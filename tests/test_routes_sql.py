@@ -64,7 +64,7 @@ def test_where_it_is_off(logdir: Path) -> None:
     scan = Scanner(str(logdir), interval_s=0)
     client = Client(Routes(scan, Store(jobs=0)))
     told = problem(client.get(BASE + "sql?query=from ops"), 403, "sql_off")
-    assert "docs/sql.md" in told
+    assert "docs/guide/sql.md" in told
     assert client.get(BASE + "extras").json["sql_allowed"] is False
     scan.close()
 

@@ -16,7 +16,7 @@ from tb_privateuse1.rules import RULES
 from tb_privateuse1.trace import TraceError
 from tests.rules.program import Program
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "advice.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "guide" / "advice.md"
 EXAMPLE = re.search(r"```python\n(# checkpoints.*?)```", DOCUMENT.read_text(), re.DOTALL)
 
 

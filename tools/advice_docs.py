@@ -1,4 +1,4 @@
-"""Writes the table of rules into docs/advice.md, from the rules themselves.
+"""Writes the table of rules into docs/guide/advice.md, from the rules themselves.
 
 ``python -m tools.advice_docs``; a test holds the document to it.
 """
@@ -17,7 +17,7 @@ from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 
 _SYMPTOM = " A symptom: it has only the time that no cause explains."
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "advice.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "guide" / "advice.md"
 
 _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 

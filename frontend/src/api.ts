@@ -370,7 +370,7 @@ export interface EventRecord {
   duration_bound_ns: number | null;
 }
 
-/** How many device activities are known in one way, and how well (docs/inference.md). */
+/** How many device activities are known in one way, and how well. */
 export interface Evidence {
   evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound";
   kernels: number;

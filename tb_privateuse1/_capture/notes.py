@@ -1,6 +1,6 @@
 """What capture has to say to the user: a code that never changes, and a message.
 
-Every code is explained in ``docs/capture.md``. Notes are collected first and shown once the
+Every code is explained in ``docs/guide/capture.md``. Notes are collected first and shown once the
 work at hand is done, so that a warning that a program turns into an error costs no file.
 """
 

@@ -21,7 +21,7 @@ from tb_privateuse1._capture.notes import Notes
 SCHEMA = "tb_privateuse1.kernel_event/1"
 
 COARSE_US = 10
-"""From this resolution on, a third of the small kernels is lost (docs/inference.md)."""
+"""From this resolution on, a third of the small kernels is lost (docs/internals/inference.md)."""
 CHANCE_BITS = 16
 """A common divisor counts as the resolution if chance gives it once in 2 to the power of this."""
 FAR_OFF = 200

@@ -32,7 +32,7 @@ def add_vendor(parser: argparse.ArgumentParser) -> None:
         "--vendor",
         action="append",
         metavar="FILE",
-        help="describes an accelerator; for the server see docs/vendors.md",
+        help="describes an accelerator; for the server see docs/reference/vendors.md",
     )
 
 

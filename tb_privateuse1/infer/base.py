@@ -11,7 +11,10 @@ from tb_privateuse1.read.base import Group
 from tb_privateuse1.trace import I32, I64, NONE, Configs, Finding, Kernels, Lanes, Ops
 
 PRIME = "tb_privateuse1::prime"
-"""The annotation of our capture around work that only keeps the device busy (docs/capture.md)."""
+"""The annotation of our capture around work that only keeps the device busy.
+
+See priming in docs/guide/capture.md.
+"""
 
 
 class Strings:

@@ -112,12 +112,16 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
     on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
     if sidecar is not None:
         message = say("The sidecar has no device time from which a timeline could be inferred.")
-        return lack("no_device_times", message, say("See docs/capture.md: its warnings say why."))
+        return lack(
+            "no_device_times", message, say("See docs/guide/capture.md: its warnings say why.")
+        )
     if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
         message = say(
             "The capture could record no device time: {warnings}.", warnings="; ".join(warned)
         )
-        return lack("no_device_times", message, say("docs/capture.md explains these warnings."))
+        return lack(
+            "no_device_times", message, say("docs/guide/capture.md explains these warnings.")
+        )
     if on_device:
         message = say(
             "This run used a PrivateUse1 device, but no device time was recorded: torch's "

@@ -1,4 +1,4 @@
-"""Steps and what belongs to them; definitions in docs/definitions.md."""
+"""Steps and what belongs to them; definitions in docs/reference/definitions.md."""
 
 from __future__ import annotations
 

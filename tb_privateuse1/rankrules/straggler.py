@@ -145,6 +145,6 @@ RULE = RankRule(
         "its data loader, or what only one rank does (logging, checkpoints, evaluation)."
     ),
     threshold=say("2 % of the step: networks vary by that much."),
-    reference=say("HTA and XProf stragglers; docs/definitions.md, stragglers."),
+    reference=say("HTA and XProf stragglers; docs/reference/definitions.md, stragglers."),
     check=check,
 )

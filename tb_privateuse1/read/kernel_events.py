@@ -1,10 +1,10 @@
 """Sidecars: per-operator device times that a trace lacks, ours and the published recipe's.
 
-Ours (``<worker>.<time>.kernel_event.json[.gz]``): columns by External id, see docs/capture.md.
-The recipe's (``kernel_event_<rank>.json[.gz]``): ``{"<name>_<id>_<thread>": {"kernel_time": us,
-"device_memory_usage": bytes, "start_us", "host_dur", "thread"}}``. Its thread numbers are not
-those of the trace, so that the id inside the key is what joins it; rows of id 0 (Python frames)
-join nothing.
+Ours (``<worker>.<time>.kernel_event.json[.gz]``): columns by External id, see
+docs/guide/capture.md. The recipe's (``kernel_event_<rank>.json[.gz]``): ``{"<name>_<id>_<thread>":
+{"kernel_time": us, "device_memory_usage": bytes, "start_us", "host_dur", "thread"}}``. Its thread
+numbers are not those of the trace, so that the id inside the key is what joins it; rows of id 0
+(Python frames) join nothing.
 """
 
 from __future__ import annotations

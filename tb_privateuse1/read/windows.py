@@ -22,7 +22,7 @@ from tb_privateuse1.read.repair import repaired
 T = TypeVar("T")
 
 WINDOW = 1 << 19
-"""Decoded at once. A larger one leaves the processor's cache: see docs/performance.md."""
+"""Decoded at once. A larger one leaves the processor's cache: see docs/internals/performance.md."""
 _SMALL = 1 << 12
 _ONE = 1 << 16
 """Where the end of a single event is looked for first."""

@@ -2,7 +2,7 @@
 
 fsspec is an optional dependency and imported with the first URL. Everything raises
 ``RemoteError``, which is an OSError, so that who reads files need not know where they are, and a
-TraceError, as it says what to do. docs/remote.md describes what a user sees of this.
+TraceError, as it says what to do. docs/guide/remote.md describes what a user sees of this.
 """
 
 from __future__ import annotations

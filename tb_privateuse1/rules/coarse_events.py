@@ -96,7 +96,7 @@ RULE = Rule(
     threshold=say(
         "Half of the operators, or half of the time: then the other half carries no advice."
     ),
-    reference=say("docs/inference.md."),
+    reference=say("docs/internals/inference.md."),
     check=check,
     needs=("operators",),
 )

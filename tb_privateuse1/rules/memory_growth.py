@@ -66,7 +66,7 @@ RULE = Rule(
         "allocations that are `held`, and who made them."
     ),
     threshold=say("Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding."),
-    reference=say("docs/definitions.md, `memory_grows`."),
+    reference=say("docs/reference/definitions.md, `memory_grows`."),
     check=check,
     needs=("memory", "steps"),
 )

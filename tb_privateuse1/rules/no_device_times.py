@@ -40,9 +40,9 @@ RULE = Rule(
     fix=say(
         "Record with tb_privateuse1.capture; the backend needs its ProfilerStubs registered (c10 "
         "registerPrivateUse1Methods), with events that are recorded on the stream the operators "
-        "use. See docs/capture.md."
+        "use. See docs/guide/capture.md."
     ),
     threshold=say("None: it is there or not."),
-    reference=say("docs/capture.md, docs/inference.md."),
+    reference=say("docs/guide/capture.md, docs/internals/inference.md."),
     check=check,
 )

@@ -80,7 +80,7 @@ RULE = Rule(
         "schedule's warmup."
     ),
     threshold=say("1.3 times the median of three or more steps: noise stays below."),
-    reference=say("docs/definitions.md, steps."),
+    reference=say("docs/reference/definitions.md, steps."),
     check=check,
     needs=("steps",),
     rank="step",

@@ -70,7 +70,7 @@ RULE = Rule(
         "data, a slower host, a checkpoint written by one rank."
     ),
     threshold=say("2 % of the step: networks vary by that much."),
-    reference=say("HTA and XProf stragglers; docs/definitions.md, distributed."),
+    reference=say("HTA and XProf stragglers; docs/reference/definitions.md, distributed."),
     check=check,
     needs=("device", "collectives"),
 )

@@ -44,4 +44,5 @@ VENDOR = Vendor(
 """Matrix names: of cuBLAS, cuDNN and CUTLASS the shape of the tensor instruction (``s16816``: MMA
 16x8x16 into float) or its name, cuBLAS's kernels for Hopper (``nvjet``), and flash attention.
 
-Peaks: docs/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another device."""
+Peaks: docs/reference/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another
+device."""

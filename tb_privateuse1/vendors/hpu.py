@@ -20,4 +20,4 @@ VENDOR = Vendor(
     ),
 )
 """Matrix names: operators that the graph compiler puts on the matrix multiplication engine.
-Peaks: docs/vendors.md has their sources."""
+Peaks: docs/reference/vendors.md has their sources."""

@@ -29,5 +29,5 @@ VENDOR = Vendor(
     ),
 )
 """Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,
-MIOpen ``gtcx``; attention is AOTriton's. Peaks: docs/vendors.md has their sources.
+MIOpen ``gtcx``; attention is AOTriton's. Peaks: docs/reference/vendors.md has their sources.
 """

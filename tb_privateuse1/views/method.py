@@ -39,7 +39,7 @@ class Method(Result):
     reason: str
     """Why the timeline is measured, inferred or none."""
     kind: Kind | None
-    """What the elapsed times are (docs/inference.md, section 1)."""
+    """What the elapsed times are (docs/internals/inference.md, section 1)."""
     kind_evidence: str | None
     operators: int
     timed: int

@@ -208,6 +208,6 @@ def test_every_code_is_documented() -> None:
     sources = [root / "capture.py", *(root / "_capture").glob("*.py")]
     told = re.compile(r'(?:\.add\(|\.renew\(|return )\s*"([a-z]+-[a-z-]+)"')
     codes = {code for path in sources for code in told.findall(path.read_text())}
-    table = (root.parent / "docs" / "capture.md").read_text().partition("## Warnings")[2]
+    table = (root.parent / "docs" / "guide" / "capture.md").read_text().partition("## Warnings")[2]
     assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", table, flags=re.MULTILINE))
     assert len(codes) == 22

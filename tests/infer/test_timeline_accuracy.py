@@ -1,7 +1,7 @@
 """The inferred timelines of recordings whose truth is known, within limits of error.
 
-The limits are what docs/inference.md states, with room for nothing but rounding: a change that
-makes the inference worse fails here.
+The limits are what docs/internals/inference.md states, with room for nothing but rounding: a change
+that makes the inference worse fails here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""All rules on real traces: what they find is what docs/advice.md says was checked by reading, and
-what is claimed of an inferred timeline holds in the truth beside it."""
+"""All rules on real traces: what they find is what docs/guide/advice.md says was checked by
+reading, and what is claimed of an inferred timeline holds in the truth beside it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Checks of a built trace: what in it is unlinked, doubled, crossing or impossible in time.
 
-Each check is a file; what fires, when and why is in docs/definitions.md. All of it is vectorised,
-and near linear in the number of events.
+Each check is a file; what fires, when and why is in docs/reference/definitions.md. All of it is
+vectorised, and near linear in the number of events.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The kind of the elapsed times is found out first, then the streams they were recorded on. Sums of
 kernel durations only need a queue per stream (``queue``), times between events the pipeline of
 ``events``. Anything else is refused with the reason. Each stage is a file of its own;
-docs/inference.md says why each holds.
+docs/internals/inference.md says why each holds.
 """
 
 from __future__ import annotations

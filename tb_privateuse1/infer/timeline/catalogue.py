@@ -4,8 +4,8 @@ Where the device was behind, the time between an operator's marks is that of its
 of the same operator, shapes and dtypes elsewhere, whose work hides behind host time, are taken to
 last as long; failing that, those of the same operator alone. Several instances on the same shapes
 also bound the others: by their extremes and as much again as these lie apart, shared among them.
-All steps of a trace are one (docs/inference.md, section 7); what other traces of the run add is
-found in ``elsewhere``.
+All steps of a trace are one (docs/internals/inference.md, section 7); what other traces of the run
+add is found in ``elsewhere``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Durations that other recordings of the run saw under a backlog, for work that hides in this one.
 
 The same operator on the same shapes runs in every span and, as a rule, on every rank; one recording
-in which the device was behind (or was kept busy, see priming in docs/capture.md) tells how long it
-takes in all. What this trace saw itself goes first. docs/inference.md, section 7.
+in which the device was behind (or was kept busy, see priming in docs/guide/capture.md) tells how
+long it takes in all. What this trace saw itself goes first. docs/internals/inference.md, section 7.
 """
 
 from __future__ import annotations

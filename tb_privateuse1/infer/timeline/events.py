@@ -1,7 +1,8 @@
 """Elapsed times between marks on one stream -> kernels.
 
 Marks, what is quiet, bounds from both sides, who launched, where the work ran: first cautiously,
-so that the bounds hold, then as it likely was. docs/inference.md says why each step holds.
+so that the bounds hold, then as it likely was. docs/internals/inference.md says why each step
+holds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The streams of a trace: which operator's events were recorded on which.
 
 Nothing in torch's results tells it; a backend may (``device`` and ``stream`` of the sidecar, see
-docs/capture.md). Then each stream has marks of its own and is solved by itself. What joins them
-are waits of one stream for another (``joins``).
+docs/guide/capture.md). Then each stream has marks of its own and is solved by itself. What joins
+them are waits of one stream for another (``joins``).
 """
 
 from __future__ import annotations
@@ -89,5 +89,7 @@ def parallel(ops: Ops, resolution_ns: int) -> Finding | None:
         "ran at the same time on several streams, and nothing tells which on which.",
         count=found,
     )
-    hint = say("A backend can tell: elapsed_streams() of its module (docs/capture.md, Streams).")
+    hint = say(
+        "A backend can tell: elapsed_streams() of its module (docs/guide/capture.md, Streams)."
+    )
     return Finding("several_streams", message, hint, found, "error", DEVICE)

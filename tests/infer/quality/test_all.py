@@ -11,7 +11,7 @@ from tests.infer.quality.found import sound
 from tests.make import kernel, op, trace
 from tests.test_shared_traces import TRACES, load
 
-DEFINITIONS = Path(__file__).parents[3] / "docs" / "definitions.md"
+DEFINITIONS = Path(__file__).parents[3] / "docs" / "reference" / "definitions.md"
 
 
 def test_categories_that_no_one_knows_are_bounded() -> None:
