@@ -42,13 +42,18 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tb_privateuse1.schema --check
+	$(BIN)/python -m docs.generate --check
 	cd frontend && npm run check
 
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
-api: $(VENV)/.run ## write frontend/src/api.ts from the result dataclasses
+api: $(VENV)/.run ## write generated files: frontend/src/api.ts, tables and lists in docs/
 	$(BIN)/python -m tb_privateuse1.schema
+	$(BIN)/python -m docs.generate
+
+docs: $(VENV)/.docs ## build the documentation site in build/site, offline
+	$(BIN)/mkdocs build --strict --quiet
 
 build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
 	$(BIN)/python -m build
@@ -97,4 +102,8 @@ $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[test,device]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check bench api build clean machine compiler
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/python -m pip install -qq -e ".[docs]"
+	@touch $@
+
+.PHONY: help demo demo-live samples test check bench api docs build clean machine compiler

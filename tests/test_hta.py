@@ -1,6 +1,6 @@
 """Where HolisticTraceAnalysis is right, its breakdowns and ours are equal.
 
-Its figures are in ``traces/hta.json``, written by ``tools/hta_figures.py``; docs/guide/migration.md
+Its figures are in ``traces/hta.json``, written by ``tests/hta_figures.py``; docs/guide/migration.md
 says where we differ deliberately.
 """
 

@@ -13,7 +13,6 @@ from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 from tb_privateuse1.trace import Trace
 from tests import chinese
 from tests.rules.program import check, device_bound
-from tools.advice_docs import DOCUMENT, updated
 
 ROOT = Path(__file__).parents[2]
 FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "rules").glob("*.py")}
@@ -59,7 +58,3 @@ def test_a_program_without_faults() -> None:
     told = advise(device_bound(steps=5).trace())
     check(told)
     assert [row.rule for row in told.found] == ["incomplete_recording"]
-
-
-def test_the_document_is_fresh() -> None:
-    assert DOCUMENT.read_text() == updated(DOCUMENT.read_text()), "run python -m tools.advice_docs"

@@ -1,4 +1,4 @@
-"""All rules on real traces: what they find is what docs/guide/advice.md says was checked by
+"""All rules on real traces: what they find is what docs/internals/advice.md says was checked by
 reading, and what is claimed of an inferred timeline holds in the truth beside it."""
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs.generate.rules import LEFT_OUT, verdicts
 from tb_privateuse1 import intervals
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.case import Case
 from tb_privateuse1.rules import RULES
 from tests.rules.program import check
 from tests.test_shared_traces import FOLDER, TRACES, load
-from tools.advice_docs import DOCUMENT, LEFT_OUT, judged
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "internals" / "advice.md"
 
 _WRONG = 0.002
 """Of the judged time. Bounds of inferred times are no proof: one in thousands is passed."""
@@ -29,7 +31,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces a
 
 def documented() -> dict[str, dict[str, int | None]]:
     """Per cent by rule, of each trace in the document's table; None where no saving is known."""
-    return {f"{row.trace}/{row.rank}": row.found for row in judged(DOCUMENT.read_text())}
+    return {f"{row.trace}/{row.rank}": row.found for row in verdicts(DOCUMENT.read_text())}
 
 
 def place(path: Path) -> str:
@@ -38,7 +40,7 @@ def place(path: Path) -> str:
 
 
 def test_each_trace_is_judged_once_with_a_reason() -> None:
-    rows = judged(DOCUMENT.read_text())
+    rows = verdicts(DOCUMENT.read_text())
     assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(map(place, TRACES))
     for row in rows:
         assert re.fullmatch(r"(right|wrong)[:,] .{5,}", row.verdict), row

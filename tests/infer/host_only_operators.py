@@ -3,17 +3,19 @@
 An operator is listed if torch's dispatcher says that its own body runs no device work: views and
 metadata (the result aliases an input that is not written to), composites (a
 CompositeImplicitAutograd kernel only calls other operators), and allocations. Run it with the
-torch whose operators are wanted: ``python tools/host_only_operators.py``.
+torch whose operators are wanted: ``python -m tests.infer.host_only_operators``.
 """
 
 from pathlib import Path
 
 import torch
 
-UNTOLD = frozenset({"aten::_unsafe_view"})
-"""Views that their schema calls a new tensor."""
+UNDECLARED_VIEWS = frozenset({"aten::_unsafe_view"})
+"""Views whose schema declares a new tensor."""
 
-OUT = Path(__file__).parents[1] / "tb_privateuse1" / "infer" / "host_only.txt"
+VERSION = torch.__version__.split("+")[0]
+
+OUT = Path(__file__).parents[2] / "tb_privateuse1" / "infer" / "host_only.txt"
 
 
 def host_only(name: str, overload: str, returns: list) -> bool:
@@ -28,11 +30,11 @@ def host_only(name: str, overload: str, returns: list) -> bool:
     in_place = (
         dispatched and torch.Tag.inplace_view in torch._C._get_operation_overload(name, overload)[2]
     )
-    return view or composite or allocation or in_place or name in UNTOLD
+    return view or composite or allocation or in_place or name in UNDECLARED_VIEWS
 
 
-def main() -> None:
-    """Collect all overloads; a name is listed only if all of them are host-only."""
+def document() -> str:
+    """Return the list for the installed torch; a name needs all overloads to be host-only."""
     names: dict[str, bool] = {}
     for schema in torch._C._jit_get_all_schemas():
         # Overloads on lists and strings (``slice.str``) are no tensor operators.
@@ -41,8 +43,13 @@ def main() -> None:
             alone = host_only(schema.name, schema.overload_name, schema.returns)
             names[schema.name] = names.get(schema.name, True) and alone
     listed = sorted(name for name, alone in names.items() if alone)
-    head = f"# By tools/host_only_operators.py from torch {torch.__version__.split('+')[0]}.\n"
-    OUT.write_text(head + "\n".join(listed) + "\n")
+    head = f"# By tests/infer/host_only_operators.py from torch {VERSION}.\n"
+    return head + "\n".join(listed) + "\n"
+
+
+def main() -> None:
+    """Write the file."""
+    OUT.write_text(document())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Take the READMEs' pictures of the sample runs: ``python tools/screenshots.py``.
+"""Take the READMEs' pictures of the sample runs: ``python -m docs.generate.screenshots``.
 
 Needs the test extra (playwright) and the system's Chromium.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path(__file__).parents[1] / "images"
 PICTURES = {
     "overview": ("run=transformer-inferred", "en-US"),
     "overview.zh": ("run=transformer-inferred", "zh-CN"),

@@ -1,9 +1,9 @@
-"""What HolisticTraceAnalysis says of the shared traces on which it is right: for tests/test_hta.py.
+"""Compute HolisticTraceAnalysis's figures of the shared traces, for tests/test_hta.py.
 
 In an environment of its own, as it needs much that nothing here does:
 
     pip install HolisticTraceAnalysis==0.5.0 psutil
-    python tools/hta_figures.py ../shared/traces > tests/traces/hta.json
+    python tests/hta_figures.py ../shared/traces > tests/traces/hta.json
 
 It cuts times off to whole microseconds, so that it is given each trace a thousand times as slow:
 its microseconds are our nanoseconds.

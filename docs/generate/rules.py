@@ -1,23 +1,18 @@
-"""Writes the table of rules into docs/guide/advice.md, from the rules themselves.
-
-``python -m tools.advice_docs``; a test holds the document to it.
-"""
+"""Build the list of rules from the rules, and the table of verdicts by rule from the verdicts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
+from docs.generate.sections import between
 from tb_privateuse1.rankrules import RANK_RULES
 from tb_privateuse1.rankrules.base import RankRule
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 
 _SYMPTOM = " A symptom: it has only the time that no cause explains."
-
-DOCUMENT = Path(__file__).parents[1] / "docs" / "guide" / "advice.md"
 
 _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 
@@ -26,7 +21,7 @@ _RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end o
 
 
 LEFT_OUT = "incomplete_recording"
-"""Said of nearly every real trace, and of no figure: the table leaves it out."""
+"""It fires on nearly every real trace and concerns no figure: the table leaves it out."""
 
 _JUDGED_BEGIN, _JUDGED_END = "<!-- by rule: generated -->\n", "<!-- end of the verdicts -->\n"
 
@@ -34,21 +29,21 @@ _JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$",
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A row of the table of real traces."""
+class Verdict:
+    """A row of the table of real traces in docs/internals/advice.md."""
 
     trace: str
     rank: int
     found: dict[str, int | None]
-    """Per cent by rule; None where no saving is known."""
+    """Percent by rule; None where no saving is known."""
     verdict: str
     """``right`` or ``wrong``, and why."""
 
 
-def judged(document: str) -> list[Judged]:
-    """What the document says of each real trace."""
+def verdicts(document: str) -> list[Verdict]:
+    """Read the rows of the table of real traces."""
     return [
-        Judged(
+        Verdict(
             trace=trace,
             rank=int(rank or 0),
             found={
@@ -61,21 +56,19 @@ def judged(document: str) -> list[Judged]:
     ]
 
 
-def updated(document: str) -> str:
-    """The document with the rules as they are now between their marks."""
-    document = _between(document, _JUDGED_BEGIN, "".join(_by_rule(document)), _JUDGED_END)
-    document = _between(document, _BEGIN, "".join(_sections()), _END)
-    return _between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
+def with_verdicts(document: str) -> str:
+    """Return docs/internals/advice.md with the current table by rule."""
+    return between(document, _JUDGED_BEGIN, "".join(_by_rule(document)), _JUDGED_END)
 
 
-def _between(document: str, begin: str, text: str, end: str) -> str:
-    before, _, rest = document.partition(begin)
-    _, _, after = rest.partition(end)
-    return before + begin + text + end + after
+def with_rules(document: str) -> str:
+    """Return docs/reference/rules.md with the current rules."""
+    document = between(document, _BEGIN, "".join(_sections()), _END)
+    return between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
 
 
 def _by_rule(document: str) -> Iterator[str]:
-    rows = judged(document)
+    rows = verdicts(document)
     silent = []
     yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
     for rule in RULES:
@@ -130,12 +123,3 @@ def _section(rule: Rule) -> str:
         f"- **Reads**: {needs}\n"
         f"- **Known from**: {rule.reference}\n"
     )
-
-
-def main() -> None:
-    """Write the document."""
-    DOCUMENT.write_text(updated(DOCUMENT.read_text()))
-
-
-if __name__ == "__main__":
-    main()
