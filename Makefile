@@ -53,7 +53,7 @@ api: $(VENV)/.run ## write generated files: frontend/src/api.ts, tables and list
 	$(BIN)/python -m docs.generate
 
 docs: $(VENV)/.docs ## build the documentation site in build/site, offline
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
 	$(BIN)/python -m build
