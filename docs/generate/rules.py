@@ -12,7 +12,7 @@ from tb_privateuse1.rankrules.base import RankRule
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 
-_SYMPTOM = " A symptom: it has only the time that no cause explains."
+_SYMPTOM = " A symptom: it gets only the time that no cause explains."
 
 _BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
 
@@ -93,11 +93,11 @@ def _rank_sections() -> Iterator[str]:
 def _rank_section(rule: RankRule) -> str:
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
-        f"- **Looks for**: {rule.looks_for}\n"
-        f"- **Why it costs**: {rule.why}\n"
-        f"- **To mend**: {rule.fix}\n"
-        f"- **Speaks from**: {rule.threshold}\n"
-        f"- **Known from**: {rule.reference}\n"
+        f"- **Detects**: {rule.looks_for}\n"
+        f"- **Why**: {rule.why}\n"
+        f"- **Fix**: {rule.fix}\n"
+        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Reference**: {rule.reference}\n"
     )
 
 
@@ -116,10 +116,10 @@ def _section(rule: Rule) -> str:
     symptom = "" if rule.rank == "cause" else _SYMPTOM
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
-        f"- **Looks for**: {rule.looks_for}{symptom}\n"
-        f"- **Why it costs**: {rule.why}\n"
-        f"- **To mend**: {rule.fix}\n"
-        f"- **Speaks from**: {rule.threshold}\n"
-        f"- **Reads**: {needs}\n"
-        f"- **Known from**: {rule.reference}\n"
+        f"- **Detects**: {rule.looks_for}{symptom}\n"
+        f"- **Why**: {rule.why}\n"
+        f"- **Fix**: {rule.fix}\n"
+        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Needs**: {needs}\n"
+        f"- **Reference**: {rule.reference}\n"
     )
