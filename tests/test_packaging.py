@@ -101,7 +101,7 @@ def test_the_wheel_has_the_package_and_nothing_else(tree: Path, built: Sequence[
     names = set(zipfile.ZipFile(built[0]).namelist())
     info = f"tb_privateuse1-{__version__}.dist-info/"
     assert {name for name in names if not name.startswith(info)} == expected(tree)
-    assert {f"{STATIC}/index.js", "tb_privateuse1/py.typed"} <= names
+    assert {f"{STATIC}/index.js", "tb_privateuse1/py.typed", f"{info}licenses/LICENSE"} <= names
     assert "tb_privateuse1/infer/host_only.txt" in names
     assert any(name.startswith(f"{STATIC}/assets/") for name in names)
     points = zipfile.ZipFile(built[0]).read(info + "entry_points.txt").decode()
