@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import bottleneck, intervals, rule_file
+from tb_privateuse1 import bottleneck, intervals
 from tb_privateuse1.findings import Example
+from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
 from tb_privateuse1.savings import Savings
 from tb_privateuse1.trace import Trace
@@ -75,15 +77,12 @@ class Advised:
     steps: int
 
 
-def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] | None = None) -> Advised:
-    """What all rules find in the complete steps, or in one row of ``trace.steps``.
-
-    ``rules`` are ours and the user's by default. Raises TraceError ``bad_rules``.
-    """
+def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advised:
+    """What all rules find in the complete steps, or in one row of ``trace.steps``."""
     case = Case(trace, row)
     found: list[tuple[Rule, Found]] = []
     asked = []
-    for rule in rule_file.known() if rules is None else rules:
+    for rule in rules:
         answer, lacks = _ask(rule, case, found)
         asked.append(Asked(rule.name, rule.title, rule.cause, answer, lacks))
     rows = _shared_out(case, found)

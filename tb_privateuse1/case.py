@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks, vendor_file
+from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks
 from tb_privateuse1.changes import Shares
 from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.handing import Ranges
@@ -50,11 +50,10 @@ class Case:
         """What limits when."""
         return bottleneck.build(self.trace, self.window)
 
-    @functools.cached_property
+    @property
     def vendor(self) -> Vendor:
         """The data of the trace's device."""
-        known = vendor_file.known()
-        return next((v for v in known if v.name == self.trace.meta.vendor), known[-1])
+        return self.trace.vendor
 
     @functools.cached_property
     def judged(self) -> Bools:

@@ -22,9 +22,9 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import cache, processes, pyramidfile, texts
-from tb_privateuse1.discover.base import file_at, shown
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cache, processes, pyramidfile, texts, vendor_file
+from tb_privateuse1.discover.base import shown
+from tb_privateuse1.files import Files, check_unchanged, unchanged
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
 from tb_privateuse1.read import chrome, kernel_events
@@ -32,6 +32,7 @@ from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.vendor_file import OURS, Vendors
 
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
@@ -43,10 +44,16 @@ _GRAVE = ("out_of_memory", "internal")
 """After these neither: who knows what they left."""
 _log = logging.getLogger(__name__)
 
+_VendorFiles = tuple[vendor_file.File, ...]
 msgspec.json.Decoder(Files)  # here, as in ``cache``
 
 
-def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Path] = ()) -> Trace:
+def ingest(
+    files: Files,
+    progress: Progress | None = None,
+    targets: Sequence[Path] = (),
+    vendors: Vendors = OURS,
+) -> Trace:
     """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.
 
     ``targets`` are where it will be stored: other recordings of the run that are asked for
@@ -54,7 +61,7 @@ def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Pat
     Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
     """
     try:
-        return _ingest(files, progress, targets)
+        return _ingest(files, progress, targets, vendors)
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
@@ -68,7 +75,9 @@ def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Pat
         raise TraceError("internal", brief(message, files), hint) from error
 
 
-def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) -> Trace:
+def _ingest(
+    files: Files, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
+) -> Trace:
     events = 0
 
     def reading(phase: str, done: int, total: int, count: int) -> None:
@@ -79,7 +88,7 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
 
     raw = chrome.read(files.trace.path, reading)
     sidecar, doubts = _sidecar(files)
-    _check_unchanged(files)
+    check_unchanged(files)
 
     def inferring(*_: object) -> None:
         if progress:
@@ -87,7 +96,7 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
 
     @functools.cache  # each stream of the trace may ask
     def others() -> list[Trace]:
-        return [*_others(files, inferring, targets)]
+        return [*_others(files, inferring, targets, vendors)]
 
     inferring()
     trace = build(
@@ -98,21 +107,24 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
         rank=files.rank,
         use_up=True,
         others=others,
+        known=vendors.known,
     )
     found = (*trace.meta.findings, *doubts)
     meta = dataclasses.replace(trace.meta, size_bytes=files.trace.size, findings=found)
     return dataclasses.replace(trace, meta=meta)
 
 
-def _others(files: Files, progress: Progress, targets: Sequence[Path]) -> Iterator[Trace]:
+def _others(
+    files: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors
+) -> Iterator[Trace]:
     """The other recordings that are there, from where they are stored, or read now."""
     for other in files.others:
         try:
-            name = f"{cache.key(other)}.arrow"
+            name = f"{cache.key(other, vendors)}.arrow"
             paths = [target.with_name(name) for target in targets]
-            known = next(filter(None, map(cache.read, paths)), None)
+            known = next(filter(None, (cache.read(path, vendors) for path in paths)), None)
             if known is None:
-                known = ingest(other, progress, targets)
+                known = ingest(other, progress, targets, vendors)
                 save(known, paths if unchanged(other) else [])
             yield known
         except RemoteError:  # that may be otherwise in a moment
@@ -134,17 +146,6 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
         return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
 
-def _check_unchanged(files: Files) -> None:
-    """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
-
-    It is read in parts, and is known from then on by what it was when it was found.
-    """
-    for file in filter(None, (files.trace, files.sidecar)):
-        if file.is_remote and not file.same(file_at(file.path)):
-            message = say("{name} has changed since it was found.", name=shown(file.name))
-            raise TraceError("remote_changed", message, say("Reload the list of runs."))
-
-
 def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
@@ -159,6 +160,7 @@ def in_process(
     progress: Progress,
     started: Callable[[processes.Process | None], None],
     waiting: processes.Waiting,
+    vendors: Vendors = OURS,
 ) -> Path:
     """Ingest in a process of its own and store the trace in the first writable target.
 
@@ -171,11 +173,11 @@ def in_process(
     ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
     """
     try:
-        return _in_process(files, targets, progress, started, waiting)
+        return _in_process(files, targets, progress, started, waiting, vendors)
     except TraceError as error:
         if error.code not in _NOT_SEEN or not files.trace.is_remote:
             raise
-        if (saved := save(ingest(files, progress, targets[:-1]), targets)) is None:
+        if (saved := save(ingest(files, progress, targets[:-1], vendors), targets)) is None:
             raise _no_room(targets) from None
         return saved
 
@@ -186,8 +188,13 @@ def _in_process(
     progress: Progress,
     started: Callable[[processes.Process | None], None],
     waiting: processes.Waiting,
+    vendors: Vendors,
 ) -> Path:
-    request = {"files": dataclasses.asdict(files), "targets": [str(t) for t in targets]}
+    request = {
+        "files": dataclasses.asdict(files),
+        "targets": [str(t) for t in targets],
+        "vendors": msgspec.to_builtins(vendors.files),
+    }
     spoke = False
 
     def heard(*state: Any) -> None:
@@ -239,7 +246,8 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         files = msgspec.convert(request["files"], Files)
         limited = _limit(lambda *state: reply(progress=state))
         targets = [Path(target) for target in request["targets"]]
-        trace = ingest(files, limited, targets[:-1])
+        vendors = vendor_file.parsed(msgspec.convert(request["vendors"], _VendorFiles))
+        trace = ingest(files, limited, targets[:-1], vendors)
         limited("storing", files.trace.size, files.trace.size, 0)
         if not unchanged(files):
             targets = targets[-1:]
@@ -250,20 +258,6 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
         reply(done=str(saved))
     except TraceError as error:
         reply(error=error.packed())
-
-
-def unchanged(files: Files) -> bool:
-    """Whether the trace is still the file that was to be read, and those it was made with. If it
-    grew meanwhile, what was read is more than its identity says, and not for the cache that others
-    use. (Of a remote one ``ingest`` has made sure.)
-    """
-    if files.trace.is_remote:
-        return True
-    try:
-        same = file_at(files.trace.path) == files.trace
-        return same and all(map(unchanged, files.others))
-    except OSError:
-        return False
 
 
 def save(trace: Trace, targets: Sequence[Path]) -> Path | None:

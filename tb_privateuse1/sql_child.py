@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from tb_privateuse1 import vendor_file
 from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
@@ -40,6 +41,7 @@ class Request(msgspec.Struct):
 
     files: Files
     cache_dir: str | None
+    vendors: tuple[vendor_file.File, ...]
     query: str
     rows: int
     memory_bytes: int
@@ -60,7 +62,8 @@ def main() -> None:
 
     try:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
-        trace = Store(jobs=0, cache_dir=cache_dir).trace(request.files)
+        vendors = vendor_file.parsed(request.vendors)
+        trace = Store(jobs=0, cache_dir=cache_dir, vendors=vendors).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings tell it
         connection = connect(trace, request.memory_bytes)
         reply({"loaded": True})

@@ -18,7 +18,8 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version texts
-table findings grounds opkinds
+vendors/
+table findings grounds opkinds errors
 checkpoints configs
 trace
 once
@@ -27,7 +28,6 @@ tables
 intervals rectangles
 grouping
 chain
-vendors/
 vendor_file
 forms
 curves

@@ -42,12 +42,10 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _command(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
-    from tb_privateuse1.cli.base import vendor_files
     from tb_privateuse1.trace import TraceError
 
     try:
-        with vendor_files(getattr(options, "vendor", None)):
-            code: int = options.command(options)
+        code: int = options.command(options)
         sys.stdout.flush()
         return code
     except TraceError as error:

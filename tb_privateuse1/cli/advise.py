@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 
 def _advise(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
+    from tb_privateuse1 import query, rule_file
     from tb_privateuse1.export import advice as export
     from tb_privateuse1.reading import Reader
     from tb_privateuse1.views.advice import advice
@@ -48,17 +48,19 @@ def _advise(options: argparse.Namespace) -> int:
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
     asked = query.options(view, {} if options.step is None else {"step": options.step})
+    rules = rule_file.from_environment()
     with opened(options) as (store, catalog):
         here = place(options)
-        result = Reader(store).run(view, catalog, here, here, asked)
+        result = Reader(store, rules.load).run(view, catalog, here, here, asked)
     rows = result.advice if options.ranks else result.rows
     if options.json:
         body = query.encode(result)
     elif options.ranks:
         body = export.ranks(result).encode()
+    elif options.sarif:
+        body = export.sarif(result, rules.load()).encode()
     else:
-        form = {options.markdown: export.markdown, options.sarif: export.sarif}
-        body = form.get(True, export.text)(result).encode()
+        body = (export.markdown if options.markdown else export.text)(result).encode()
     write(body, options.output)
     limit = _SEVERITIES.index(options.fail_on) if options.fail_on else -1
     return int(any(_SEVERITIES.index(row.severity) <= limit for row in rows))

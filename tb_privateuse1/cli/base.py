@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
+    from tb_privateuse1.vendor_file import Vendors
+
     Commands = argparse._SubParsersAction["Parser"]
 
 
@@ -36,23 +35,14 @@ def add_vendor(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@contextlib.contextmanager
-def vendor_files(paths: Sequence[str] | None) -> Iterator[None]:
-    """Use these vendor files, also in the processes that read. Raises TraceError ``bad_vendor``."""
-    if not paths:
-        yield
-        return
+def vendors(options: argparse.Namespace) -> Vendors:
+    """Read the vendor files that a command is given, or else those of the environment.
+
+    Raises TraceError ``bad_vendor``.
+    """
     from tb_privateuse1 import vendor_file
 
-    before = os.environ.get(vendor_file.VARIABLE)
-    os.environ[vendor_file.VARIABLE] = os.pathsep.join(map(os.path.abspath, paths))
-    try:
-        vendor_file.known()  # what is wrong with one is said before anything is read
-        yield
-    finally:
-        del os.environ[vendor_file.VARIABLE]
-        if before is not None:
-            os.environ[vendor_file.VARIABLE] = before
+    return vendor_file.chosen(options.vendor)
 
 
 def write(body: bytes, path: str | None = None) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_vendor, vendors, write
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def _ingest(options: argparse.Namespace) -> int:
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
+    known = vendors(options)
     catalog = runs.scan(options.path)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
@@ -127,6 +128,7 @@ def _ingest(options: argparse.Namespace) -> int:
         min(jobs, len(tasks)),
         memory_bytes=0,
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
+        vendors=known,
     )
     work = _Work(store, tasks, options.force)
     with Line(sys.stderr).open() as line:

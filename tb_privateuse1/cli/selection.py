@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.cli.base import vendors
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     from tb_privateuse1 import runs
     from tb_privateuse1.store import Store
 
+    known = vendors(options)  # what is wrong with a file is said before anything is read
     catalog = runs.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
@@ -54,4 +56,5 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
         # A log is told of the result only.
-        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None), catalog
+        said = report if sys.stderr.isatty() else None
+        yield Store(jobs=0, on_progress=said, vendors=known), catalog

@@ -54,6 +54,7 @@ def _sql(options: argparse.Namespace) -> int:
         result = sql.query(
             files,
             options.query,
+            store=store,
             rows=options.rows,
             seconds=options.timeout,
             memory_bytes=options.memory << 20,

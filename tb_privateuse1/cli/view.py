@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
+    from tb_privateuse1 import query, rule_file, runs
     from tb_privateuse1.export import csv, text
     from tb_privateuse1.reading import Place, Reader
 
@@ -52,9 +52,12 @@ def _view(options: argparse.Namespace) -> int:
     here, there = place(options), place(options, "base_")
     if options.base is None and there == Place():
         there = here
+    rules = rule_file.from_environment()
     with opened(options) as (store, catalog):
         base = runs.scan(options.base) if options.base is not None else catalog
-        result = Reader(store).run(view, catalog, here, there, chosen, base_catalog=base)
+        result = Reader(store, rules.load).run(
+            view, catalog, here, there, chosen, base_catalog=base
+        )
     if options.json:
         body = query.encode(result)
     elif options.csv:

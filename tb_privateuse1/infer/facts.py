@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import vendor_file, vendors
+from tb_privateuse1 import vendors
 from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
@@ -17,6 +18,7 @@ from tb_privateuse1.trace import Meta
 from tb_privateuse1.vendors.base import Vendor
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
+
 _PRIVATEUSE1 = 20
 """c10::DeviceType::PrivateUse1."""
 
@@ -48,7 +50,7 @@ def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
     return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
 
 
-def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
+def vendor(raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS) -> Vendor:
     """The vendor that the trace's devices, backend, categories and memory events speak for."""
     types = raw.memory.id("device_type")
     return vendors.detect(
@@ -56,7 +58,7 @@ def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
         [int(t) for t in np.unique(types)],
-        vendor_file.known(),
+        known,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from tb_privateuse1.vendors import cuda, generic, hpu, mlu, mtia, npu, rocm, xpu
 from tb_privateuse1.vendors.base import Vendor
 
+GENERIC = generic.VENDOR
 VENDORS: tuple[Vendor, ...] = (
     mtia.VENDOR,
     rocm.VENDOR,
@@ -15,7 +16,7 @@ VENDORS: tuple[Vendor, ...] = (
     mlu.VENDOR,
     hpu.VENDOR,
     cuda.VENDOR,
-    generic.VENDOR,
+    GENERIC,
 )
 
 

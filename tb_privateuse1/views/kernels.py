@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, kernelgroups, vendor_file
+from tb_privateuse1 import breakdown, certainty, kernelgroups
 from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
@@ -185,8 +185,7 @@ def _matrix(trace: Trace, table: Kernels, using: Bools | None) -> MatrixUse | No
     duration = table.end_ns - table.start_ns
     could = kernelgroups.could_use_matrix_unit(trace, table)
     parts = (using, could, using & could)
-    unit = vendor_file.named(trace.meta.vendor).matrix_unit
-    return MatrixUse(unit, *(int(duration[part].sum()) for part in parts))
+    return MatrixUse(trace.vendor.matrix_unit, *(int(duration[part].sum()) for part in parts))
 
 
 class _Rows:
@@ -204,8 +203,7 @@ class _Rows:
         self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
         self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
-        vendor = vendor_file.named(trace.meta.vendor)
-        self.matrix = kernelgroups.on_matrix_unit(trace, table, vendor)
+        self.matrix = kernelgroups.on_matrix_unit(trace, table)
 
     def row(self, members: I64) -> KernelRow:
         """The row of some activities, in the order of their durations."""
