@@ -49,6 +49,7 @@ _MAKERS = (
     "chain.py",
     "vendors",
     "vendor_file.py",
+    "devicetypes.py",
     "errors.py",
     "read",
     "infer",

@@ -66,7 +66,9 @@ def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
     """Which of them were launched by an operator of ``MATRIX_KINDS``."""
     names = operators(trace, kernels)
     fitting = [
-        n for n in np.unique(names).tolist() if opkinds.kind_of(trace.text(n)) in MATRIX_KINDS
+        n
+        for n in np.unique(names).tolist()
+        if opkinds.kind_of(trace.text(n), trace.vendor) in MATRIX_KINDS
     ]
     found: Bools = np.isin(names, fitting)
     return found

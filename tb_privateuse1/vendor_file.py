@@ -28,6 +28,8 @@ _HINT = say("docs/vendors.md says what a vendor file may hold.")
 
 
 _Figure = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
+_Prefix = Annotated[str, msgspec.Meta(min_length=1)]
+_GpuApi = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 class _Peak(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,6 +59,12 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None
+    communication_prefixes: tuple[_Prefix, ...] | None = None
+    operator_prefixes: tuple[_Prefix, ...] | None = None
+    runtime_prefixes: tuple[_Prefix, ...] | None = None
+    shares_backend: bool | None = None
+    device_type_name: str | None = None
+    perfetto_gpu_api: _GpuApi | None = None
     compute_units: str | None = None
     peaks: tuple[_Peak, ...] | None = None
 

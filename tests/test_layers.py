@@ -19,7 +19,7 @@ NAME = PACKAGE.name
 LAYERS = """
 version texts
 vendors/
-table findings grounds opkinds errors
+table findings grounds opkinds devicetypes errors
 checkpoints configs
 trace
 once

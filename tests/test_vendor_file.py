@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cli, describe, runs, vendor_file
+from tb_privateuse1 import allocations, cli, describe, runs, vendor_file
 from tb_privateuse1.cache import key
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
@@ -125,6 +125,8 @@ def test_all_that_a_vendor_is_can_be_said() -> None:
         ('name = "a"\ndevice_names = "("', "no valid regular expression as device_names"),
         ('name = "a"\nextends = "b"', "extends 'b', which is none of mtia, rocm"),
         ("name =", "cannot be used"),
+        ('name = "a"\nruntime_prefixes = [""]', "`$.runtime_prefixes"),
+        ('name = "a"\nperfetto_gpu_api = -1', "`$.perfetto_gpu_api`"),
         ('name = "a"\nname = "b"', "cannot be used"),
     ],
 )
@@ -183,6 +185,21 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
         assert trace.vendor == vendors.known[0]
         assert describe.device(trace)[0].value == "Acme <A1> (refdev)"
         assert kernels(trace).calls == 2
+
+
+def test_a_vendors_own_names_are_shown(use: Any) -> None:
+    use(
+        'name = "acme"\nbackends = ["refdev"]\ndevice_types = [20, 33]\n'
+        'device_type_name = "ACME"\nperfetto_gpu_api = 3'
+    )
+    trace = make.trace(
+        make.memory(3, 64, 64, 33),
+        known=vendor_file.chosen().known,
+        tb_privateuse1={"backend": "refdev"},
+    )
+    assert allocations.label(trace, (33, 0)) == "ACME 0"
+    assert allocations.label(trace, (6, 1)) == "HIP 1"
+    assert trace.vendor.perfetto_gpu_api == 3
 
 
 def test_on_the_command_line(

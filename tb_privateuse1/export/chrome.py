@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import infer, texts
+from tb_privateuse1 import devicetypes, infer, texts
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.export import target
@@ -38,9 +38,6 @@ KNOWN = frozenset(
     }
 )
 """Top-level keys that viewers ask for. Users' own metadata are others, and may be secret."""
-
-_PRIVATEUSE1 = 20
-_DEVICE_TYPES = {0: "CPU", 1: "CUDA", 6: "HIP", 12: "XPU", 19: "MTIA", _PRIVATEUSE1: "PrivateUse1"}
 
 
 def merge(
@@ -245,7 +242,7 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
         values = {"Allocated": memory.allocated_bytes[i], "Reserved": memory.reserved_bytes[i]}
         known = {key: int(value) for key, value in values.items() if value != MISSING}
         if known:
-            name = _DEVICE_TYPES.get(kind, f"device type {kind}")
+            name = devicetypes.name(kind, trace.vendor) or f"device type {kind}"
             place = _thread(trace, int(memory.thread[i]))
             yield {
                 "ph": "C",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import vendors
+from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, DEVICE, Finding
 from tb_privateuse1.infer.base import Activities
@@ -18,9 +19,6 @@ from tb_privateuse1.trace import Meta
 from tb_privateuse1.vendors.base import Vendor
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
-
-_PRIVATEUSE1 = 20
-"""c10::DeviceType::PrivateUse1."""
 
 _MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
 """A hostile file has a million categories, and long ones."""
@@ -111,7 +109,7 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
         return Finding(code, message, hint, severity="error", affects=DEVICE)
 
     memory = raw.memory.ids.get("device_type")
-    on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
+    on_device = memory is not None and bool(np.isin(memory, (PRIVATEUSE1,)).any())
     if sidecar is not None:
         message = say("The sidecar has no device time from which a timeline could be inferred.")
         return lack("no_device_times", message, say("See docs/capture.md: its warnings say why."))

@@ -214,7 +214,7 @@ class _Texts:
         trace, row = self._trace, int(self._rows[i])
         name = trace.text(trace.ops.name[row])
         module = None if self._module is None else trace.text(self._module[i])
-        category = opkinds.kind_of(name)
+        category = opkinds.kind_of(name, trace.vendor)
         return {
             "name": category if self._group == "category" else name,
             "category": category,
@@ -228,7 +228,7 @@ class _Texts:
     def name(self, i: int) -> str:
         """What the row is called."""
         name = self._trace.text(self._trace.ops.name[self._rows[i]])
-        return opkinds.kind_of(name) if self._group == "category" else name
+        return opkinds.kind_of(name, self._trace.vendor) if self._group == "category" else name
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
