@@ -116,7 +116,7 @@ plugin notebook
 loader
 cli.base
 cli.progress
-cli.selection
+cli.flags cli.selection
 cli/
 cli.__main__
 """
