@@ -42,8 +42,10 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _command(arguments: Sequence[str]) -> int:
     from tb_privateuse1.cli.base import vendor_files
+    from tb_privateuse1.cli.completion import complete
 
     parser = _parser()
+    complete(parser)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
