@@ -115,8 +115,8 @@ routes
 plugin notebook
 loader
 cli.base
-cli.progress
-cli.selection
+cli.completion cli.progress
+cli.flags cli.selection
 cli/
 cli.__main__
 """
@@ -135,6 +135,7 @@ LIBRARIES = {
     "duckdb": ("sql_child",),
     "pandas": ("tables",),
     "fsspec": ("remote",),
+    "argcomplete": ("cli.completion",),
     "aiohttp": ("remote",),
 }
 """Who alone may import a library."""

@@ -41,7 +41,13 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+    from tb_privateuse1.cli.completion import complete
+
+    parser = _parser()
+    complete(parser)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options.parser.unknown(unknown)
     from tb_privateuse1.trace import TraceError
 
     try:
@@ -75,7 +81,11 @@ def _parser() -> Parser:
     from tb_privateuse1.cli.base import Parser
     from tb_privateuse1.version import __version__
 
-    parser = Parser(prog="tb-privateuse1", description="Profiles of any PyTorch accelerator.")
+    parser = Parser(
+        prog="tb-privateuse1",
+        description="Profiles of any PyTorch accelerator.",
+        epilog="Example: tb-privateuse1 view overview ./log",
+    )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo):

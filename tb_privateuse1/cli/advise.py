@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection, opened, place
 
 if TYPE_CHECKING:
@@ -16,10 +17,15 @@ _SEVERITIES = ("high", "medium", "low", "note")
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    advise = commands.add_parser("advise", help="say what to mend in a trace, and what it costs")
-    advise.set_defaults(command=_advise)
+    advise = add_command(
+        commands,
+        "advise",
+        _advise,
+        "say what to mend in a trace, and what it costs",
+        "./log --fail-on high",
+    )
     add_selection(advise)
-    advise.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
+    add_flags(advise, "advice")
     advise.add_argument("--ranks", action="store_true", help="of all ranks of the run together")
     add_vendor(advise)
     form = advise.add_mutually_exclusive_group()
@@ -47,7 +53,7 @@ def _advise(options: argparse.Namespace) -> int:
     if options.ranks and (options.markdown or options.sarif):
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
-    asked = query.options(view, {} if options.step is None else {"step": options.step})
+    asked = chosen(options, view)
     rules = rule_file.from_environment()
     with opened(options) as (store, catalog):
         here = place(options)

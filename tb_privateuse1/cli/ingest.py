@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, vendors, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors, write
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ _PACKED = 12
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    ingest = commands.add_parser("ingest", help="read all traces of a logdir into the cache")
-    ingest.set_defaults(command=_ingest)
+    ingest = add_command(
+        commands, "ingest", _ingest, "read all traces of a logdir into the cache", "./log"
+    )
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
     ingest.add_argument("--force", action="store_true", help="also what is in the cache already")

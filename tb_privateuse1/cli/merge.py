@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, vendors
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    merge = commands.add_parser(
-        "merge", help="write a Chrome trace with the inferred device timeline"
+    merge = add_command(
+        commands,
+        "merge",
+        _merge,
+        "write a Chrome trace with the inferred device timeline",
+        "trace.pt.trace.json.gz -o merged.json.gz",
     )
-    merge.set_defaults(command=_merge)
     merge.add_argument("trace", metavar="TRACE")
     merge.add_argument("--kernel-events", metavar="FILE", help="by default the one beside TRACE")
     add_vendor(merge)

@@ -10,7 +10,7 @@ from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, Rule
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import Trace
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AdviceTable(Result):
     """How many steps were judged."""
 
 
-def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: int | None = None) -> AdviceTable:
+def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = None) -> AdviceTable:
     """Findings with evidence, saving and remedy; ``step`` judges one step only.
 
     Raises TraceError ``unknown_step``.

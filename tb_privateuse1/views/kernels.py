@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,7 +12,15 @@ from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row, sums
+from tb_privateuse1.views.base import (
+    OffsetOption,
+    Provenance,
+    StepOption,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+)
 
 
 @dataclass(frozen=True)
@@ -118,17 +126,20 @@ class KernelTable(Result):
 def kernels(
     trace: Trace,
     *,
-    group: Group = "operator",
-    step: int | None = None,
-    short_ns: int = 10_000,
-    find: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[
+        Group, "what a row is: name and operator, name, or also launch properties"
+    ] = "operator",
+    step: StepOption = None,
+    short_ns: Annotated[int, "kernels that take less than this count as short"] = 10_000,
+    find: Annotated[
+        str | None, "only rows with this text in the name of kernel or operator"
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> KernelTable:
     """A row per name and launching operator, per name only, or per launch properties as well.
 
-    Most time first. ``find`` keeps rows with this text in the name of the kernel or the operator.
-    Raises TraceError ``unknown_step`` or ``bad_option``.
+    Most time first. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))

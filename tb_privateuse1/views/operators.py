@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
+    OffsetOption,
     Provenance,
+    StepOption,
     counted,
     grouped,
     in_step,
@@ -111,18 +113,21 @@ class Operators(Result):
 def operators(
     trace: Trace,
     *,
-    group: Group = "name",
-    step: int | None = None,
-    find: str | None = None,
-    sort: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[Group, "what a row is; category is the kind of work"] = "name",
+    step: StepOption = None,
+    find: Annotated[
+        str | None, "only rows with this text in any of their names, in upper or lower case"
+    ] = None,
+    sort: Annotated[
+        str | None,
+        "a column, for descending order with a minus before it; by default the most time",
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> Operators:
     """A row per operator, or per operator and input shapes, call stack or module, or per category.
 
-    ``find`` keeps rows with this text in name, shapes, module, stack or category, in upper or lower
-    case. ``sort`` is a column, with a minus for descending; by default most device time, or host
-    time. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)

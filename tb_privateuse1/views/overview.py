@@ -20,6 +20,7 @@ from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     bound_sums,
     calls,
     counted,
@@ -117,7 +118,7 @@ class Overview(Result):
     evidence: tuple[certainty.Evidence, ...]
 
 
-def overview(trace: Trace, *, step: int | None = None) -> Overview:
+def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
     Raises TraceError ``unknown_step``.
