@@ -51,8 +51,14 @@ def windows(trace: Trace) -> Windows:
     unknown = (start_bound == MISSING) | (duration_bound == MISSING)
     late = np.where(unknown, 0, start_bound + duration_bound)
     low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
+    start_low, start_high = _starts(steps, low), _starts(steps, high)
     return Windows(
-        _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
+        start_low=start_low,
+        start_high=start_high,
+        # A step that ends before the one before it has no length.
+        end_low=np.maximum(low, start_low),
+        end_high=np.maximum(high, start_high),
+        known=not bool(unknown.any()),
     )
 
 
