@@ -23,7 +23,10 @@ _COMPUTE = breakdown.KINDS.index("kernel")
 
 @dataclass(frozen=True)
 class Windows:
-    """Least and greatest start and end of each step's window; ``known`` is false for none."""
+    """Least and greatest start and end of each step's window; ``known`` is false for none.
+
+    A step that ends before its window starts has no length.
+    """
 
     start_low: I64
     start_high: I64
@@ -45,20 +48,15 @@ class Windows:
 def windows(trace: Trace) -> Windows:
     """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
     steps, kernels = trace.steps, trace.kernels
-    own = kernels.step >= 0
+    # What nothing on the host launched lies in a step, but does not end it.
+    own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
     start_bound, duration_bound = kernels.start_bound_ns[own], kernels.duration_bound_ns[own]
     unknown = (start_bound == MISSING) | (duration_bound == MISSING)
     late = np.where(unknown, 0, start_bound + duration_bound)
     low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
-    start_low, start_high = _starts(steps, low), _starts(steps, high)
     return Windows(
-        start_low=start_low,
-        start_high=start_high,
-        # A step that ends before the one before it has no length.
-        end_low=np.maximum(low, start_low),
-        end_high=np.maximum(high, start_high),
-        known=not bool(unknown.any()),
+        _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
     )
 
 

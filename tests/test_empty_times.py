@@ -43,6 +43,15 @@ def test_two_steps_that_begin_together() -> None:
     assert overview(made).utilisation == pytest.approx(0.04)
 
 
+def test_an_activity_without_a_launch_ends_no_step() -> None:
+    """It begins in the first step and reaches to the end of the second."""
+    made = trace(step(0, 0, 10), step(1, 10, 20), kernel("gemm", 0, 20))
+    check(made)
+    for number in (0, 1):
+        told = overview(made, step=number)
+        assert (told.utilisation, told.utilisation_bound) == (1.0, 0.0)
+
+
 @st.composite
 def tiny(draw: st.DrawFn, most: int = 2) -> list[Event]:
     """Up to three steps, and a few events within three instants."""

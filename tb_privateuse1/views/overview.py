@@ -174,8 +174,8 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
     if error is None or not limits.known:
         return busy / window, None
     if row is None:  # a later end of one step is a later start of the next
-        least = int((limits.end_low - limits.start_low).sum())
-        most = int((limits.end_high - limits.start_high).sum())
+        least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
+        most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
     else:
         least = int(limits.end_low[row] - limits.start_high[row])
         most = int(limits.end_high[row] - limits.start_low[row])
