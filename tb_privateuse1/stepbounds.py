@@ -51,9 +51,8 @@ def windows(trace: Trace) -> Windows:
     # What nothing on the host launched lies in a step, but does not end it.
     own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
-    start_bound, duration_bound = kernels.start_bound_ns[own], kernels.duration_bound_ns[own]
-    unknown = (start_bound == MISSING) | (duration_bound == MISSING)
-    late = np.where(unknown, 0, start_bound + duration_bound)
+    unknown = ~certainty.limited(kernels)[own]
+    late = np.where(unknown, 0, (kernels.start_bound_ns + kernels.duration_bound_ns)[own])
     low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
     return Windows(
         _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 
+from tb_privateuse1 import bottleneck, certainty, intervals, launchtimes
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
@@ -36,14 +38,38 @@ def check(made: Trace) -> None:
         assert total == sum(row.total_ns for row in of_page if row.name == name)
 
 
+def check_busy(made: Trace) -> None:
+    """What advice takes for surely busy is the overview's busy time, less what its bounds allow."""
+    totals = overview(made).totals
+    if totals.busy_ns is None or not len(made.kernels):
+        return
+    low, high = int(made.kernels.start_ns.min()), int(made.kernels.end_ns.max())
+    span = np.array([low]), np.array([high])
+    limits = bottleneck.build(made, span)
+    busy, idle = intervals.length(limits.busy), intervals.length(limits.all_idle)
+    if not totals.busy_ns:
+        assert busy == 0
+    elif certainty.exact(made.kernels):
+        unseen = intervals.length(intervals.intersect(launchtimes.unseen(made), span))
+        assert busy == totals.busy_ns
+        assert totals.idle_ns is not None
+        assert idle <= totals.idle_ns <= idle + unseen
+    else:
+        assert busy <= totals.busy_ns
+
+
 @pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
 def test_of_recordings(path: Path) -> None:
-    check(load(path))
+    made = load(path)
+    check(made)
+    check_busy(made)
 
 
 @given(tiny())
 def test_of_a_few_events(events: list[Event]) -> None:
-    check(trace(*events))
+    made = trace(*events)
+    check(made)
+    check_busy(made)
 
 
 @pytest.mark.parametrize("device", [(), (kernel("gemm", 4, 9, 1),)])
