@@ -18,7 +18,7 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version texts
-table findings grounds opkinds
+table findings grounds opkinds blockingnames
 checkpoints configs
 trace
 once
