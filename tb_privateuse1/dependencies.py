@@ -146,13 +146,11 @@ def build(trace: Trace) -> Graph:
     length = np.concatenate((np.zeros(n, np.int64), kernels.end_ns - kernels.start_ns))
     before = np.concatenate((found.before, before))
     gap = np.concatenate((found.gap_ns, gap))
-    edges, waited, order = _joined(parts, time, before)
-    delay = _delays(time, length, before, gap, edges, waited)
+    edges, waited, order, delay = _joined(parts, time, length, before, gap)
     if len(np.unique(kernels.lane)) > 1:
         ended, begun, pause = pauses.between_streams(kernels, delay[n:], usual, n)
         parts.append((ended, begun, STREAM, pause, None))
-        edges, waited, order = _joined(parts, time, before)
-        delay = _delays(time, length, before, gap, edges, waited)
+        edges, waited, order, delay = _joined(parts, time, length, before, gap)
     streams = pauses.chain_of(before[n:] - n) + int(found.thread.max(initial=0)) + 1
     chain = np.concatenate((found.thread, streams))
     step_of = _own_steps(trace)
@@ -172,16 +170,21 @@ def build(trace: Trace) -> Graph:
 
 
 def _joined(
-    parts: Sequence[tuple[I64, I64, int, I64, I64 | None]], time: I64, before: I64
-) -> tuple[Edges, I64, I64]:
-    """The edges without those that would close a circle, their gaps, and the nodes' order."""
+    parts: Sequence[tuple[I64, I64, int, I64, I64 | None]],
+    time: I64,
+    length: I64,
+    before: I64,
+    gap: I64,
+) -> tuple[Edges, I64, I64, I64]:
+    """The edges without those that would close a circle, their gaps; nodes' order and delays."""
     size = [len(p[0]) for p in parts]
     source, target, waited = (np.concatenate([p[i] for p in parts]) for i in (0, 1, 3))
     kind = np.repeat(np.array([p[2] for p in parts], np.int8), size)
     wait = np.concatenate([np.full(len(p[0]), NONE) if p[4] is None else p[4] for p in parts])
     order, forward = settled(time, before, source, target)
     edges = Edges(source[forward], target[forward], kind[forward], wait[forward])
-    return edges, waited[forward], order
+    waited = waited[forward]
+    return edges, waited, order, _delays(time, length, before, gap, edges, waited)
 
 
 def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, waited: I64) -> I64:
