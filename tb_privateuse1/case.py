@@ -205,9 +205,8 @@ class Case:
     ) -> Removal:
         """What a finding's mending takes away, for the replay: rows of the trace's tables.
 
-        Of their time ``share`` (0 to 1), one for all or one for each row of a single table; of
-        ``waits``, rows of ``limits.waits``, that they wait; in ``instants``, what any thread does
-        that launches activities.
+        Of their time ``share`` (0 to 1), of all or of each row of one table; of ``waits``, rows of
+        ``limits.waits``, that they wait; in ``instants``, what any launching thread does.
         """
         trace, none = self.trace, np.empty(0, np.int64)
         tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
