@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from tb_privateuse1.findings import Example
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
 from tb_privateuse1.savings import Savings
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace
 
 _log = logging.getLogger(__name__)
@@ -113,11 +115,34 @@ def _ask(rule: Rule, case: Case, found: list[tuple[Rule, Found]]) -> tuple[Answe
         return "not_asked", lacks
     try:
         answers = list(rule.check(case))
-    except Exception:  # one rule's mistake must not cost the others' answers
+    except Exception as error:  # one rule's mistake must not cost the others' answers
         _log.exception("the rule %s failed", rule.name)
+        found.append(_failure(rule, error))
         return "failed", ()
     found += [(rule, one) for one in answers]
     return ("found" if answers else "nothing"), ()
+
+
+def _failure(rule: Rule, error: Exception) -> tuple[Rule, Found]:
+    """Build the note that stands for a rule that raised."""
+    fix = say(
+        "Correct the rule if it is your own. If it is built in, report the exception in the log "
+        "as a bug."
+    )
+    told = Found(
+        title=say("A check failed: {rule}", rule=rule.title),
+        explanation=say(
+            "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
+            "The other findings are complete.",
+            name=rule.name,
+            error=f"{type(error).__name__}: {error}",
+        ),
+        events=0,
+        evidence=(),
+        how=say("The check did not finish, so no saving is known."),
+        confidence="high",
+    )
+    return dataclasses.replace(rule, fix=fix), told
 
 
 def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:

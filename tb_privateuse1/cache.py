@@ -38,6 +38,7 @@ _MAKERS = (
     "texts",
     "figures.py",
     "findings.py",
+    "blockingnames.py",
     "grounds.py",
     "describe.py",
     "calltree.py",

@@ -204,17 +204,17 @@ class Case:
     ) -> Removal:
         """What a finding's mending takes away, for the replay: rows of the trace's tables.
 
-        Of their time ``share`` (0 to 1); of ``waits``, rows of ``limits.waits``, that they wait; in
-        ``instants``, what any thread does that launches activities.
+        Of their time ``share`` (0 to 1), of all or of each row of one table; of ``waits``, rows of
+        ``limits.waits``, that they wait; in ``instants``, what any launching thread does.
         """
         trace, none = self.trace, np.empty(0, np.int64)
         tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
         host = Ranges.of(trace.ops, none)
         for table, rows in tables:
             if rows is not None:
-                host = host.and_(Ranges.of(table, rows))
-        length = np.floor((host.end_ns - host.start_ns) * share).astype(np.int64)
-        host = dataclasses.replace(host, end_ns=host.start_ns + length)
+                own = Ranges.of(table, rows)
+                length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
+                host = host.and_(dataclasses.replace(own, end_ns=own.start_ns + length))
         for thread in self._launchers.tolist() if len(instants[0]) else ():
             here = np.full(len(instants[0]), thread, np.int32)
             host = host.and_(Ranges(here, *instants))

@@ -19,7 +19,7 @@ NAME = PACKAGE.name
 LAYERS = """
 version texts
 vendors/
-table findings grounds opkinds devicetypes errors
+table findings grounds opkinds devicetypes errors blockingnames
 checkpoints configs
 trace
 once

@@ -29,6 +29,13 @@ _SORTS = (
     "kernels", "launches", "launch_ns", "backward_device_ns",
 )  # fmt: skip
 
+_BOUNDS = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
+_OF_DEVICE = ("device_self_ns", "device_total_ns", "kernels", "backward_device_ns", *_BOUNDS)
+"""Columns that are null in a trace without device activities."""
+
+_OF_LAUNCHES = ("launches", "launch_ns")
+"""Columns that are null in a trace without calls of the device's runtime."""
+
 
 @dataclass(frozen=True)
 class OperatorRow:
@@ -191,19 +198,14 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
 
 def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
     """The fields of a row that are numbers, null where the trace does not have them."""
-    bounds = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
+    absent = (() if device else _OF_DEVICE) + (() if launched else _OF_LAUNCHES)
     for key, column in figures.items():
-        if key == "bounded_ns":
-            continue
-        known = (
-            launched
-            if key.startswith("launch")
-            else device or not key.startswith(("device", "kernels", "backward_"))
-        )
-        value = certainty.known(column[i]) if key in bounds else int(column[i])
-        found[key] = value if known else None
+        if key in absent:
+            found[key] = None
+        elif key != "bounded_ns":
+            found[key] = certainty.known(column[i]) if key in _BOUNDS else int(column[i])
     return found
 
 
