@@ -58,6 +58,7 @@ remote.server
 remote.listing
 remote.stream
 remote
+discover.sniff
 discover/
 files
 runs
