@@ -58,12 +58,14 @@ remote.server
 remote.listing
 remote.stream
 remote
+discover.sniff
 discover/
 files
 runs
 scanner
 read.base read.events read.quality read.buffer read.metadata
 read.numbers read.repair read.source read.parts read.interned
+read.members
 read.times read.windows read.pairs read.decoder
 read.document read.columns read.trail
 read.chrome read.record
