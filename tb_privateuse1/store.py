@@ -246,7 +246,7 @@ class Store:
                 if (stored := cache.read(written)) is not None:
                     return stored
         finally:
-            shutil.rmtree(spare.parent, ignore_errors=True)  # the mapping outlives the file
+            shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cachedir.make_room(path.parent, keep=path)
         raise vanished(job.files)
