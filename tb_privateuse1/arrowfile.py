@@ -63,8 +63,8 @@ def write(path: Path, content: Content) -> None:
 def read(path: Path, kinds: Mapping[str, type[Table]], make: Callable[[Content], T]) -> T | None:
     """What ``make`` makes of a file's content; None if there is none or it is damaged.
 
-    A damaged one, or one that was written under another name, is removed, if it may be. ``make`` raises ValueError, KeyError, TypeError or
-    msgspec's DecodeError for what it cannot use.
+    A damaged one, or one that was written under another name, is removed, if it may be. ``make``
+    raises ValueError, KeyError, TypeError or msgspec's DecodeError for what it cannot use.
     """
     try:
         return make(_read(path, kinds))

@@ -146,8 +146,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
     """Remove what dead writers left, then what was not used for longest, down to the bound.
 
     That is ``limit_bytes``, and at most as much as is left free on the disk. ``keep`` stays, even
-    if it is larger alone. What cannot be removed (another user's) is passed over. Who has
-    read a file has its content.
+    if it is larger alone. What cannot be removed (another user's) is passed over.
     """
     try:
         stored = _stored(directory)

@@ -9,13 +9,16 @@ as its last bytes are a checksum.)
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import hashlib
 import os
 import time
 from pathlib import Path
 
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.files import Files
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000
@@ -62,3 +65,32 @@ def _ends(path: str, size: int) -> bytes:
         head = file.read(ENDS_BYTES)
         file.seek(size - ENDS_BYTES)
         return head + file.read(ENDS_BYTES)
+
+
+def now(files: Files) -> Files:
+    """The files as they are now; remote ones as the last search found them. Raises OSError."""
+    if files.trace.is_remote:
+        return files
+    sidecar, others = None, []
+    if files.sidecar:
+        with contextlib.suppress(OSError):
+            sidecar = file_at(files.sidecar.path)
+    for other in files.others:
+        with contextlib.suppress(OSError):
+            others.append(now(other))
+    trace = file_at(files.trace.path)
+    return dataclasses.replace(files, trace=trace, sidecar=sidecar, others=tuple(others))
+
+
+def unchanged(files: Files) -> bool:
+    """Whether the trace is still the file that was to be read, and those it was made with. If it
+    grew meanwhile, what was read is more than its identity says, and not for the cache that others
+    use. (Of a remote one ``ingest`` has made sure.)
+    """
+    if files.trace.is_remote:
+        return True
+    try:
+        same = file_at(files.trace.path) == files.trace
+        return same and all(map(unchanged, files.others))
+    except OSError:
+        return False

@@ -8,7 +8,6 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -21,15 +20,17 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1 import cache, cachedir
-from tb_privateuse1.discover.base import file_at, shown
+from tb_privateuse1.discover.base import shown
 from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files
-from tb_privateuse1.ingest import in_process, ingest, save, unchanged
+from tb_privateuse1.identity import now, unchanged
+from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
+from tb_privateuse1.readerprocess import in_process
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
@@ -273,27 +274,13 @@ def _current(files: Files) -> tuple[Files, str]:
     nobody who asks; the reader notices if they have changed.
     """
     try:
-        files = _now(files)
+        files = now(files)
         return files, cache.key(files)
     except OSError as error:
         name = shown(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
-
-
-def _now(files: Files) -> Files:
-    if files.trace.is_remote:
-        return files
-    sidecar, others = None, []
-    if files.sidecar:
-        with contextlib.suppress(OSError):
-            sidecar = file_at(files.sidecar.path)
-    for other in files.others:
-        with contextlib.suppress(OSError):
-            others.append(_now(other))
-    now = file_at(files.trace.path)
-    return dataclasses.replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
 
 def _left(end: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tb_privateuse1 import arrowfile, cache
+from tb_privateuse1 import cache
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.files import Files
 from tb_privateuse1.trace import TABLES, Trace
@@ -157,7 +157,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_damaged(
         return status
 
     with monkeypatch.context() as patch:
-        patch.setattr(arrowfile.os, "fstat", then_cut)
+        patch.setattr(os, "fstat", then_cut)
         assert cache.read(path) is None
     assert not path.exists()
 
@@ -253,7 +253,7 @@ def test_all_that_makes_a_trace_is_of_the_engine() -> None:
 _AT_ONCE = """
 import sys, threading
 from pathlib import Path
-from tb_privateuse1 import arrowfile, cache
+from tb_privateuse1 import cache
 sys.setswitchinterval(1e-6)
 start, read = threading.Barrier(16), []
 def one():

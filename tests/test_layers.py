@@ -87,6 +87,7 @@ cache
 pyramidfile
 prepared
 ingest
+readerprocess
 jobs kept failures
 store
 event

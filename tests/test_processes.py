@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import ingest, processes, runs
+from tb_privateuse1 import processes, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
@@ -119,7 +119,7 @@ def test_a_large_one_has_its_own(
     started: list[processes.Process],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ingest, "_SMALL_BYTES", 10)
+    monkeypatch.setattr(readerprocess, "_SMALL_BYTES", 10)
     made = Store(1, tmp_path / "cache")
     for files in log[:2]:
         made.trace(files)
