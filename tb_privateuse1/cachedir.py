@@ -30,6 +30,8 @@ _PYRAMID = ".pyramid"
 _STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid)")
 _LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid)\.[0-9a-f]{16})")
 """A lock, and a file that is not whole yet."""
+STALL_S = 300.0
+"""Who makes a file and shows no sign of life for so long is passed over."""
 _OLD_S = 86_400.0
 _SWEPT = 5
 """How often a new file may be swept before its writer has locked it."""

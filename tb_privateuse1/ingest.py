@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import logging
+import time
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
-from tb_privateuse1 import cache, texts
+from tb_privateuse1 import cache, cachedir, texts
 from tb_privateuse1.discover.base import file_at, shown
 from tb_privateuse1.files import Files
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.identity import unchanged
 from tb_privateuse1.infer import build
+from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
+_LOOK_S = 0.25
+_NOT_ITS_OWN = ("cancelled", "closed", "reader_stalled", "out_of_memory")
+"""Errors while another recording is read that say nothing of it."""
 _log = logging.getLogger(__name__)
 
 
@@ -86,17 +94,53 @@ def _others(files: Files, progress: Progress, targets: Sequence[Path]) -> Iterat
     """The other recordings that are there, from where they are stored, or read now."""
     for other in files.others:
         try:
-            name = f"{cache.key(other)}.arrow"
-            paths = [target.with_name(name) for target in targets]
-            known = next(filter(None, map(cache.read, paths)), None)
-            if known is None:
-                known = ingest(other, progress, targets)
-                save(known, paths if unchanged(other) else [])
-            yield known
+            yield _other(other, progress, targets)
         except RemoteError:  # that may be otherwise in a moment
             raise
         except (OSError, TraceError) as error:  # it has findings of its own
+            if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
+                raise
             _log.info("%s tells no durations: %s", shown(other.trace.path), error)
+
+
+def _other(other: Files, progress: Progress, targets: Sequence[Path]) -> Trace:
+    """Another recording: from where it is stored, or read now if nobody reads it already."""
+    name = f"{cache.key(other)}.arrow"
+    paths = [target.with_name(name) for target in targets]
+    with _turn(paths, progress) as claim:
+        known = next(filter(None, map(cache.read, paths)), None)
+        if known is None:
+
+            def reading(*state: Any) -> None:
+                if claim:
+                    claim.beat()
+                progress(*state)
+
+            known = ingest(other, reading, targets)
+            save(known, paths if unchanged(other) else [])
+    return known
+
+
+def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
+    """Wait until a trace is stored, or is ours to read: then with the claim to it.
+
+    Without one it is where there are no locks, and where its reader shows no sign of life.
+    Who waits here holds the claim to its own trace. Yet no two wait for each other: the key of a
+    trace is made of the keys of its others, and no key can be made of itself.
+    """
+    beat_ns, quiet_s = 0, 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            while quiet_s < cachedir.STALL_S and not any(map(Path.is_file, paths)):
+                if claim := cachedir.claim(path):
+                    return claim
+                if (last_ns := cachedir.beat_ns(path)) != beat_ns:
+                    beat_ns, quiet_s = last_ns, 0.0
+                progress("inferring", 0, 0, 0)
+                time.sleep(_LOOK_S)
+                quiet_s += _LOOK_S
+            break
+    return contextlib.nullcontext()
 
 
 def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1 import cache, cachedir
+from tb_privateuse1.cachedir import STALL_S
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files
@@ -36,9 +37,7 @@ from tb_privateuse1.trace import Trace, TraceError
 
 __all__ = ["Pending", "Progress", "Store"]
 
-STALL_S = 300.0
 _LOOK_S = 0.25
-_BEAT_S = 1.0
 
 
 class Store:
@@ -225,12 +224,8 @@ class Store:
             return self._memory.put(job.key, trace)
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
-        beaten_s = time.monotonic()
-
         def progress(phase: str, done: int, total: int, events: int) -> None:
-            nonlocal beaten_s
-            if claim and time.monotonic() - beaten_s >= _BEAT_S:
-                beaten_s = time.monotonic()
+            if claim:
                 claim.beat()
             self._say(job, phase, done, total, events)
 
