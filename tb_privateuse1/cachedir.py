@@ -68,14 +68,20 @@ def directories(trace: str) -> list[Path]:
 
 
 def limit_bytes() -> int:
-    """``$TB_PRIVATEUSE1_CACHE_BYTES``, such as ``500M`` or ``20G``, or the default."""
-    text = os.environ.get("TB_PRIVATEUSE1_CACHE_BYTES", "")
+    """``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
+    set_bytes = bytes_set("TB_PRIVATEUSE1_CACHE_BYTES")
+    return LIMIT_BYTES if set_bytes is None else set_bytes
+
+
+def bytes_set(variable: str) -> int | None:
+    """The bytes of an environment variable, such as ``500M`` or ``20G``; None if it has none."""
+    text = os.environ.get(variable, "")
     if not text:
-        return LIMIT_BYTES
+        return None
     match = re.fullmatch(r"([0-9]{1,15}) ?([kMGT]?)B?", text.strip())
     if match is None:
-        _log.warning("TB_PRIVATEUSE1_CACHE_BYTES: %r is no number of bytes, such as 20G", text)
-        return LIMIT_BYTES
+        _log.warning("%s: %r is no number of bytes, such as 20G", variable, text)
+        return None
     return int(match[1]) * _UNITS[match[2]]
 
 

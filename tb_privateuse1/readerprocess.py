@@ -10,6 +10,7 @@ a while for another: a run may have a thousand ranks.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import signal
 import time
@@ -19,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import processes, pyramidfile
+from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import unchanged
@@ -28,6 +29,7 @@ from tb_privateuse1.read.base import Progress
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
+LIMIT_VARIABLE = "TB_PRIVATEUSE1_READER_BYTES"
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
 """What a process says of a remote file that is another's own."""
@@ -116,27 +118,68 @@ def _died(files: Files, how: int) -> TraceError:
     return TraceError("reader_died", message, hint)
 
 
+def limit_bytes() -> int | None:
+    """What a reader may allocate: ``$TB_PRIVATEUSE1_READER_BYTES``, or half of the memory.
+
+    Two read at a time by default. None if it is neither set nor known.
+    """
+    set_bytes = cachedir.bytes_set(LIMIT_VARIABLE)
+    if set_bytes is not None:
+        return set_bytes
+    machine = memorylimit.machine_bytes()
+    return None if machine is None else machine // 2
+
+
 def main() -> None:
     """The process: to each request, progress and one answer."""
+    limit = limit_bytes()
+    if limit is not None:
+        memorylimit.confine(limit)
     processes.serve(_answer)
 
 
 def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
     try:
         files = msgspec.convert(request["files"], Files)
-        limited = _limit(lambda *state: reply(progress=state))
-        targets = [Path(target) for target in request["targets"]]
-        trace = ingest(files, limited, targets[:-1])
-        limited("storing", files.trace.size, files.trace.size, 0)
-        if not unchanged(files):
-            targets = targets[-1:]
-        if (saved := save(trace, targets)) is None:
-            raise _no_room(targets)
-        if saved != targets[-1]:  # that one is gone as soon as it is read
-            pyramidfile.prepare(trace, saved)
+        try:
+            saved = _saved(files, [Path(target) for target in request["targets"]], reply)
+        except MemoryError as error:
+            raise _too_large(files) from error
+        except TraceError as error:
+            raise (_too_large(files) if error.code == "out_of_memory" else error) from error
         reply(done=str(saved))
     except TraceError as error:
         reply(error=error.packed())
+
+
+def _saved(files: Files, targets: Sequence[Path], reply: Callable[..., None]) -> Path:
+    """Where the trace of some files is stored now, which is read for that."""
+    limited = _limit(lambda *state: reply(progress=state))
+    trace = ingest(files, limited, targets[:-1])
+    limited("storing", files.trace.size, files.trace.size, 0)
+    if not unchanged(files):
+        targets = targets[-1:]
+    if (saved := save(trace, targets)) is None:
+        raise _no_room(targets)
+    if saved != targets[-1]:  # that one is gone as soon as it is read
+        with contextlib.suppress(MemoryError):  # the trace is whole without it
+            pyramidfile.prepare(trace, saved)
+    return saved
+
+
+def _too_large(files: Files) -> TraceError:
+    name, limit = shown(files.trace.name), limit_bytes()
+    if limit is None:
+        return TraceError(
+            "out_of_memory", say("{name} needs more memory than there is.", name=name)
+        )
+    message = say(
+        "{name} needs more than the {limit:,} bytes of memory that a reader may take.",
+        name=name,
+        limit=limit,
+    )
+    hint = say("Set {variable} to more, or record fewer steps.", variable=LIMIT_VARIABLE)
+    return TraceError("out_of_memory", message, hint)
 
 
 def _no_room(targets: Sequence[Path]) -> TraceError:
