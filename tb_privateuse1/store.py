@@ -68,6 +68,8 @@ class Store:
         self._waiting = Waiting()
         self._failures = Failures()
         self._memory = Kept(memory_bytes)
+        self._latest: dict[str, tuple[int, str]] = {}
+        """Of each trace file the time of change and the key of its latest version."""
 
     @property
     def cache_dir(self) -> Path | None:
@@ -146,9 +148,24 @@ class Store:
         """The trace from the cache on disk, if it is there."""
         for path in self._paths(key, files):
             if (known := cache.read(path)) is not None:
-                with self._lock:
-                    return self._memory.put(key, known)
+                return self._keep(key, files, known)
         return None
+
+    def _keep(self, key: str, files: Files, trace: Trace) -> Trace:
+        """Keep a trace in memory, and no longer on disk what its file held before it grew.
+
+        Nobody finds that again, and who has it open has it in memory.
+        """
+        path, now_ns = files.trace.path, files.trace.mtime_ns
+        with self._lock:
+            before_ns, before = self._latest.get(path, (now_ns, key))
+            if before_ns <= now_ns:
+                self._latest[path] = now_ns, key
+            kept = self._memory.put(key, trace)
+        if before_ns < now_ns:
+            for stored in self._paths(before, files):
+                cachedir.remove(stored)
+        return kept
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -219,9 +236,7 @@ class Store:
         known = known or self._stored(job.key, job.files)  # made since it was asked for
         if known is not None:
             return known
-        trace = self._read(job, claim)
-        with self._lock:
-            return self._memory.put(job.key, trace)
+        return self._keep(job.key, job.files, self._read(job, claim))
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
         def progress(phase: str, done: int, total: int, events: int) -> None:
