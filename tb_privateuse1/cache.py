@@ -1,4 +1,4 @@
-"""Traces on disk (``arrowfile``): read once, memory-mapped ever after.
+"""Traces on disk (``arrowfile``): read once, loaded ever after.
 
 Each table of a Trace is a table of the file; the head holds the rest.
 
@@ -125,7 +125,7 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
-    """The trace of a cache file, memory-mapped; None if there is none or it is damaged.
+    """The trace of a cache file; None if there is none or it is damaged.
 
     A damaged one is removed, if it may be.
     """

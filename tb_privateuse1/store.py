@@ -20,24 +20,24 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1 import cache, cachedir
+from tb_privateuse1.cachedir import STALL_S
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files, as_now, unchanged
-from tb_privateuse1.ingest import in_process, ingest, save
+from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
+from tb_privateuse1.readerprocess import in_process
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 
 __all__ = ["Pending", "Progress", "Store"]
 
-STALL_S = 300.0
 _LOOK_S = 0.25
-_BEAT_S = 1.0
 
 
 class Store:
@@ -70,6 +70,8 @@ class Store:
         self._waiting = Waiting()
         self._failures = Failures()
         self._memory = Kept(memory_bytes)
+        self._latest: dict[str, tuple[int, str]] = {}
+        """Of each trace file the time of change and the key of its latest version."""
 
     @property
     def vendors(self) -> Vendors:
@@ -153,9 +155,24 @@ class Store:
         """The trace from the cache on disk, if it is there."""
         for path in self._paths(key, files):
             if (known := cache.read(path, self._vendors)) is not None:
-                with self._lock:
-                    return self._memory.put(key, known)
+                return self._keep(key, files, known)
         return None
+
+    def _keep(self, key: str, files: Files, trace: Trace) -> Trace:
+        """Keep a trace in memory, and no longer on disk what its file held before it grew.
+
+        Nobody finds that again, and who has it open has it in memory.
+        """
+        path, now_ns = files.trace.path, files.trace.mtime_ns
+        with self._lock:
+            before_ns, before = self._latest.get(path, (now_ns, key))
+            if before_ns <= now_ns:
+                self._latest[path] = now_ns, key
+            kept = self._memory.put(key, trace)
+        if before_ns < now_ns:
+            for stored in self._paths(before, files):
+                cachedir.remove(stored)
+        return kept
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -226,17 +243,11 @@ class Store:
         known = known or self._stored(job.key, job.files)  # made since it was asked for
         if known is not None:
             return known
-        trace = self._read(job, claim)
-        with self._lock:
-            return self._memory.put(job.key, trace)
+        return self._keep(job.key, job.files, self._read(job, claim))
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
-        beaten_s = time.monotonic()
-
         def progress(phase: str, done: int, total: int, events: int) -> None:
-            nonlocal beaten_s
-            if claim and time.monotonic() - beaten_s >= _BEAT_S:
-                beaten_s = time.monotonic()
+            if claim:
                 claim.beat()
             self._say(job, phase, done, total, events)
 
@@ -255,7 +266,7 @@ class Store:
                 if (stored := cache.read(written, self._vendors)) is not None:
                     return stored
         finally:
-            shutil.rmtree(spare.parent, ignore_errors=True)  # the mapping outlives the file
+            shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cachedir.make_room(path.parent, keep=path)
         raise vanished(job.files)

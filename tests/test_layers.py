@@ -51,7 +51,7 @@ dependencies
 changes criticalpath
 prediction
 gains mending
-pool processes
+pool processes memorylimit
 remote.address
 remote.problem
 remote.server
@@ -89,6 +89,7 @@ cache
 pyramidfile
 prepared
 ingest
+readerprocess
 jobs kept failures
 store
 event
