@@ -41,6 +41,7 @@ _GRAVE = ("out_of_memory", "internal")
 
 _VendorFiles = tuple[vendor_file.File, ...]
 msgspec.json.Decoder(Files)  # here, as in ``cache``
+msgspec.json.Decoder(_VendorFiles)
 
 
 def in_process(
