@@ -41,7 +41,10 @@ class Members:
 
     def _member(self, text: bytes, start: int) -> State | None:
         """Go behind one member, or return why that is impossible."""
-        at = _end(self._between, text, start + self.length)
+        between = self._between.match(text, start + self.length)
+        if between is None:
+            return "broken"
+        at = between.end()
         if text[at : at + 1] == b"}":
             return "end"
         key = _KEY.match(text, at)
@@ -73,8 +76,3 @@ def is_rest(text: bytes, at: int) -> bool:
     if state == "end":
         return _BRACE.match(text, at + members.length) is not None
     return state == "list"
-
-
-def _end(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
