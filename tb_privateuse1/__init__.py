@@ -1,6 +1,7 @@
 """The profiler dashboard for any PyTorch accelerator. Importing this costs next to nothing.
 
-``open(path)`` gives the views' results in Python, ``capture`` records a run.
+``open(path)`` gives the views' results in Python, ``Place`` names a trace to compare with,
+``capture`` records a run.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from tb_privateuse1.version import __version__
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
     from tb_privateuse1.notebook import open_log as open  # noqa: A004
+    from tb_privateuse1.reading import Place
 
-__all__ = ["__version__", "capture", "open"]
+__all__ = ["Place", "__version__", "capture", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +25,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tb_privateuse1.capture")
     if name == "open":
         return importlib.import_module("tb_privateuse1.notebook").open_log
+    if name == "Place":
+        return importlib.import_module("tb_privateuse1.reading").Place
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

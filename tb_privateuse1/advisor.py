@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import bottleneck, intervals, rule_file
+from tb_privateuse1 import bottleneck, intervals
 from tb_privateuse1.findings import Example
+from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
 from tb_privateuse1.savings import Savings
+from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace
 
 _log = logging.getLogger(__name__)
@@ -75,15 +79,12 @@ class Advised:
     steps: int
 
 
-def advise(trace: Trace, row: int | None = None, rules: tuple[Rule, ...] | None = None) -> Advised:
-    """What all rules find in the complete steps, or in one row of ``trace.steps``.
-
-    ``rules`` are ours and the user's by default. Raises TraceError ``bad_rules``.
-    """
+def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advised:
+    """What all rules find in the complete steps, or in one row of ``trace.steps``."""
     case = Case(trace, row)
     found: list[tuple[Rule, Found]] = []
     asked = []
-    for rule in rule_file.known() if rules is None else rules:
+    for rule in rules:
         answer, lacks = _ask(rule, case, found)
         asked.append(Asked(rule.name, rule.title, rule.cause, answer, lacks))
     rows = _shared_out(case, found)
@@ -114,11 +115,34 @@ def _ask(rule: Rule, case: Case, found: list[tuple[Rule, Found]]) -> tuple[Answe
         return "not_asked", lacks
     try:
         answers = list(rule.check(case))
-    except Exception:  # one rule's mistake must not cost the others' answers
+    except Exception as error:  # one rule's mistake must not cost the others' answers
         _log.exception("the rule %s failed", rule.name)
+        found.append(_failure(rule, error))
         return "failed", ()
     found += [(rule, one) for one in answers]
     return ("found" if answers else "nothing"), ()
+
+
+def _failure(rule: Rule, error: Exception) -> tuple[Rule, Found]:
+    """Build the note that stands for a rule that raised."""
+    fix = say(
+        "Correct the rule if it is your own. If it is built in, report the exception in the log "
+        "as a bug."
+    )
+    told = Found(
+        title=say("A check failed: {rule}", rule=rule.title),
+        explanation=say(
+            "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
+            "The other findings are complete.",
+            name=rule.name,
+            error=f"{type(error).__name__}: {error}",
+        ),
+        events=0,
+        evidence=(),
+        how=say("The check did not finish, so no saving is known."),
+        confidence="high",
+    )
+    return dataclasses.replace(rule, fix=fix), told
 
 
 def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:

@@ -13,19 +13,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1 import grouping
+from tb_privateuse1 import devicetypes, grouping
+from tb_privateuse1.devicetypes import CPU as CPU
+from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I64, MISSING, NONE, Memory, Table, Trace
-
-CPU = 0
-
-_TYPES = (
-    "CPU", "CUDA", "MKLDNN", "OpenGL", "OpenCL", "IDEEP", "HIP", "FPGA", "MAIA", "XLA", "Vulkan",
-    "Metal", "XPU", "MPS", "Meta", "HPU", "VE", "Lazy", "IPU", "MTIA", "PrivateUse1",
-)  # fmt: skip
-"""c10::DeviceType (c10/core/DeviceType.h), by its number."""
-
-_PRIVATEUSE1 = 20
 
 Fate = Literal["released", "held", "unreported", "unknown", "earlier", "unseen"]
 """``released``: allocation and release were recorded; ``held``: not released in the recording;
@@ -97,10 +89,10 @@ def of_device(memory: Memory, device: tuple[int, int]) -> Memory:
 def label(trace: Trace, device: tuple[int, int]) -> str:
     """A device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
     kind, index = device
-    name = _TYPES[kind] if 0 <= kind < len(_TYPES) else say("Device type {type}", type=kind)
+    name = devicetypes.name(kind, trace.vendor) or say("Device type {type}", type=kind)
     if kind == MISSING:
         name = say("Device of no type")
-    if kind == _PRIVATEUSE1 and trace.meta.backend:
+    if kind == PRIVATEUSE1 and trace.meta.backend:
         name = trace.meta.backend
     if kind == CPU or index < 0:
         return name

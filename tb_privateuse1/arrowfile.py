@@ -1,17 +1,23 @@
-"""Tables of numbers in one file that is memory-mapped ever after: an Arrow IPC stream.
+"""Tables of numbers in one file that is read in one go: an Arrow IPC stream.
 
 A file has one row. Each table is a column of that row: a list of structs, so that any Arrow tool
 reads it (DuckDB: ``select unnest(ops, recursive := true) from …``) while its columns stay
-contiguous and are used where they lie. The schema's metadata hold the rest, as its maker likes.
+contiguous and are used where they lie. The schema's metadata hold the rest, as its maker likes,
+and the name of the file: one that is copied over another is not taken for the other.
 
 Behind the stream's end, where Arrow does not look, stands a checksum of the stream. A file that
 is cut off or damaged is removed and read as absent; Arrow, which may crash on it, never sees it.
+
+A file is read into memory and not mapped. What is mapped changes with the file, behind the
+checksum; where the file shrinks, or another machine removes it from NFS, the whole server ends
+with a bus error.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +32,7 @@ from numpy.typing import NDArray
 from tb_privateuse1 import cachedir
 from tb_privateuse1.table import Table
 
-_HEAD = b"tb_privateuse1"
+_HEAD, _NAME = b"tb_privateuse1", b"tb_privateuse1.name"
 _STRINGS = "strings"
 
 T = TypeVar("T")
@@ -46,7 +52,7 @@ def write(path: Path, content: Content) -> None:
     columns = [*map(_nested, content.tables.values()), _strings(content.strings)]
     fields = zip([*content.tables, _STRINGS], columns, strict=True)
     schema = pa.schema([pa.field(name, column.type) for name, column in fields])
-    schema = schema.with_metadata({_HEAD: content.head})
+    schema = schema.with_metadata({_HEAD: content.head, _NAME: path.name.encode()})
     with cachedir.replacing(path) as file:
         summed = _Summed(file)
         with pa.ipc.new_stream(summed, schema) as writer:
@@ -57,8 +63,8 @@ def write(path: Path, content: Content) -> None:
 def read(path: Path, kinds: Mapping[str, type[Table]], make: Callable[[Content], T]) -> T | None:
     """What ``make`` makes of a file's content; None if there is none or it is damaged.
 
-    A damaged one is removed, if it may be. ``make`` raises ValueError, KeyError, TypeError or
-    msgspec's DecodeError for what it cannot use.
+    A damaged one, or one that was written under another name, is removed, if it may be. ``make``
+    raises ValueError, KeyError, TypeError or msgspec's DecodeError for what it cannot use.
     """
     try:
         return make(_read(path, kinds))
@@ -71,19 +77,28 @@ def read(path: Path, kinds: Mapping[str, type[Table]], make: Callable[[Content],
 
 
 def _read(path: Path, kinds: Mapping[str, type[Table]]) -> Content:
-    if path.stat().st_size == 0:  # which cannot be mapped
-        raise ValueError("empty")
-    with pa.memory_map(str(path)) as source:
-        whole = source.read_buffer()
+    whole = _whole(path)
     body = whole.slice(0, max(whole.size - len(_trailer(0)), 0))
     if whole.slice(body.size) != pa.py_buffer(_trailer(isal_zlib.crc32(body))):
         raise ValueError("damaged")
     batch = pa.ipc.open_stream(pa.BufferReader(body)).read_next_batch()
+    metadata = batch.schema.metadata
+    if metadata[_NAME] != path.name.encode():
+        raise ValueError("another file")
     return Content(
-        batch.schema.metadata[_HEAD],
+        metadata[_HEAD],
         {name: _table(kind, batch.column(name)) for name, kind in kinds.items()},
         tuple(batch.column(_STRINGS).values.to_pylist()),
     )
+
+
+def _whole(path: Path) -> pa.Buffer:
+    """The bytes of a file as they are now, which nobody else can change."""
+    with path.open("rb") as file:
+        content = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
+        count = file.readinto(content.data)  # fewer, if it shrinks meanwhile
+    content.flags.writeable = False
+    return pa.py_buffer(content[:count])
 
 
 def _nested(table: Table) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals, launchtimes
+from tb_privateuse1 import certainty, intervals, launchtimes
 from tb_privateuse1 import waits as waiting
 from tb_privateuse1.trace import (
     I32,
@@ -94,7 +94,7 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
     """The limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = waits_of(trace)
-    busy = intervals.union(kernels.start_ns, kernels.end_ns)
+    busy = certainty.busy(kernels)
     if not len(busy[0]):  # no activity, or none that takes any time
         codes = {finding.code for finding in trace.meta.findings}
         host = "host_only" in codes and trace.meta.backend is None and not len(kernels)
@@ -107,8 +107,10 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
     first, last = _ends(kernels, busy)
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
     late &= submitted[first] != MISSING
-    free = intervals.subtract(window, _possibly(kernels, window))
+    end_ns = int(window[1].max(initial=0))
+    free = intervals.subtract(window, certainty.possible(kernels, end_ns))
     free = intervals.subtract(free, launchtimes.unseen(trace))
+    surely = certainty.certain(kernels.take(certainty.limited(kernels)))
     queued = (busy[1][:-1][~late[1:]], busy[0][1:][~late[1:]])
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(
@@ -116,7 +118,7 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
         window=window,
         idle=intervals.subtract(free, queued),
         all_idle=free,
-        busy=intervals.intersect(window, _surely(kernels)),
+        busy=intervals.intersect(window, surely),
         chain=chain,
         spare=spare,
         waits=waits,
@@ -128,25 +130,6 @@ def _ends(kernels: Kernels, busy: intervals.Set) -> tuple[I64, I64]:
     first = np.searchsorted(kernels.start_ns, busy[0])
     by_end = np.argsort(kernels.end_ns, kind="stable")
     return first, by_end[np.searchsorted(kernels.end_ns[by_end], busy[1])]
-
-
-def _slack(kernels: Kernels) -> tuple[I64, I64, Bools]:
-    """How far start and end may be off, and for which activities that is known."""
-    start, length = kernels.start_bound_ns, kernels.duration_bound_ns
-    known = (start != MISSING) & (length != MISSING)
-    return np.where(known, start, 0), np.where(known, start + length, 0), known
-
-
-def _possibly(kernels: Kernels, window: intervals.Set) -> intervals.Set:
-    start, end, known = _slack(kernels)
-    if not known.all():
-        return window
-    return intervals.union(kernels.start_ns - start, kernels.end_ns + end)
-
-
-def _surely(kernels: Kernels) -> intervals.Set:
-    start, end, known = _slack(kernels)
-    return intervals.union((kernels.start_ns + start)[known], (kernels.end_ns - end)[known])
 
 
 def _chains(

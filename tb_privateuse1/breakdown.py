@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tb_privateuse1 import certainty, intervals
+from tb_privateuse1.certainty import busy as busy
 from tb_privateuse1.once import once
 from tb_privateuse1.trace import (
     I8,
@@ -53,11 +54,6 @@ def linked(trace: Trace, kernels: Kernels) -> Bools:
     measured = trace.meta.timeline == "measured"
     known: Bools = (kernels.launch if measured else kernels.op) >= 0
     return known
-
-
-def busy(kernels: Kernels) -> intervals.Set:
-    """When any of these device activities runs."""
-    return intervals.union(kernels.start_ns, kernels.end_ns)
 
 
 def compute(kernels: Kernels) -> Kernels:

@@ -1,4 +1,4 @@
-"""Traces on disk (``arrowfile``): read once, memory-mapped ever after.
+"""Traces on disk (``arrowfile``): read once, loaded ever after.
 
 Each table of a Trace is a table of the file; the head holds the rest.
 
@@ -20,10 +20,11 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import arrowfile, cachedir, texts, vendor_file
+from tb_privateuse1 import arrowfile, cachedir, texts
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
 from tb_privateuse1.trace import TABLES, Meta, Trace
+from tb_privateuse1.vendor_file import OURS, Vendors
 from tb_privateuse1.version import __version__
 
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
@@ -37,6 +38,7 @@ _MAKERS = (
     "texts",
     "figures.py",
     "findings.py",
+    "blockingnames.py",
     "grounds.py",
     "describe.py",
     "calltree.py",
@@ -48,6 +50,8 @@ _MAKERS = (
     "chain.py",
     "vendors",
     "vendor_file.py",
+    "devicetypes.py",
+    "errors.py",
     "read",
     "infer",
     "ingest.py",
@@ -71,14 +75,14 @@ class _Head(msgspec.Struct):
 _HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
 
 
-def key(files: Files) -> str:
+def key(files: Files, vendors: Vendors = OURS) -> str:
     """The name of what is made of these files by this engine; another one if any has changed.
 
-    Raises OSError if the trace cannot be read, TraceError ``bad_vendor``.
+    Raises OSError if the trace cannot be read.
     """
     content: list[object] = [identity(files.trace), _sidecar(files)]
-    content += map(key, files.others)
-    made_by = [engine(), vendor_file.fingerprint()]
+    content += (key(other, vendors) for other in files.others)
+    made_by = [engine(), vendors.fingerprint]
     text = json.dumps([made_by, content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -120,12 +124,12 @@ def write(trace: Trace, path: Path) -> None:
     arrowfile.write(path, arrowfile.Content(head, tables, trace.strings))
 
 
-def read(path: Path) -> Trace | None:
-    """The trace of a cache file, memory-mapped; None if there is none or it is damaged.
+def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
+    """The trace of a cache file; None if there is none or it is damaged.
 
     A damaged one is removed, if it may be.
     """
-    trace = arrowfile.read(path, TABLES, _trace)
+    trace = arrowfile.read(path, TABLES, functools.partial(_trace, vendors))
     if trace is not None:
         cachedir.touch(path)
         _FILES[trace] = path
@@ -137,11 +141,12 @@ def file_of(trace: Trace) -> Path | None:
     return _FILES.get(trace)
 
 
-def _trace(content: arrowfile.Content) -> Trace:
+def _trace(vendors: Vendors, content: arrowfile.Content) -> Trace:
     head = _HEAD.decode(content.head)
     meta = _META.decode(head.meta)
     known = {text["english"]: texts.unpacked(text) for text in head.texts}
     findings, grounds = texts.restored((meta.findings, meta.grounds), known)
     meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
     values: dict[str, Any] = {**head.numbers, **content.tables}
-    return Trace(strings=content.strings, meta=meta, **values)
+    vendor = vendors.named(meta.vendor)
+    return Trace(strings=content.strings, meta=meta, vendor=vendor, **values)

@@ -30,6 +30,8 @@ _PYRAMID = ".pyramid"
 _STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid)")
 _LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid)\.[0-9a-f]{16})")
 """A lock, and a file that is not whole yet."""
+STALL_S = 300.0
+"""Who makes a file and shows no sign of life for so long is passed over."""
 _OLD_S = 86_400.0
 _SWEPT = 5
 """How often a new file may be swept before its writer has locked it."""
@@ -66,14 +68,20 @@ def directories(trace: str) -> list[Path]:
 
 
 def limit_bytes() -> int:
-    """``$TB_PRIVATEUSE1_CACHE_BYTES``, such as ``500M`` or ``20G``, or the default."""
-    text = os.environ.get("TB_PRIVATEUSE1_CACHE_BYTES", "")
+    """``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
+    set_bytes = bytes_set("TB_PRIVATEUSE1_CACHE_BYTES")
+    return LIMIT_BYTES if set_bytes is None else set_bytes
+
+
+def bytes_set(variable: str) -> int | None:
+    """The bytes of an environment variable, such as ``500M`` or ``20G``; None if it has none."""
+    text = os.environ.get(variable, "")
     if not text:
-        return LIMIT_BYTES
+        return None
     match = re.fullmatch(r"([0-9]{1,15}) ?([kMGT]?)B?", text.strip())
     if match is None:
-        _log.warning("TB_PRIVATEUSE1_CACHE_BYTES: %r is no number of bytes, such as 20G", text)
-        return LIMIT_BYTES
+        _log.warning("%s: %r is no number of bytes, such as 20G", variable, text)
+        return None
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -146,8 +154,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
     """Remove what dead writers left, then what was not used for longest, down to the bound.
 
     That is ``limit_bytes``, and at most as much as is left free on the disk. ``keep`` stays, even
-    if it is larger alone. What cannot be removed (another user's, or mapped on Windows) is passed
-    over. Who has a file mapped keeps its content on Unix.
+    if it is larger alone. What cannot be removed (another user's) is passed over.
     """
     try:
         stored = _stored(directory)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks, vendor_file
+from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks
 from tb_privateuse1.changes import Shares
 from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.handing import Ranges
@@ -50,11 +50,10 @@ class Case:
         """What limits when."""
         return bottleneck.build(self.trace, self.window)
 
-    @functools.cached_property
+    @property
     def vendor(self) -> Vendor:
         """The data of the trace's device."""
-        known = vendor_file.known()
-        return next((v for v in known if v.name == self.trace.meta.vendor), known[-1])
+        return self.trace.vendor
 
     @functools.cached_property
     def judged(self) -> Bools:
@@ -205,17 +204,17 @@ class Case:
     ) -> Removal:
         """What a finding's mending takes away, for the replay: rows of the trace's tables.
 
-        Of their time ``share`` (0 to 1); of ``waits``, rows of ``limits.waits``, that they wait; in
-        ``instants``, what any thread does that launches activities.
+        Of their time ``share`` (0 to 1), of all or of each row of one table; of ``waits``, rows of
+        ``limits.waits``, that they wait; in ``instants``, what any launching thread does.
         """
         trace, none = self.trace, np.empty(0, np.int64)
         tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
         host = Ranges.of(trace.ops, none)
         for table, rows in tables:
             if rows is not None:
-                host = host.and_(Ranges.of(table, rows))
-        length = np.floor((host.end_ns - host.start_ns) * share).astype(np.int64)
-        host = dataclasses.replace(host, end_ns=host.start_ns + length)
+                own = Ranges.of(table, rows)
+                length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
+                host = host.and_(dataclasses.replace(own, end_ns=own.start_ns + length))
         for thread in self._launchers.tolist() if len(instants[0]) else ():
             here = np.full(len(instants[0]), thread, np.int32)
             host = host.and_(Ranges(here, *instants))

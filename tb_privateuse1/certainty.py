@@ -118,9 +118,9 @@ def union_bound(kernels: Kernels) -> int | None:
         return total
     whole = _length(kernels)
     each = [kernels.take(kernels.lane == lane) for lane in lanes]
-    busy = np.array([_length(one) for one in each])
+    lengths = np.array([_length(one) for one in each])
     error = np.array([int(one.duration_bound_ns.sum()) for one in each])
-    low, high = int((busy - error).max()), int((busy + error).sum())
+    low, high = int((lengths - error).max()), int((lengths + error).sum())
     return min(max(whole - low, high - whole), int(moved(kernels).sum()))
 
 
@@ -128,7 +128,7 @@ def span_bound(kernels: Kernels) -> int | None:
     """The bound of the time from the first start to the last end; None if one is not known."""
     if not len(kernels):
         return 0
-    if (kernels.start_bound_ns == MISSING).any() or (kernels.duration_bound_ns == MISSING).any():
+    if not limited(kernels).all():
         return None
     start, end = kernels.start_ns, kernels.end_ns
     early = kernels.start_bound_ns
@@ -146,6 +146,17 @@ def moved(kernels: Kernels) -> I64:
     shift = np.where(unknown, duration, np.minimum(kernels.start_bound_ns, duration))
     total: I64 = kernels.duration_bound_ns + shift
     return total
+
+
+def busy(kernels: Kernels) -> intervals.Set:
+    """When one of them runs, as shown."""
+    return intervals.union(kernels.start_ns, kernels.end_ns)
+
+
+def limited(kernels: Kernels) -> Bools:
+    """Activities of which it is known how far off their start and their end may be."""
+    both: Bools = (kernels.start_bound_ns != MISSING) & (kernels.duration_bound_ns != MISSING)
+    return both
 
 
 def possible(kernels: Kernels, end_ns: int) -> intervals.Set:
@@ -170,7 +181,7 @@ def inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
     Where a start's bound is not known, it may be anywhere; so may the end of an unknown duration.
     """
     length = kernels.end_ns - kernels.start_ns
-    lost = (kernels.start_bound_ns == MISSING) | (kernels.duration_bound_ns == MISSING)
+    lost = ~limited(kernels)
     early = np.where(lost, 0, kernels.start_bound_ns)
     late = early + np.where(lost, 0, kernels.duration_bound_ns)
     first, last = kernels.start_ns - early, kernels.end_ns + late
@@ -191,7 +202,7 @@ def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) 
     """The bound of the time in a window in which one of them runs; None if that is not known."""
     if exact(kernels):
         return 0
-    if (kernels.duration_bound_ns == MISSING).any() or (kernels.start_bound_ns == MISSING).any():
+    if not limited(kernels).all():
         return None
     window = (np.array([start_ns]), np.array([stop_ns]))
     end = max(int(kernels.end_ns.max()), stop_ns)
@@ -209,10 +220,9 @@ def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) 
 
 def _limits(kernels: Kernels) -> tuple[I64 | None, I64 | None]:
     """How far starts and ends may be off; None if one is not known."""
-    start, duration = kernels.start_bound_ns, kernels.duration_bound_ns
-    if (start == MISSING).any() or (duration == MISSING).any():
+    if not limited(kernels).all():
         return None, None
-    return start, start + duration
+    return kernels.start_bound_ns, kernels.start_bound_ns + kernels.duration_bound_ns
 
 
 def _known(bounds_ns: I64) -> I64:
@@ -229,4 +239,4 @@ def _time(kernels: Kernels) -> int:
 
 
 def _length(kernels: Kernels) -> int:
-    return intervals.length(intervals.union(kernels.start_ns, kernels.end_ns))
+    return intervals.length(busy(kernels))

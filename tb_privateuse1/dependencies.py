@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import handing, pauses
-from tb_privateuse1.replay import Network, Weights
+from tb_privateuse1.replay import Network, Weights, settled
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace
 
 LAUNCH, WAIT, TURN, STREAM = range(4)
@@ -80,11 +80,11 @@ class _Collected:
         self._parts: list[tuple[I64, I64, I64, I64]] = []
         self.count = 0
 
-    def add(self, thread: I32 | I64, at: I64, role: int, own: I64 | None = None) -> I64:
+    def add(self, thread: I32 | I64, at: I64, role: int | I64, own: I64 | None = None) -> I64:
         """Their numbers. ``own`` limits the thread's own time before them; -1: all of it."""
         n = len(at)
         limit = np.full(n, -1) if own is None else own
-        self._parts.append((thread.astype(np.int64), at, np.full(n, role), limit))
+        self._parts.append((thread.astype(np.int64), at, np.broadcast_to(role, n), limit))
         self.count += n
         return np.arange(self.count - n, self.count)
 
@@ -121,7 +121,9 @@ def build(trace: Trace) -> Graph:
     hands = points.add(given.thread[known], given.at_ns[known], _HANDS)
     points.add(waits.thread, waits.start_ns, _LEAVES)
     own, back = pauses.returning(kernels, waits)
-    ends = points.add(waits.thread, waits.end_ns, _RETURNS, own)
+    # On a coarse clock a wait can end as it begins: behind what was handed in at that instant.
+    instant = waits.start_ns == waits.end_ns
+    ends = points.add(waits.thread, waits.end_ns, np.where(instant, _LEAVES, _RETURNS), own)
     nothing = np.zeros(len(turns.thread), np.int64)
     leaves = points.add(turns.thread, turns.leave_ns, _LEAVES)
     returns = points.add(turns.thread, turns.return_ns, _RETURNS, nothing)
@@ -144,13 +146,11 @@ def build(trace: Trace) -> Graph:
     length = np.concatenate((np.zeros(n, np.int64), kernels.end_ns - kernels.start_ns))
     before = np.concatenate((found.before, before))
     gap = np.concatenate((found.gap_ns, gap))
-    edges, waited = _joined(parts)
-    delay = _delays(time, length, before, gap, edges, waited)
+    edges, waited, order, delay = _joined(parts, time, length, before, gap)
     if len(np.unique(kernels.lane)) > 1:
         ended, begun, pause = pauses.between_streams(kernels, delay[n:], usual, n)
         parts.append((ended, begun, STREAM, pause, None))
-        edges, waited = _joined(parts)
-        delay = _delays(time, length, before, gap, edges, waited)
+        edges, waited, order, delay = _joined(parts, time, length, before, gap)
     streams = pauses.chain_of(before[n:] - n) + int(found.thread.max(initial=0)) + 1
     chain = np.concatenate((found.thread, streams))
     step_of = _own_steps(trace)
@@ -158,7 +158,7 @@ def build(trace: Trace) -> Graph:
         points=found,
         waits=waits,
         edges=edges,
-        network=Network(chain.astype(np.int64), before, edges.source, edges.target, time),
+        network=Network(chain.astype(np.int64), before, edges.source, edges.target, time, order),
         held=Weights(length, gap, delay, waited, time),
         time_ns=time,
         before=before,
@@ -169,16 +169,22 @@ def build(trace: Trace) -> Graph:
     )
 
 
-def _joined(parts: Sequence[tuple[I64, I64, int, I64, I64 | None]]) -> tuple[Edges, I64]:
+def _joined(
+    parts: Sequence[tuple[I64, I64, int, I64, I64 | None]],
+    time: I64,
+    length: I64,
+    before: I64,
+    gap: I64,
+) -> tuple[Edges, I64, I64, I64]:
+    """The edges without those that would close a circle, their gaps; nodes' order and delays."""
     size = [len(p[0]) for p in parts]
-    wait = [np.full(len(p[0]), NONE) if p[4] is None else p[4] for p in parts]
-    edges = Edges(
-        source=np.concatenate([p[0] for p in parts]),
-        target=np.concatenate([p[1] for p in parts]),
-        kind=np.repeat(np.array([p[2] for p in parts], np.int8), size),
-        wait=np.concatenate(wait),
-    )
-    return edges, np.concatenate([p[3] for p in parts])
+    source, target, waited = (np.concatenate([p[i] for p in parts]) for i in (0, 1, 3))
+    kind = np.repeat(np.array([p[2] for p in parts], np.int8), size)
+    wait = np.concatenate([np.full(len(p[0]), NONE) if p[4] is None else p[4] for p in parts])
+    order, forward = settled(time, before, source, target)
+    edges = Edges(source[forward], target[forward], kind[forward], wait[forward])
+    waited = waited[forward]
+    return edges, waited, order, _delays(time, length, before, gap, edges, waited)
 
 
 def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, waited: I64) -> I64:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import vendor_file
 from tb_privateuse1.texts import listed, say
 from tb_privateuse1.trace import OPERATOR, Kernels, Trace
 
@@ -92,7 +91,7 @@ def thread(trace: Trace, row: int) -> tuple[str, str]:
 
 def _device(trace: Trace) -> Iterable[Fact]:
     meta = trace.meta
-    title = vendor_file.title(meta.vendor)
+    title = trace.vendor.title
     if meta.backend:
         title = say("{title} ({backend})", title=title, backend=meta.backend)
     if meta.devices or meta.timeline != "none" or meta.backend:
@@ -101,7 +100,7 @@ def _device(trace: Trace) -> Iterable[Fact]:
     for name, count in names.items():
         value = say("{count} x {name}", count=count, name=name) if count > 1 else name
         yield Fact(say("Device"), value)
-    vendor = vendor_file.named(meta.vendor)
+    vendor = trace.vendor
     told = {
         say("Memory per device"): _each(meta.devices, _memory),
         say("Compute capability"): _each(meta.devices, _capability),

@@ -7,7 +7,7 @@ is shown is the event's own; nothing of the file's metadata.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -78,7 +78,12 @@ class EventRecord:
 
 
 def event(
-    store: Store, files: Files, wait_s: float | None = None, *, table: TableName, row: int
+    store: Store,
+    files: Files,
+    wait_s: float | None = None,
+    *,
+    table: Annotated[TableName, "the table that has the event"],
+    row: Annotated[int, "row of the event, as in the findings' examples"],
 ) -> EventRecord:
     """The event of a row. ``wait_s`` is as in ``Store.trace``.
 

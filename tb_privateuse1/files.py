@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.texts import say
+from tb_privateuse1.trace import TraceError
 
 Place = tuple[str, int, int]
 """Run, rank and span."""
@@ -43,3 +46,43 @@ def with_others(files: Mapping[Place, Files]) -> dict[Place, Files]:
             first.setdefault(rank, own)
         made[run, rank, span] = own
     return made
+
+
+def as_now(files: Files) -> Files:
+    """Return the files as they are now; remote ones as they were found. Raises OSError."""
+    if files.trace.is_remote:
+        return files
+    sidecar, others = None, []
+    if files.sidecar:
+        with contextlib.suppress(OSError):
+            sidecar = file_at(files.sidecar.path)
+    for other in files.others:
+        with contextlib.suppress(OSError):
+            others.append(as_now(other))
+    now = file_at(files.trace.path)
+    return replace(files, trace=now, sidecar=sidecar, others=tuple(others))
+
+
+def check_unchanged(files: Files) -> None:
+    """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
+
+    It is read in parts, and is known from then on by what it was when it was found.
+    """
+    for file in filter(None, (files.trace, files.sidecar)):
+        if file.is_remote and not file.same(file_at(file.path)):
+            message = say("{name} has changed since it was found.", name=shown(file.name))
+            raise TraceError("remote_changed", message, say("Reload the list of runs."))
+
+
+def unchanged(files: Files) -> bool:
+    """Whether the trace is still the file that was to be read, and those it was made with. If it
+    grew meanwhile, what was read is more than its identity says, and not for the cache that others
+    use. (Of a remote one ``ingest`` has made sure.)
+    """
+    if files.trace.is_remote:
+        return True
+    try:
+        same = file_at(files.trace.path) == files.trace
+        return same and all(map(unchanged, files.others))
+    except OSError:
+        return False

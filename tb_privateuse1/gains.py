@@ -142,7 +142,7 @@ def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str
     for n in {**inner, **around}:
         yield "operator", trace.text(n), max(inner.get(n, 0), around.get(n, 0))
     for n, ns in inner.items():
-        kind = opkinds.kind_of(trace.text(n))
+        kind = opkinds.kind_of(trace.text(n), trace.vendor)
         works[kind] = works.get(kind, 0) + ns
     for word, ns in works.items():
         yield "category", word, ns

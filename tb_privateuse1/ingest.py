@@ -1,52 +1,43 @@
-"""Make a Trace of its files, here or in a process of its own.
-
-A trace is read in a process, ``python -c "from tb_privateuse1.ingest import main…"``, that reads
-no other one at the time, rather than in a ``multiprocessing`` pool: one that is killed (out of
-memory, a crash in a library) takes no other trace with it; its memory goes back to the system;
-and the user's ``__main__`` is not imported again, which for a script without a guard would start
-it anew. Starting it takes longer than reading a small trace, so that after a small one it waits
-a while for another: a run may have a thousand ranks.
-"""
+"""Make a Trace of its files, in the process that calls; ``readerprocess`` calls from its own."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import logging
-import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from tb_privateuse1 import cache, processes, pyramidfile, texts
-from tb_privateuse1.discover.base import file_at, shown
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cache, cachedir, texts
+from tb_privateuse1.discover.base import shown
+from tb_privateuse1.files import Files, check_unchanged, unchanged
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.infer import build
+from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.vendor_file import OURS, Vendors
 
-_EVERY_S = 0.1
-_NOT_SEEN = ("no_such_path", "remote_driver")
-"""What a process says of a remote file that is another's own."""
-_CODE = "from tb_privateuse1.ingest import main; main()"
-_SMALL_BYTES = 8 << 20
-"""After a larger file, packed or not, a process is not used again: its memory goes back."""
-_GRAVE = ("out_of_memory", "internal")
-"""After these neither: who knows what they left."""
+_LOOK_S = 0.25
+_NOT_ITS_OWN = ("cancelled", "closed", "reader_stalled", "out_of_memory")
+"""Errors while another recording is read that say nothing of it."""
 _log = logging.getLogger(__name__)
 
-msgspec.json.Decoder(Files)  # here, as in ``cache``
 
-
-def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Path] = ()) -> Trace:
+def ingest(
+    files: Files,
+    progress: Progress | None = None,
+    targets: Sequence[Path] = (),
+    vendors: Vendors = OURS,
+) -> Trace:
     """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.
 
     ``targets`` are where it will be stored: other recordings of the run that are asked for
@@ -54,7 +45,7 @@ def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Pat
     Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
     """
     try:
-        return _ingest(files, progress, targets)
+        return _ingest(files, progress, targets, vendors)
     except TraceError as error:
         raise TraceError(error.code, brief(error.message, files), error.hint) from error
     except MemoryError as error:
@@ -68,7 +59,9 @@ def ingest(files: Files, progress: Progress | None = None, targets: Sequence[Pat
         raise TraceError("internal", brief(message, files), hint) from error
 
 
-def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) -> Trace:
+def _ingest(
+    files: Files, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
+) -> Trace:
     events = 0
 
     def reading(phase: str, done: int, total: int, count: int) -> None:
@@ -79,7 +72,7 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
 
     raw = chrome.read(files.trace.path, reading)
     sidecar, doubts = _sidecar(files)
-    _check_unchanged(files)
+    check_unchanged(files)
 
     def inferring(*_: object) -> None:
         if progress:
@@ -87,7 +80,7 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
 
     @functools.cache  # each stream of the trace may ask
     def others() -> list[Trace]:
-        return [*_others(files, inferring, targets)]
+        return [*_others(files, inferring, targets, vendors)]
 
     inferring()
     trace = build(
@@ -98,27 +91,66 @@ def _ingest(files: Files, progress: Progress | None, targets: Sequence[Path]) ->
         rank=files.rank,
         use_up=True,
         others=others,
+        known=vendors.known,
     )
     found = (*trace.meta.findings, *doubts)
     meta = dataclasses.replace(trace.meta, size_bytes=files.trace.size, findings=found)
     return dataclasses.replace(trace, meta=meta)
 
 
-def _others(files: Files, progress: Progress, targets: Sequence[Path]) -> Iterator[Trace]:
+def _others(
+    files: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors
+) -> Iterator[Trace]:
     """The other recordings that are there, from where they are stored, or read now."""
     for other in files.others:
         try:
-            name = f"{cache.key(other)}.arrow"
-            paths = [target.with_name(name) for target in targets]
-            known = next(filter(None, map(cache.read, paths)), None)
-            if known is None:
-                known = ingest(other, progress, targets)
-                save(known, paths if unchanged(other) else [])
-            yield known
+            yield _other(other, progress, targets, vendors)
         except RemoteError:  # that may be otherwise in a moment
             raise
         except (OSError, TraceError) as error:  # it has findings of its own
+            if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
+                raise
             _log.info("%s tells no durations: %s", shown(other.trace.path), error)
+
+
+def _other(other: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors) -> Trace:
+    """Another recording: from where it is stored, or read now if nobody reads it already."""
+    name = f"{cache.key(other, vendors)}.arrow"
+    paths = [target.with_name(name) for target in targets]
+    with _turn(paths, progress) as claim:
+        known = next(filter(None, (cache.read(path, vendors) for path in paths)), None)
+        if known is None:
+
+            def reading(*state: Any) -> None:
+                if claim:
+                    claim.beat()
+                progress(*state)
+
+            known = ingest(other, reading, targets, vendors)
+            save(known, paths if unchanged(other) else [])
+    return known
+
+
+def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
+    """Wait until a trace is stored, or is ours to read: then with the claim to it.
+
+    Without one it is where there are no locks, and where its reader shows no sign of life.
+    Who waits here holds the claim to its own trace. Yet no two wait for each other: the key of a
+    trace is made of the keys of its others, and no key can be made of itself.
+    """
+    beat_ns, quiet_s = 0, 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            while quiet_s < cachedir.STALL_S and not any(map(Path.is_file, paths)):
+                if claim := cachedir.claim(path):
+                    return claim
+                if (last_ns := cachedir.beat_ns(path)) != beat_ns:
+                    beat_ns, quiet_s = last_ns, 0.0
+                progress("inferring", 0, 0, 0)
+                time.sleep(_LOOK_S)
+                quiet_s += _LOOK_S
+            break
+    return contextlib.nullcontext()
 
 
 def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
@@ -134,136 +166,12 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
         return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
 
-def _check_unchanged(files: Files) -> None:
-    """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
-
-    It is read in parts, and is known from then on by what it was when it was found.
-    """
-    for file in filter(None, (files.trace, files.sidecar)):
-        if file.is_remote and not file.same(file_at(file.path)):
-            message = say("{name} has changed since it was found.", name=shown(file.name))
-            raise TraceError("remote_changed", message, say("Reload the list of runs."))
-
-
 def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):
             message = texts.replaced(message, path, shown(file.name))
     return message
-
-
-def in_process(
-    files: Files,
-    targets: Sequence[Path],
-    progress: Progress,
-    started: Callable[[processes.Process | None], None],
-    waiting: processes.Waiting,
-) -> Path:
-    """Ingest in a process of its own and store the trace in the first writable target.
-
-    The last target is for us alone: a trace that changed while it was read goes there.
-    What only this process sees (``memory://``, a filesystem that a script has registered) is read
-    here: the other one tells by not finding it.
-
-    ``started`` gets the process, to be able to kill it, and None when it may no longer do so;
-    ``waiting`` has those that can be used again. Raises TraceError as ``ingest`` does,
-    ``reader_died`` if the process ended without an answer, ``no_room`` if no target is writable.
-    """
-    try:
-        return _in_process(files, targets, progress, started, waiting)
-    except TraceError as error:
-        if error.code not in _NOT_SEEN or not files.trace.is_remote:
-            raise
-        if (saved := save(ingest(files, progress, targets[:-1]), targets)) is None:
-            raise _no_room(targets) from None
-        return saved
-
-
-def _in_process(
-    files: Files,
-    targets: Sequence[Path],
-    progress: Progress,
-    started: Callable[[processes.Process | None], None],
-    waiting: processes.Waiting,
-) -> Path:
-    request = {"files": dataclasses.asdict(files), "targets": [str(t) for t in targets]}
-    spoke = False
-
-    def heard(*state: Any) -> None:
-        nonlocal spoke
-        spoke = True
-        progress(*state)
-
-    process = waiting.take()
-    while True:
-        used, process = process is not None, process or processes.start(_CODE)
-        try:
-            started(process)
-            answer = processes.ask(process, request, heard)
-        except BaseException:
-            processes.end(process)
-            raise
-        if answer is not None:
-            break
-        how = processes.end(process)
-        if spoke or not used:
-            raise _died(files, how)
-        process = None  # it ended before it began: it had waited for too long
-    started(None)
-    error = answer.get("error")
-    if files.trace.size <= _SMALL_BYTES and (error is None or error["code"] not in _GRAVE):
-        waiting.give(process)
-    else:
-        processes.end(process)
-    if error is not None:
-        raise TraceError.unpacked(error)
-    return Path(answer["done"])
-
-
-def _died(files: Files, how: int) -> TraceError:
-    name = shown(files.trace.name)
-    told = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
-    hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
-    message = say("The process that read {name} ended with {told}.", name=name, told=told)
-    return TraceError("reader_died", message, hint)
-
-
-def main() -> None:
-    """The process: to each request, progress and one answer."""
-    processes.serve(_answer)
-
-
-def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
-    try:
-        files = msgspec.convert(request["files"], Files)
-        limited = _limit(lambda *state: reply(progress=state))
-        targets = [Path(target) for target in request["targets"]]
-        trace = ingest(files, limited, targets[:-1])
-        limited("storing", files.trace.size, files.trace.size, 0)
-        if not unchanged(files):
-            targets = targets[-1:]
-        if (saved := save(trace, targets)) is None:
-            raise _no_room(targets)
-        if saved != targets[-1]:  # that one is gone as soon as it is read
-            pyramidfile.prepare(trace, saved)
-        reply(done=str(saved))
-    except TraceError as error:
-        reply(error=error.packed())
-
-
-def unchanged(files: Files) -> bool:
-    """Whether the trace is still the file that was to be read, and those it was made with. If it
-    grew meanwhile, what was read is more than its identity says, and not for the cache that others
-    use. (Of a remote one ``ingest`` has made sure.)
-    """
-    if files.trace.is_remote:
-        return True
-    try:
-        same = file_at(files.trace.path) == files.trace
-        return same and all(map(unchanged, files.others))
-    except OSError:
-        return False
 
 
 def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
@@ -275,26 +183,3 @@ def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
         except OSError:
             _log.info("%s", traceback.format_exc(limit=0))
     return None
-
-
-def _no_room(targets: Sequence[Path]) -> TraceError:
-    places: str = str(targets[0].parent)
-    for target in targets[1:]:
-        places = say("{first} or {next}", first=places, next=target.parent)
-    message = say("The trace could not be stored in {places}.", places=places)
-    hint = say("Set TB_PRIVATEUSE1_CACHE to a directory with room for it.")
-    return TraceError("no_room", message, hint)
-
-
-def _limit(progress: Progress) -> Progress:
-    """Pass on each new phase, and within one no more than ten reports a second."""
-    last = ("", 0.0)
-
-    def limited(phase: str, done: int, total: int, events: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if phase != last[0] or now - last[1] >= _EVERY_S:
-            last = phase, now
-            progress(phase, done, total, events)
-
-    return limited

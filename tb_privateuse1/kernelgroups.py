@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tb_privateuse1 import breakdown, opkinds
 from tb_privateuse1.grouping import grouped
 from tb_privateuse1.trace import I32, I64, NONE, Bools, Kernels, Trace
-from tb_privateuse1.vendors.base import Vendor
 
 Group = Literal["operator", "name", "launch"]
 
@@ -52,12 +51,13 @@ def numbers(trace: Trace, strings: I32) -> Floats:
     return np.array([found[string] for string in strings.tolist()], np.float64)
 
 
-def on_matrix_unit(trace: Trace, kernels: Kernels, vendor: Vendor) -> Bools | None:
+def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
     """Which of them run on the vendor's matrix unit, by their names; None if it names none."""
-    if vendor.matrix_names is None:
+    pattern = trace.vendor.matrix_names
+    if pattern is None:
         return None
     names = np.unique(kernels.name)
-    using = [n for n in names.tolist() if vendor.matrix_names.search(trace.text(n))]
+    using = [n for n in names.tolist() if pattern.search(trace.text(n))]
     found: Bools = np.isin(kernels.name, using)
     return found
 
@@ -66,7 +66,9 @@ def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
     """Which of them were launched by an operator of ``MATRIX_KINDS``."""
     names = operators(trace, kernels)
     fitting = [
-        n for n in np.unique(names).tolist() if opkinds.kind_of(trace.text(n)) in MATRIX_KINDS
+        n
+        for n in np.unique(names).tolist()
+        if opkinds.kind_of(trace.text(n), trace.vendor) in MATRIX_KINDS
     ]
     found: Bools = np.isin(names, fitting)
     return found

@@ -29,6 +29,9 @@ _ITEM_BYTES = {
 }  # fmt: skip
 """Element sizes by torch's names of types that have gradients."""
 
+_MOST_BYTES = 1 << 48
+"""No tensor is larger: a shape may be anything that a file says."""
+
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 
@@ -58,9 +61,10 @@ def _size(shapes: str, types: str) -> int:
     try:
         dims = msgspec.json.decode(shapes)[0]
         item = _ITEM_BYTES[msgspec.json.decode(types)[0]]
-        return item * math.prod(int(d) for d in dims)
-    except (msgspec.DecodeError, LookupError, TypeError, ValueError):
+        size = item * math.prod(int(d) for d in dims)
+    except (msgspec.DecodeError, LookupError, TypeError, ValueError, OverflowError):
         return 0
+    return size if 0 <= size <= _MOST_BYTES else 0
 
 
 def states(trace: Trace) -> int:

@@ -13,7 +13,13 @@ from tensorboard.plugins import base_plugin
 
 
 class Loader(base_plugin.TBLoader):  # type: ignore[misc]
-    """Loads the plugin; a failure costs our tab, never TensorBoard."""
+    """Loads the plugin; a failure costs our tab, never TensorBoard.
+
+    ``vendor_files``: paths of vendor files, by default those of the environment.
+    """
+
+    def __init__(self, vendor_files: list[str] | None = None) -> None:
+        self._vendor_files = vendor_files
 
     def load(self, context: Any) -> base_plugin.TBPlugin | None:
         """The plugin for a TensorBoard context.
@@ -25,7 +31,7 @@ class Loader(base_plugin.TBLoader):  # type: ignore[misc]
         try:
             from tb_privateuse1.plugin import Plugin
 
-            return Plugin(context)
+            return Plugin(context, self._vendor_files)
         except Exception:
             logging.getLogger(__name__).exception("the tab of tb-privateuse1 cannot be loaded")
             return None

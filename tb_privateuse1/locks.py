@@ -10,11 +10,13 @@ import contextlib
 import errno
 import os
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 
 _REPLACED = 5
 """How often a lock file may be removed between its opening and its locking."""
+_BEAT_S = 1.0
 
 
 def locked(descriptor: int) -> bool:
@@ -53,11 +55,15 @@ class Claim:
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor: int | None = descriptor
+        self._beaten_s = -_BEAT_S
 
     def beat(self) -> None:
-        """Show those who wait that it goes on: the file's time is now."""
-        with contextlib.suppress(OSError):
-            os.utime(self._path)
+        """Show those who wait that it goes on, once a second: the file's time is now."""
+        now = time.monotonic()
+        if now - self._beaten_s >= _BEAT_S:
+            self._beaten_s = now
+            with contextlib.suppress(OSError):
+                os.utime(self._path)
 
     def release(self) -> None:
         """Give it back; once is enough."""

@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query, runs
+from tb_privateuse1 import query, rule_file, runs, vendor_file
 from tb_privateuse1.event import EventRecord
 from tb_privateuse1.findings import TableName
 from tb_privateuse1.reading import Place, Reader
@@ -43,8 +43,8 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
-        self._store = Store(jobs=0)
-        self._reader = Reader(self._store)
+        self._store = Store(jobs=0, vendors=vendor_file.chosen())
+        self._reader = Reader(self._store, rule_file.from_environment().load)
         self._catalog = runs.scan(self._path)
 
     @property
@@ -116,5 +116,8 @@ class Log:
 
 
 def open_log(path: str | os.PathLike[str]) -> Log:
-    """Open a logdir, a run or one trace file. Raises TraceError if there is no such path."""
+    """Open a logdir, a run or one trace file.
+
+    Raises TraceError if there is no such path, or ``bad_vendor``.
+    """
     return Log(path)

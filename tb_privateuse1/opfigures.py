@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tb_privateuse1 import calltree, certainty
 from tb_privateuse1.grouping import bound_sums, calls, sums, with_descendants
 from tb_privateuse1.trace import I32, I64, MISSING, Trace
+
+
+@dataclass(frozen=True)
+class Own:
+    """What each row of ``trace.ops`` does itself; a lone call of its own name inside is part of it.
+
+    ``bound_ns`` is how far off ``device_ns`` may be, or ``MISSING``; of ``bounded_ns`` of it only
+    limits are known.
+    """
+
+    host_ns: I64
+    device_ns: I64
+    bound_ns: I64
+    bounded_ns: I64
+
+
+def own(trace: Trace) -> Own:
+    """Sum each operator's own time on the host, and that of the activities it launched itself."""
+    ops, kernels = trace.ops, trace.kernels
+    call, duration = calls(ops), kernels.end_ns - kernels.start_ns
+    launcher = calltree.at(call, kernels.op)
+    return Own(
+        host_ns=sums(call, ops.self_ns, len(ops)),
+        device_ns=sums(launcher, duration, len(ops)),
+        bound_ns=bound_sums(launcher, kernels.duration_bound_ns, len(ops)),
+        bounded_ns=sums(launcher, np.where(certainty.bounded(kernels), duration, 0), len(ops)),
+    )
 
 
 def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> dict[str, I64]:
@@ -20,10 +49,8 @@ def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> 
     launcher = calltree.at(call, kernels.op)
     caller = calltree.at(call, launches.op)
     one = np.ones(max(len(kernels), len(launches)), np.int64)
-    device_self = sums(launcher, kernels.end_ns - kernels.start_ns, len(ops))
+    each = own(trace)
     of_call = calltree.at(call, forward)
-    only = np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
-    self_bound = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
 
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)
@@ -31,21 +58,21 @@ def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> 
     longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
     return {
         "calls": np.bincount(member, minlength=groups).astype(np.int64),
-        "host_self_ns": summed(sums(call, ops.self_ns, len(ops))),
+        "host_self_ns": summed(each.host_ns),
         "host_total_ns": summed(ops.end_ns - ops.start_ns),
-        "device_self_ns": summed(device_self),
-        "device_total_ns": summed(with_descendants(ops.parent, device_self)),
-        "bounded_ns": summed(sums(launcher, only, len(ops))),
-        "device_bound_ns": _of_groups(self_bound, rows, member, groups),
+        "device_self_ns": summed(each.device_ns),
+        "device_total_ns": summed(with_descendants(ops.parent, each.device_ns)),
+        "bounded_ns": summed(each.bounded_ns),
+        "device_bound_ns": _of_groups(each.bound_ns, rows, member, groups),
         "device_total_bound_ns": _of_groups(
-            _with_descendants(ops.parent, self_bound), rows, member, groups
+            _with_descendants(ops.parent, each.bound_ns), rows, member, groups
         ),
         "kernels": summed(sums(launcher, one[: len(kernels)], len(ops))),
         "launches": summed(sums(caller, one[: len(launches)], len(ops))),
         "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
-        "backward_device_ns": summed(sums(of_call, device_self, len(ops))),
+        "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
         "backward_bound_ns": _of_groups(
-            bound_sums(of_call, self_bound, len(ops)), rows, member, groups
+            bound_sums(of_call, each.bound_ns, len(ops)), rows, member, groups
         ),
         "longest_row": rows[longest],
     }

@@ -40,7 +40,7 @@ def categories(trace: Trace) -> I32:
     """The index in ``opkinds.KINDS`` of each string of the trace that names an operator."""
     found = np.zeros(len(trace.strings) + 1, np.int32)
     for name in np.unique(trace.ops.name).tolist():
-        found[name] = opkinds.KINDS.index(opkinds.kind_of(trace.text(name)))
+        found[name] = opkinds.KINDS.index(opkinds.kind_of(trace.text(name), trace.vendor))
     return found
 
 

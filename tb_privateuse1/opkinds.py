@@ -8,8 +8,12 @@ namespace, overload, the underscores of variants, ``_backward`` and libraries' p
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
+
+from tb_privateuse1.vendors import words
+from tb_privateuse1.vendors.base import Vendor
 
 Kind = Literal[
     "gemm",
@@ -36,13 +40,13 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 WHOLE_NAMES: tuple[tuple[Kind, str], ...] = (
-    ("communication", r"(_?c10d|nccl|gloo|mpi|ucc|hccl|cncl|xccl)\w*::"),
-    ("communication", r"(nccl|gloo|mpi|ucc|hccl|cncl|xccl):|record_param_comms"),
+    ("communication", r"(_?c10d|gloo|mpi|ucc|<libraries>)\w*::"),
+    ("communication", r"(gloo|mpi|ucc|<libraries>):|record_param_comms"),
     ("compiled", r"triton_|Torch-Compiled|CompiledF|inductor|## Call Compiled"),
     ("optimizer", r"Optimizer\."),
     ("attention", r"\w*(flash_attn|attention)\w*::|xformers\w*::"),
 )
-"""Looked for at the start of the name as it is, in this order."""
+"""Looked for at the start of the name as it is, in this order. ``<libraries>`` are the vendors'."""
 
 PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier"),
@@ -62,7 +66,7 @@ PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("random", r"(multinomial|exponential|cauchy|geometric|poisson|log_normal)\b"),
     ("copy", r"(to|to_copy|copy|clone|contiguous|cat|concat|stack|[hvd]stack|item|pin_memory)\b"),
     ("copy", r"(local_scalar_dense|fill|zero|repeat\w*|\w*pad\w*|roll|flip|rot90|copy_from\w*)\b"),
-    ("copy", r"(float|half|bfloat16|double|int|long|bool|cpu|cuda|type_as|tril|triu)\b"),
+    ("copy", r"(float|half|bfloat16|double|int|long|bool|cpu|<backends>|type_as|tril|triu)\b"),
     ("allocation", r"(new_)?(empty|zeros|ones|full)\w*|resize\w*|arange|linspace|range|eye|set\b"),
     ("view", r"(unsafe_)?view\w*|(reshape|transpose|t|permute|expand|as_strided|select)(_\w+)?\b"),
     ("view", r"(slice|narrow|(un)?squeeze|detach|(tensor_)?split\w*|chunk|unbind|alias)(_\w+)?\b"),
@@ -81,42 +85,70 @@ PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("elementwise", r"(logical|bitwise)_\w+|(and|or|xor|lshift|rshift|nan_to_num|polar|complex)\b"),
     ("elementwise", r"\w*(rotary|rope|swiglu|geglu|bias_add|digamma|lgamma|xlogy|logit)\w*\b"),
 )
-"""Looked for at the start of the reduced name, in this order; the first that fits counts."""
+"""Looked for at the start of the reduced name, in this order; the first that fits counts.
+``<backends>`` are what torch calls devices, and the methods that copy to them."""
 
 
-def _first_of(patterns: tuple[tuple[Kind, str], ...]) -> re.Pattern[str]:
-    """One expression for all of them; ``lastgroup`` tells the place of the first that fits."""
-    return re.compile("|".join(f"(?P<_{i}>{pattern})" for i, (_, pattern) in enumerate(patterns)))
-
-
-_WHOLE, _REDUCED = _first_of(WHOLE_NAMES), _first_of(PATTERNS)
 _ENGINE = re.compile(r"^(autograd::engine::evaluate_function: |torch::autograd::)+")
 _NODE = re.compile(r"^(\w+?)(Backward|ForAutograd)\d*$")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_LIBRARIES = re.compile(
-    r"^(cudnn|miopen|mkldnn|mps|npu|mlu|xpu|hpu|native|thnn|slow|fused|legacy)_"
-)
+_PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
+"""Of torch's own variants; the vendors have more."""
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
+@dataclass(frozen=True)
+class _Patterns:
+    """What names are compared with, for traces of one vendor."""
+
+    whole: re.Pattern[str]
+    reduced: re.Pattern[str]
+    prefix: re.Pattern[str]
+
+
+def kind_of(name: str, vendor: Vendor) -> Kind:
+    """Return the kind of work of an operator in a vendor's trace."""
+    return _kind_of(name, vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+
+
 @lru_cache(maxsize=1 << 17)
-def kind_of(name: str) -> Kind:
-    """The kind of work of an operator."""
-    if found := _WHOLE.match(name):
+def _kind_of(name: str, *own: tuple[str, ...]) -> Kind:
+    patterns = _patterns(*own)
+    if found := patterns.whole.match(name):
         return WHOLE_NAMES[int(str(found.lastgroup)[1:])][0]
     bare = _ENGINE.sub("", name)
     if node := _NODE.match(bare):
         bare = _WORD.sub("_", node[1]).lower()
     elif bare != name:
         return "autograd"
-    word = reduced(bare)
-    found = _REDUCED.match(word)
+    found = patterns.reduced.match(_reduced(bare, patterns.prefix))
     return PATTERNS[int(str(found.lastgroup)[1:])][0] if found else "other"
 
 
-def reduced(name: str) -> str:
-    """``batch_norm`` of ``aten::native_batch_norm_backward``."""
+@lru_cache(maxsize=64)
+def _patterns(
+    communication: tuple[str, ...], operators: tuple[str, ...], backends: tuple[str, ...]
+) -> _Patterns:
+    """Build them of a vendor's words and all of ours: a trace mixes several libraries' names."""
+    libraries = words("communication_prefixes", communication)
+    devices = words("backends", backends)
+    prefixes = words("operator_prefixes", operators, _PREFIXES)
+    return _Patterns(
+        whole=_first_of(WHOLE_NAMES, "<libraries>", libraries),
+        reduced=_first_of(PATTERNS, "<backends>", devices),
+        prefix=re.compile(f"^({prefixes})_"),
+    )
+
+
+def _first_of(patterns: tuple[tuple[Kind, str], ...], mark: str, instead: str) -> re.Pattern[str]:
+    """Build one expression for all of them; ``lastgroup`` is the place of the first that fits."""
+    texts = (pattern.replace(mark, instead) for _, pattern in patterns)
+    return re.compile("|".join(f"(?P<_{i}>{text})" for i, text in enumerate(texts)))
+
+
+def _reduced(name: str, prefix: re.Pattern[str]) -> str:
+    """Return ``batch_norm`` of ``aten::native_batch_norm_backward``."""
     word = name.rpartition("::")[2].partition(".")[0].strip("_")
     if not word.startswith("fused_"):
-        word = _LIBRARIES.sub("", word)
+        word = prefix.sub("", word)
     return _VARIANTS.sub("", word).strip("_")

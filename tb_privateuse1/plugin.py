@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import sql, static_files
+from tb_privateuse1 import rule_file, sql, static_files, vendor_file
 from tb_privateuse1.discover import roots
+from tb_privateuse1.reading import Reader
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
+from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.vendor_file import OURS
+
+_log = logging.getLogger(__name__)
 
 
 class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
-    """The dashboard. Nothing runs before the first request."""
+    """The dashboard. Nothing but users' files is read before the first request."""
 
     plugin_name = PLUGIN
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, vendor_files: Sequence[str] | None = None) -> None:
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
@@ -28,7 +35,20 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             getattr(context.flags, "host", None),
             bind_all=bool(getattr(context.flags, "bind_all", False)),
         )
-        self._routes = Routes(self._scanner, Store(), sql_allowed=sql_allowed)
+        rules, vendors = rule_file.from_environment(), OURS
+        warnings: list[Finding] = []
+        with _warned(warnings):
+            vendors = vendor_file.chosen(vendor_files)
+        with _warned(warnings):
+            rules.load()
+        store = Store(vendors=vendors)
+        self._routes = Routes(
+            self._scanner,
+            store,
+            reader=Reader(store, rules.usable),
+            warnings=tuple(warnings),
+            sql_allowed=sql_allowed,
+        )
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:
         """One application for everything below the plugin's path: it knows what is missing."""
@@ -44,3 +64,13 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             es_module_path=f"/static/{static_files.ENTRY}",
             tab_name="Profiler",
         )
+
+
+@contextlib.contextmanager
+def _warned(warnings: list[Finding]) -> Iterator[None]:
+    """Turn what is wrong with a user's file into a warning and a line of the log."""
+    try:
+        yield
+    except TraceError as error:
+        _log.error("%s", error.message)
+        warnings.append(Finding(error.code, error.message, error.hint))

@@ -6,10 +6,11 @@ interrupted would then go on reading a large trace for minutes.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 
@@ -34,9 +35,11 @@ class DaemonPool(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the threads after what was submitted, or after what runs."""
-        while cancel_futures and not self._queue.empty():
-            if (item := self._queue.get()) is not None:
-                item[0].cancel()
+        with contextlib.suppress(Empty):
+            while cancel_futures:
+                # A worker may take the last one at any time: nothing may wait for another.
+                if (item := self._queue.get_nowait()) is not None:
+                    item[0].cancel()
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads if wait else ():

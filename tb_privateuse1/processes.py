@@ -13,19 +13,16 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 Process = subprocess.Popen[bytes]
 
 IDLE_S = 5.0
-"""A process that waits for another request ends after so long."""
-_STALE_S = 4.0
-"""One that has waited for so long may be about to end."""
+"""A process that waits for another request is ended after so long."""
 
 
 def start(code: str) -> Process:
@@ -71,43 +68,51 @@ def end(process: Process) -> int:
 
 
 class Waiting:
-    """Processes that have answered and wait for another request."""
+    """Processes that have answered and wait for another request, for some seconds each."""
 
     def __init__(self) -> None:
-        self._idle: list[tuple[float, Process]] = []
-        self._lock = threading.Lock()
+        # A dict gives each process out once, whichever threads pop from it.
+        self._idle: dict[Process, threading.Timer] = {}
         # Whoever does not close it leaves no process behind.
         weakref.finalize(self, _end_all, self._idle)
 
     def take(self) -> Process | None:
-        """One that will hardly end by itself now; None if there is none."""
-        with self._lock:
-            stale = [one for one in self._idle if time.monotonic() - one[0] > _STALE_S]
-            self._idle[:] = [one for one in self._idle if one not in stale]
-            found = self._idle.pop()[1] if self._idle else None
-        _end_all(stale)
-        return found
+        """The one that has waited the least; None if there is none."""
+        try:
+            process, timer = self._idle.popitem()
+        except KeyError:
+            return None
+        timer.cancel()
+        return process
 
     def give(self, process: Process) -> None:
         """It has answered, and nobody else knows it any more."""
-        with self._lock:
-            self._idle.append((time.monotonic(), process))
+        timer = threading.Timer(IDLE_S, _retire, (process, self._idle))
+        timer.daemon = True
+        self._idle[process] = timer
+        timer.start()
 
     def close(self) -> None:
         """End them all, and wait for that."""
-        with self._lock:
-            idle = self._idle[:]
-            self._idle.clear()
-        _end_all(idle)
+        _end_all(self._idle)
 
 
-def _end_all(idle: list[tuple[float, Process]]) -> None:
-    for _, process in idle:
+def _retire(process: Process, idle: dict[Process, threading.Timer]) -> None:
+    """End a process that nobody took meanwhile."""
+    if idle.pop(process, None):
         end(process)
 
 
+def _end_all(idle: dict[Process, threading.Timer]) -> None:
+    with contextlib.suppress(KeyError):
+        while True:
+            process, timer = idle.popitem()
+            timer.cancel()
+            end(process)
+
+
 def serve(answer: Callable[[dict[str, Any], Callable[..., None]], None]) -> None:
-    """In the process: answer one request after another until no more come."""
+    """In the process: answer one request after another until its standard input closes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints is no answer
     requests: SimpleQueue[bytes] = SimpleQueue()
@@ -118,11 +123,8 @@ def serve(answer: Callable[[dict[str, Any], Callable[..., None]], None]) -> None
         answers.flush()
 
     try:
-        request = requests.get()
-        with contextlib.suppress(Empty):
-            while True:
-                answer(json.loads(request), reply)
-                request = requests.get(timeout=IDLE_S)
+        while True:
+            answer(json.loads(requests.get()), reply)
     except (BrokenPipeError, KeyboardInterrupt):
         os._exit(1)
 

@@ -20,6 +20,8 @@ from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.files import Files
 from tb_privateuse1.lookups import LOOKUPS
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.store import Store
 from tb_privateuse1.texts import LANGUAGES, say
 from tb_privateuse1.trace import Trace, TraceError
@@ -59,9 +61,16 @@ def whole(name: str, text: str | None) -> int | None:
     return None if text is None else typing.cast(int, _value(name, text, int))
 
 
-def run(view: Callable[..., Any], trace: Trace, asked: Mapping[str, Any]) -> Any:
-    """The result of a view of one trace, and of what is prepared of it."""
-    sources = [getattr(prepared.of(trace), name) for name in schema.reads_of(view)]
+def run(
+    view: Callable[..., Any],
+    trace: Trace,
+    asked: Mapping[str, Any],
+    rules: Sequence[Rule] = RULES,
+) -> Any:
+    """The result of a view of one trace, of what is prepared of it, and of rules."""
+    ready = prepared.of(trace)
+    names = schema.reads_of(view)
+    sources = [rules if name == "rules" else getattr(ready, name) for name in names]
     return view(*sources, **asked)
 
 

@@ -65,7 +65,7 @@ def _held(trace: Trace) -> intervals.Set:
     waited = (at >= 0) & (end[before] >= done) & (end[before] - done < _RETURN_NS)
     rows = talks[waited]
     bare = intervals.subtract(
-        intervals.union(kernels.start_ns[rows], kernels.end_ns[rows]),
+        breakdown.busy(kernels.take(rows)),
         breakdown.busy(breakdown.compute(kernels)),
     )
     return intervals.intersect(bare, (start, end))

@@ -11,7 +11,7 @@ import dataclasses
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ import numpy as np
 from tb_privateuse1 import query, schema
 from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
 from tb_privateuse1.texts import say
@@ -50,10 +52,14 @@ _Key = tuple[Callable[[Trace], Any], Files]
 
 
 class Reader:
-    """Reads traces for views; its store keeps them."""
+    """Reads traces for views; its store keeps them.
 
-    def __init__(self, store: Store) -> None:
+    ``rules`` gives those that views with such a parameter ask.
+    """
+
+    def __init__(self, store: Store, rules: Callable[[], Sequence[Rule]] = lambda: RULES) -> None:
         self._store = store
+        self._rules = rules
         self._parts: OrderedDict[_Key, Any] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -79,7 +85,8 @@ class Reader:
             return view(self._ranks(view, catalog, place, until, asked), **asked)
         trace = self._trace(catalog, place, wait_s)
         if "base" not in names:
-            return query.run(view, trace, asked)
+            rules = self._rules() if "rules" in names else RULES
+            return query.run(view, trace, asked, rules)
         other = self._trace(base_catalog or catalog, base, _left(until))
         return view(*({"trace": trace, "base": other}[name] for name in names), **asked)
 

@@ -15,13 +15,14 @@ that is not settled after some sweeps is walked through once, node by node.
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_privateuse1.chain import running_max
-from tb_privateuse1.trace import I64, NONE
+from tb_privateuse1.trace import I64, NONE, Bools
 
 NEVER = -(1 << 60)
 """The gap of an edge that holds nobody up."""
@@ -54,18 +55,20 @@ class Weights:
 
 
 class Network:
-    """Who waits for whom: nodes in the order of the arrays, chains told by ``before``.
+    """Who waits for whom: nodes in chains, and edges between chains.
 
     ``before`` is the predecessor of each node in its chain or ``NONE``, ``source`` and ``target``
-    are the ends of the edges. No node waits for one that is later by ``time``.
+    are the ends of the edges. ``order`` are the nodes by ``time``, each one behind all that it
+    waits for (see ``settled``).
     """
 
-    def __init__(self, chain: I64, before: I64, source: I64, target: I64, time: I64) -> None:
+    def __init__(
+        self, chain: I64, before: I64, source: I64, target: I64, time: I64, order: I64
+    ) -> None:
         n = len(time)
         rank = np.empty(n, np.int64)
-        sorted_ = np.argsort(time, kind="stable")
-        rank[sorted_] = np.arange(n)
-        cuts = _cuts(time[sorted_])
+        rank[order] = np.arange(n)
+        cuts = _cuts(time[order])
         block = np.searchsorted(cuts, rank, side="right")
         # A block's nodes lie together, chain by chain: its chains are slices.
         self._order = np.lexsort((rank, chain, block))
@@ -184,14 +187,70 @@ def _runs(sorted_: I64) -> tuple[I64, I64]:
     return sorted_[cuts], cuts
 
 
+def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bools]:
+    """Order the nodes by time, each behind all that it waits for; and the edges that allow it.
+
+    Clocks are coarse: nodes at one instant can wait for each other in a circle, for example a call
+    that returns, what it launches behind that, and the activity of length 0 that it waited for.
+    There the first node by number goes first, and what it would wait for later does not count.
+    Within a chain, numbers and times rise.
+    """
+    order = np.argsort(time, kind="stable")
+    kept = time[source] <= time[target]
+    tied = np.flatnonzero(time[source] == time[target])
+    # By time and number, all but these are in order already.
+    instants = np.unique(time[source[tied[source[tied] >= target[tied]]]])
+    low = np.searchsorted(time[order], instants, side="left")
+    high = np.searchsorted(time[order], instants, side="right")
+    edges = tied[np.argsort(time[source[tied]], kind="stable")]
+    first = np.searchsorted(time[source[edges]], instants, side="left")
+    last = np.searchsorted(time[source[edges]], instants, side="right")
+    for i in range(len(instants)):
+        nodes, here = order[low[i] : high[i]], edges[first[i] : last[i]]
+        chained = nodes[before[nodes] >= 0]
+        chained = chained[time[before[chained]] == instants[i]]
+        # A chain's edges come first: they always count.
+        sources = np.concatenate((before[chained], source[here]))
+        targets = np.concatenate((chained, target[here]))
+        found, counts = _sorted_nodes(nodes, sources, targets)
+        order[low[i] : high[i]] = found
+        kept[here] = counts[len(chained) :]
+    return order, kept
+
+
+def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
+    """Order nodes so that edges lead forward, the lowest number first; and which edges do."""
+    of = np.searchsorted(nodes, source), np.searchsorted(nodes, target)  # nodes rise
+    by_source = np.argsort(of[0], kind="stable")
+    cuts = np.searchsorted(of[0][by_source], np.arange(len(nodes) + 1)).tolist()
+    follows = of[1][by_source].tolist()
+    open_ = np.bincount(of[1], minlength=len(nodes)).tolist()
+    rank = np.full(len(nodes), NONE)
+    ready = [i for i, count in enumerate(open_) if not count]  # sorted, so it is a heap
+    lowest = 0
+    for turn in range(len(nodes)):
+        if ready:
+            node = heapq.heappop(ready)
+        else:  # a circle
+            while rank[lowest] != NONE:
+                lowest += 1
+            node = lowest
+        rank[node] = turn
+        for other in follows[cuts[node] : cuts[node + 1]]:
+            open_[other] -= 1
+            if not open_[other] and rank[other] == NONE:
+                heapq.heappush(ready, other)
+    return nodes[np.argsort(rank)], rank[of[0]] < rank[of[1]]
+
+
 def ancestors(binding: I64, ends: I64) -> I64:
     """The nodes on the way back from each of ``ends``, by ``binding`` (``NONE``: no further)."""
     n = len(binding)
     jump = np.append(np.where(binding >= 0, binding, n), n)
     reached = np.zeros(n + 1, np.bool_)
     reached[ends] = True
-    # In steps of 1, 2, 4, …: what is reached and what that leads to.
-    while not (jump == n).all():
+    # In steps of 1, 2, 4, …: what is reached and what that leads to. No way is longer than n.
+    for _ in range(n.bit_length()):
         reached[jump[reached]] = True
         jump = jump[jump]
     return np.flatnonzero(reached[:n])

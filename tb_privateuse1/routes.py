@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from isal import igzip
@@ -24,7 +25,7 @@ from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.texts import LANGUAGES, say
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace import Finding, TraceError
 
 _log = logging.getLogger(__name__)
 
@@ -62,12 +63,24 @@ _PACKED = "application/octet-stream"
 
 
 class Routes:
-    """Answers the requests below the plugin's path; ``scanner`` and ``store`` do the work."""
+    """Answers the requests below the plugin's path; ``scanner`` and ``store`` do the work.
 
-    def __init__(self, scanner: Scanner, store: Store, *, sql_allowed: bool = False) -> None:
+    ``warnings`` are said above the list of runs.
+    """
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        store: Store,
+        *,
+        reader: Reader | None = None,
+        warnings: tuple[Finding, ...] = (),
+        sql_allowed: bool = False,
+    ) -> None:
         self._scanner = scanner
         self._store = store
-        self._reader = Reader(store)
+        self._reader = reader or Reader(store)
+        self._warnings = warnings
         self._sql_allowed = sql_allowed
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
@@ -110,7 +123,8 @@ class Routes:
     def _result(self, name: str, asked: dict[str, str]) -> Any:
         if name == "runs":
             query.only(name, asked, ())
-            return self._scanner.catalog().runs
+            runs = self._scanner.catalog().runs
+            return replace(runs, warnings=(*self._warnings, *runs.warnings))
         if name == "extras":
             query.only(name, asked, ())
             return Extras(perfetto_ui.bundle() is not None, sql.installed(), self._sql_allowed)
@@ -165,7 +179,7 @@ class Routes:
         files = self._find(asked, wait_s)
         self._store.trace(files, wait_s)  # so that the query finds it in the cache
         most = sql.ROWS if rows is None else min(max(rows, 1), sql.ROWS)
-        found = sql.query(files, asked["query"], rows=most, cache_dir=self._store.cache_dir)
+        found = sql.query(files, asked["query"], rows=most, store=self._store)
         return sql.for_browsers(found)
 
     def _cancel(self, request: Request) -> Cancelled:

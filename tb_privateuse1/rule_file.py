@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +27,49 @@ VARIABLE = "TB_PRIVATEUSE1_RULES"
 GROUP = "tb_privateuse1.rules"
 """The entry points of packages: each names a Rule or a tuple of them."""
 
+_log = logging.getLogger(__name__)
 _HINT = say("docs/guide/advice.md says what a file of rules holds.")
 
 
-def known() -> tuple[Rule, ...]:
-    """All rules, ours first; a user's rule replaces ours of the same name.
+def known(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """Load all rules as they are now, ours first; a user's rule replaces ours of the same name.
 
     Raises TraceError ``bad_rules`` if a file or a package cannot be used.
     """
-    paths = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     own = [rule for path in paths for rule in _of_file(path, _stamp(path))]
     own += _of_packages()
     names = {rule.name for rule in own}
     return (*(rule for rule in RULES if rule.name not in names), *own)
+
+
+class Rules:
+    """The rules that a program knows, of files that may change while it runs."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = tuple(paths)
+        self._usable = RULES
+        self._problem: str | None = None
+
+    def load(self) -> tuple[Rule, ...]:
+        """Load the rules as they are now. Raises TraceError ``bad_rules``."""
+        self._usable = known(self._paths)
+        self._problem = None
+        return self._usable
+
+    def usable(self) -> tuple[Rule, ...]:
+        """Return the rules as they are now, or the last that could be used; the log says why."""
+        try:
+            return self.load()
+        except TraceError as error:
+            if error.message != self._problem:
+                _log.error("%s", error.message)
+                self._problem = error.message
+            return self._usable
+
+
+def from_environment() -> Rules:
+    """Return the rules of the files that the environment variable names, not loaded yet."""
+    return Rules([path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path])
 
 
 def _stamp(path: str) -> int:

@@ -1,8 +1,9 @@
 """Find traces below a logdir: runs, workers, ranks and spans.
 
-A run is a directory with traces: ``<worker>.<time>.pt.trace.json[.gz]``, and any other
-``*.json[.gz]`` whose first bytes are those of a trace. ``discover/tree.py`` says which
-directories are looked at, ``discover/workers.py`` how ranks and spans are told apart.
+A run is a directory with traces: files that the profiler named (``<worker>.<time>.pt.trace.json``,
+``libkineto_….json``, either with ``.gz``) whatever they hold, and any other ``*.json[.gz]`` whose
+first bytes are those of a trace (``discover/sniff.py``). ``discover/tree.py`` decides which
+directories are searched, ``discover/workers.py`` which rank and span a file is.
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
@@ -225,7 +226,7 @@ def _single(path: str, heads: Heads) -> Entry:
     except OSError:  # a directory may be closed and its files open
         beside = []
     # The recipe's sidecar is the latest recording's (see above).
-    others = [workers.Recording(f, None) for f in beside if _HANDLER.search(f.name)]
+    others = [workers.Recording(f, None) for f in beside if _CLAIMED.search(f.name)]
     mine = workers.Recording(file, None)
     latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
     pattern = _SIDECAR if latest else _OURS
@@ -238,7 +239,7 @@ def _single(path: str, heads: Heads) -> Entry:
 _OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
 _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
-_HANDLER = re.compile(r"\.pt\.trace\.json(\.gz)?$", re.IGNORECASE)
+_CLAIMED = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
 
 
 def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = None) -> Entry | None:
@@ -251,7 +252,7 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             ours.setdefault(match[1], file)
         elif match := _RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif _HANDLER.search(file.name) or heads.trace(file).is_trace:
+        elif _CLAIMED.search(file.name) or heads.trace(file).is_trace:
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
     chosen = [only] if only else list(traces.values())

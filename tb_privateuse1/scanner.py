@@ -12,6 +12,7 @@ from tb_privateuse1 import runs
 from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.files import Files
+from tb_privateuse1.remote import below
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding, TraceError
 
@@ -138,5 +139,5 @@ def _kept(
         (run, files)
         for run, files in earlier
         if run.run not in names
-        and any(f.trace.path.startswith(root) for f in files.values() for root in lost)
+        and any(below(f.trace.path, root) for f in files.values() for root in lost)
     ]

@@ -22,6 +22,7 @@ import msgspec
 from tb_privateuse1 import sql_child
 from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import brief
+from tb_privateuse1.store import Store
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
@@ -101,9 +102,9 @@ def query(
     rows: int = ROWS,
     seconds: float = SECONDS,
     memory_bytes: int = MEMORY_BYTES,
-    cache_dir: Path | None = None,
+    store: Store,
 ) -> SqlResult:
-    """The first rows of a query over one trace, which had better be read already."""
+    """The first rows of a query over one trace, which the store had better have read already."""
     if len(text) > LONGEST:
         raise TraceError(
             "bad_option", say("A query has at most {most:,} characters.", most=LONGEST)
@@ -114,7 +115,8 @@ def query(
     try:
         request = sql_child.Request(
             files,
-            None if cache_dir is None else str(cache_dir),
+            None if store.cache_dir is None else str(store.cache_dir),
+            store.vendors.files,
             text,
             rows,
             memory_bytes,

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from tb_privateuse1 import memorylimit, vendor_file
 from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
@@ -40,6 +41,7 @@ class Request(msgspec.Struct):
 
     files: Files
     cache_dir: str | None
+    vendors: tuple[vendor_file.File, ...]
     query: str
     rows: int
     memory_bytes: int
@@ -60,7 +62,8 @@ def main() -> None:
 
     try:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
-        trace = Store(jobs=0, cache_dir=cache_dir).trace(request.files)
+        vendors = vendor_file.parsed(request.vendors)
+        trace = Store(jobs=0, cache_dir=cache_dir, vendors=vendors).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings tell it
         connection = connect(trace, request.memory_bytes)
         reply({"loaded": True})
@@ -175,12 +178,4 @@ def _confine(memory_bytes: int) -> None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no file can be written; a pipe can
-    status = Path("/proc/self/status")
-    if status.exists():
-        (now_kb,) = (
-            int(line.split()[1])
-            for line in status.read_text().splitlines()
-            if line.startswith("VmData:")
-        )
-        limit = (now_kb << 10) + int(memory_bytes * _SPARE)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    memorylimit.confine(int(memory_bytes * _SPARE))

@@ -23,7 +23,10 @@ _COMPUTE = breakdown.KINDS.index("kernel")
 
 @dataclass(frozen=True)
 class Windows:
-    """Least and greatest start and end of each step's window; ``known`` is false for none."""
+    """Least and greatest start and end of each step's window; ``known`` is false for none.
+
+    A step that ends before its window starts has no length.
+    """
 
     start_low: I64
     start_high: I64
@@ -45,11 +48,11 @@ class Windows:
 def windows(trace: Trace) -> Windows:
     """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
     steps, kernels = trace.steps, trace.kernels
-    own = kernels.step >= 0
+    # What nothing on the host launched lies in a step, but does not end it.
+    own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
-    start_bound, duration_bound = kernels.start_bound_ns[own], kernels.duration_bound_ns[own]
-    unknown = (start_bound == MISSING) | (duration_bound == MISSING)
-    late = np.where(unknown, 0, start_bound + duration_bound)
+    unknown = ~certainty.limited(kernels)[own]
+    late = np.where(unknown, 0, (kernels.start_bound_ns + kernels.duration_bound_ns)[own])
     low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
     return Windows(
         _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())

@@ -8,7 +8,6 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -21,23 +20,24 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1 import cache, cachedir
-from tb_privateuse1.discover.base import file_at, shown
+from tb_privateuse1.cachedir import STALL_S
+from tb_privateuse1.discover.base import shown
 from tb_privateuse1.failures import Failures, copied
-from tb_privateuse1.files import Files
-from tb_privateuse1.ingest import in_process, ingest, save, unchanged
+from tb_privateuse1.files import Files, as_now, unchanged
+from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
+from tb_privateuse1.readerprocess import in_process
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.vendor_file import OURS, Vendors
 
 __all__ = ["Pending", "Progress", "Store"]
 
-STALL_S = 300.0
 _LOOK_S = 0.25
-_BEAT_S = 1.0
 
 
 class Store:
@@ -47,7 +47,7 @@ class Store:
     thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
     are kept in memory only. ``memory_bytes`` bounds the columns kept open; the latest trace always
     is. ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
-    step, in the thread that makes it.
+    step, in the thread that makes it. ``vendors``: with those of the user's files.
     """
 
     def __init__(
@@ -58,16 +58,25 @@ class Store:
         memory_bytes: int = 1 << 30,
         stall_s: float = STALL_S,
         on_progress: Callable[[Files, Progress], None] | None = None,
+        vendors: Vendors = OURS,
     ) -> None:
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
         self._cache_dir = cache_dir
         self._on_progress = on_progress
+        self._vendors = vendors
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
         self._jobs = Jobs(stall_s)
         self._waiting = Waiting()
         self._failures = Failures()
         self._memory = Kept(memory_bytes)
+        self._latest: dict[str, tuple[int, str]] = {}
+        """Of each trace file the time of change and the key of its latest version."""
+
+    @property
+    def vendors(self) -> Vendors:
+        """As they were given."""
+        return self._vendors
 
     @property
     def cache_dir(self) -> Path | None:
@@ -82,7 +91,7 @@ class Store:
         then, TraceError if it cannot be read (at once, as long as the file is the same), or
         ``cancelled`` (which is forgotten: ask again to have it read).
         """
-        files, key = _current(files)
+        files, key = _current(files, self._vendors)
         if (known := self._recall(key)) is not None:
             return known
         if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
@@ -105,7 +114,7 @@ class Store:
 
     def in_cache(self, files: Files) -> bool:
         """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
-        files, key = _current(files)
+        files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
             if path.is_file():
                 cachedir.touch(path)
@@ -114,7 +123,7 @@ class Store:
 
     def discard(self, files: Files) -> None:
         """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
-        files, key = _current(files)
+        files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
             cachedir.remove(path)
 
@@ -145,10 +154,25 @@ class Store:
     def _stored(self, key: str, files: Files) -> Trace | None:
         """The trace from the cache on disk, if it is there."""
         for path in self._paths(key, files):
-            if (known := cache.read(path)) is not None:
-                with self._lock:
-                    return self._memory.put(key, known)
+            if (known := cache.read(path, self._vendors)) is not None:
+                return self._keep(key, files, known)
         return None
+
+    def _keep(self, key: str, files: Files, trace: Trace) -> Trace:
+        """Keep a trace in memory, and no longer on disk what its file held before it grew.
+
+        Nobody finds that again, and who has it open has it in memory.
+        """
+        path, now_ns = files.trace.path, files.trace.mtime_ns
+        with self._lock:
+            before_ns, before = self._latest.get(path, (now_ns, key))
+            if before_ns <= now_ns:
+                self._latest[path] = now_ns, key
+            kept = self._memory.put(key, trace)
+        if before_ns < now_ns:
+            for stored in self._paths(before, files):
+                cachedir.remove(stored)
+        return kept
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -219,17 +243,11 @@ class Store:
         known = known or self._stored(job.key, job.files)  # made since it was asked for
         if known is not None:
             return known
-        trace = self._read(job, claim)
-        with self._lock:
-            return self._memory.put(job.key, trace)
+        return self._keep(job.key, job.files, self._read(job, claim))
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
-        beaten_s = time.monotonic()
-
         def progress(phase: str, done: int, total: int, events: int) -> None:
-            nonlocal beaten_s
-            if claim and time.monotonic() - beaten_s >= _BEAT_S:
-                beaten_s = time.monotonic()
+            if claim:
                 claim.beat()
             self._say(job, phase, done, total, events)
 
@@ -237,16 +255,18 @@ class Store:
         spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
         try:
             if self._workers == 0:
-                trace = ingest(job.files, progress, paths)
+                trace = ingest(job.files, progress, paths, self._vendors)
                 save(trace, paths if unchanged(job.files) else [])
                 return trace
             # From the cache another server may remove it before it is opened here.
             for targets in ([*paths, spare], [spare]):
-                written = in_process(job.files, targets, progress, job.runs_in, self._waiting)
-                if (stored := cache.read(written)) is not None:
+                written = in_process(
+                    job.files, targets, progress, job.runs_in, self._waiting, self._vendors
+                )
+                if (stored := cache.read(written, self._vendors)) is not None:
                     return stored
         finally:
-            shutil.rmtree(spare.parent, ignore_errors=True)  # the mapping outlives the file
+            shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cachedir.make_room(path.parent, keep=path)
         raise vanished(job.files)
@@ -266,34 +286,20 @@ class Store:
         return [folder / f"{key}.arrow" for folder in folders]
 
 
-def _current(files: Files) -> tuple[Files, str]:
+def _current(files: Files, vendors: Vendors) -> tuple[Files, str]:
     """The files as they are now, and their key: a trace that grew or was replaced is another.
 
     Remote ones are as the last search found them, so that a host that does not answer holds up
     nobody who asks; the reader notices if they have changed.
     """
     try:
-        files = _now(files)
-        return files, cache.key(files)
+        files = as_now(files)
+        return files, cache.key(files, vendors)
     except OSError as error:
         name = shown(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
-
-
-def _now(files: Files) -> Files:
-    if files.trace.is_remote:
-        return files
-    sidecar, others = None, []
-    if files.sidecar:
-        with contextlib.suppress(OSError):
-            sidecar = file_at(files.sidecar.path)
-    for other in files.others:
-        with contextlib.suppress(OSError):
-            others.append(_now(other))
-    now = file_at(files.trace.path)
-    return dataclasses.replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
 
 def _left(end: float) -> float:

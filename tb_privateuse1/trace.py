@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1 import texts
 from tb_privateuse1.checkpoints import Checkpoints as Checkpoints
 from tb_privateuse1.configs import Configs as Configs
+from tb_privateuse1.errors import TraceError as TraceError
 from tb_privateuse1.findings import Finding as Finding
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.table import I8 as I8
@@ -24,6 +24,8 @@ from tb_privateuse1.table import I32 as I32
 from tb_privateuse1.table import I64 as I64
 from tb_privateuse1.table import Bools as Bools
 from tb_privateuse1.table import Table as Table
+from tb_privateuse1.vendors import GENERIC
+from tb_privateuse1.vendors.base import Vendor
 
 NONE = -1
 """No such row, no such string, no such id."""
@@ -262,6 +264,8 @@ class Trace:
     """The end of the recording: of operators, device activities and steps; 0 is its start."""
     strings: tuple[str, ...] = ()
     meta: Meta = field(default_factory=Meta)
+    vendor: Vendor = GENERIC
+    """The data of ``meta.vendor``, as it was when the trace was opened."""
     threads: Threads = field(default_factory=Threads.empty)
     ops: Ops = field(default_factory=Ops.empty)
     frames: Frames = field(default_factory=Frames.empty)
@@ -277,23 +281,3 @@ class Trace:
     def text(self, string: int | np.integer[Any]) -> str:
         """The string of an index; empty for ``NONE``."""
         return self.strings[string] if string >= 0 else ""
-
-
-class TraceError(Exception):
-    """Input that cannot be read, or a question that it cannot answer, in words for the user."""
-
-    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
-
-    def packed(self) -> dict[str, Any]:
-        """What one process tells another of it, as plain JSON."""
-        told = {"code": self.code, "message": self.message, "hint": self.hint}
-        return {name: texts.packed(text) for name, text in told.items()}
-
-    @classmethod
-    def unpacked(cls, told: Mapping[str, Any]) -> TraceError:
-        """The error that ``packed`` told."""
-        return cls(**{name: texts.unpacked(text) for name, text in told.items()})

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
 import re
 import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from tb_privateuse1.errors import TraceError
 from tb_privateuse1.texts import Text, filled, say
-from tb_privateuse1.trace import TraceError
-from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.vendors import GENERIC, VENDORS
 from tb_privateuse1.vendors.base import Peak, Vendor
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
@@ -25,6 +28,8 @@ _HINT = say("docs/reference/vendors.md says what a vendor file may hold.")
 
 
 _Figure = Annotated[float, msgspec.Meta(gt=0, lt=1e9)]
+_Prefix = Annotated[str, msgspec.Meta(min_length=1)]
+_GpuApi = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 class _Peak(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,6 +59,12 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     product_multiple: int | None = None
     matrix_unit: str | None = None
     matrix_names: str | None = None
+    communication_prefixes: tuple[_Prefix, ...] | None = None
+    operator_prefixes: tuple[_Prefix, ...] | None = None
+    runtime_prefixes: tuple[_Prefix, ...] | None = None
+    shares_backend: bool | None = None
+    device_type_name: str | None = None
+    perfetto_gpu_api: _GpuApi | None = None
     compute_units: str | None = None
     peaks: tuple[_Peak, ...] | None = None
 
@@ -69,45 +80,64 @@ _PATTERNS = {
 }
 
 
-def known() -> tuple[Vendor, ...]:
-    """All vendors, users' first and generic last; theirs replace ours of the same name.
+@dataclass(frozen=True)
+class File:
+    """A vendor file as it was read; one process hands it to another."""
 
-    Raises TraceError ``bad_vendor`` if one of their files cannot be used.
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Vendors:
+    """The vendors that a program knows, read once when it starts."""
+
+    known: tuple[Vendor, ...] = VENDORS
+    """Users' first and generic last; theirs replace ours of the same name."""
+    files: tuple[File, ...] = ()
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A digest of users' vendor files, empty without any."""
+        digest = hashlib.sha256()
+        for file in self.files:
+            digest.update(hashlib.sha256(file.content).digest())
+        return digest.hexdigest() if self.files else ""
+
+    def named(self, name: str) -> Vendor:
+        """Return the vendor of a name, the generic one if there is none."""
+        return next((vendor for vendor in self.known if vendor.name == name), self.known[-1])
+
+
+OURS = Vendors()
+"""Those without a user's file."""
+
+
+def chosen(paths: Sequence[str] | None = None) -> Vendors:
+    """Read the files of these paths, or else those that the environment variable names.
+
+    Raises TraceError ``bad_vendor`` if one cannot be used.
     """
-    own = [_vendor(path, content) for path, content in _contents()]
+    named = paths or [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    return parsed(_file(Path(path)) for path in named)
+
+
+def parsed(files: Iterable[File]) -> Vendors:
+    """Build the vendors of files that are read. Raises TraceError ``bad_vendor``."""
+    files = tuple(files)
+    own = [_vendor(Path(file.name), file.content) for file in files]
     names = {vendor.name for vendor in own}
     ours = [vendor for vendor in VENDORS if vendor.name not in names]
-    return tuple(sorted((*own, *ours), key=lambda vendor: vendor.name == VENDORS[-1].name))
+    known = sorted((*own, *ours), key=lambda vendor: vendor.name == GENERIC.name)
+    return Vendors(tuple(known), files)
 
 
-def title(name: str) -> str:
-    """A vendor's name as shown to people. Raises TraceError ``bad_vendor``."""
-    return next((vendor.title for vendor in known() if vendor.name == name), name)
-
-
-def named(name: str) -> Vendor:
-    """The vendor of a name, the generic one if there is none. Raises TraceError ``bad_vendor``."""
-    return next((vendor for vendor in known() if vendor.name == name), VENDORS[-1])
-
-
-def fingerprint() -> str:
-    """A digest of users' vendor files, empty without any. Raises TraceError ``bad_vendor``."""
-    contents = _contents()
-    digest = hashlib.sha256()
-    for _, content in contents:
-        digest.update(hashlib.sha256(content).digest())
-    return digest.hexdigest() if contents else ""
-
-
-def _contents() -> list[tuple[Path, bytes]]:
-    paths = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+def _file(path: Path) -> File:
     try:
-        return [(path, path.read_bytes()) for path in paths]
+        return File(path.name, path.read_bytes())
     except OSError as error:
         raise _bad(
-            Path(error.filename),
-            say("The vendor file {name} cannot be read: {error}."),
-            error=error.strerror,
+            path, say("The vendor file {name} cannot be read: {error}."), error=error.strerror
         ) from error
 
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
 from tb_privateuse1 import grouping
+from tb_privateuse1.blockingnames import blocks
 from tb_privateuse1.trace import I64, MEMCPY, MISSING, SYNC, Bools, Trace
-
-_WAITS = re.compile(
-    r"synchroni[sz]e(?!_|(?-i:[a-z]))|waitfor|(stream|device|event)_?sync", re.IGNORECASE
-)
-_NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECASE)
-"""Calls of the runtime and functions that return when the device is done; those that do not."""
 
 _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 """Not every backend tells of the call by which these wait."""
@@ -29,8 +23,7 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
     """The same, of some of the strings; no others."""
     found = np.zeros(len(trace.strings), np.bool_)
     for i in strings:
-        text = trace.strings[i]
-        found[i] = bool(_WAITS.search(text)) and not _NO_WAIT.search(text)
+        found[i] = blocks(trace.strings[i])
     return found
 
 

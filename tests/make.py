@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import Trace
+from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.vendors.base import Vendor
 
 Event = dict[str, Any]
 
@@ -89,7 +92,12 @@ def sidecar(elapsed_us: dict[int, float | None], **facts: Any) -> dict[str, Any]
     }
 
 
-def trace(*events: Event, elapsed: dict[int, float | None] | None = None, **keys: Any) -> Trace:
+def trace(
+    *events: Event,
+    elapsed: dict[int, float | None] | None = None,
+    known: Sequence[Vendor] = VENDORS,
+    **keys: Any,
+) -> Trace:
     """The Trace of some events, with a sidecar if ``elapsed`` is given."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker.1.pt.trace.json")
@@ -99,4 +107,6 @@ def trace(*events: Event, elapsed: dict[int, float | None] | None = None, **keys
             beside = Path(folder, "worker.1.kernel_event.json")
             beside.write_text(json.dumps(sidecar(elapsed)))
             side = kernel_events.read(str(beside))
-        return infer.build(chrome.read(str(path)), side, worker="worker", files=(path.name,))
+        return infer.build(
+            chrome.read(str(path)), side, worker="worker", files=(path.name,), known=known
+        )

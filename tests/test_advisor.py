@@ -15,7 +15,7 @@ from tb_privateuse1.advisor import Advised, advise, best
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Case, Found, Rank, Rule
 from tb_privateuse1.savings import Savings
-from tests import make
+from tests import chinese, make
 from tests.rules.program import Program, check
 
 US = 1000
@@ -106,7 +106,7 @@ def test_severity_and_rank() -> None:
     ]  # fmt: skip
 
 
-def test_a_rule_that_fails_costs_no_other() -> None:
+def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
     def fails(case: Case) -> Iterable[Found]:
         raise ValueError("a mistake")
 
@@ -116,7 +116,16 @@ def test_a_rule_that_fails_costs_no_other() -> None:
         ("broken", "failed"),
         ("fine", "found"),
     ]
-    assert len(told.found) == 1
+    check(told)
+    fine, note = told.found
+    assert (fine.rule, note.rule) == ("fine", "broken")
+    assert (note.severity, note.saving_ns, note.events) == ("note", None, 0)
+    assert note.title == f"A check failed: {broken.title}"
+    assert "`ValueError: a mistake`" in note.explanation
+    chinese.check((note.title, note.explanation, note.how, note.fix))
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ValueError
 
 
 def test_a_rule_is_not_asked_about_what_the_trace_lacks() -> None:

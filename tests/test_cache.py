@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,11 +88,11 @@ def test_what_cannot_be_opened_is_no_damage(
     path = tmp_path / "t.arrow"
     cache.write(sample(), path)
 
-    def fail(_: str) -> None:
+    def fail(*_: object) -> None:
         raise OSError(24, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pa, "memory_map", fail)
+        patch.setattr(Path, "open", fail)
         assert cache.read(path) is None
     assert cache.read(path) is not None
 
@@ -124,6 +125,51 @@ def test_any_damage_is_noticed_and_the_file_removed(tmp_path: Path) -> None:
         stored = cache.read(path)
         assert stored is None
         assert not path.exists()
+
+
+@pytest.mark.parametrize("what", ["truncated", "overwritten", "removed"])
+def test_an_open_trace_is_its_own(tmp_path: Path, what: str) -> None:
+    """Mapped, it ended the process or showed the new bytes."""
+    path = tmp_path / "t.arrow"
+    cache.write(sample(), path)
+    stored = cache.read(path)
+    assert stored is not None
+    if what == "truncated":
+        os.truncate(path, 0)
+    elif what == "overwritten":
+        with path.open("r+b") as file:
+            file.write(b"\x7f" * path.stat().st_size)
+    else:
+        path.unlink()
+    same(sample(), stored)
+    assert cache.read(path) is None
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, fstat = tmp_path / "t.arrow", os.fstat
+    cache.write(sample(), path)
+
+    def then_cut(descriptor: int) -> os.stat_result:
+        status = fstat(descriptor)
+        os.truncate(path, status.st_size // 2)
+        return status
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", then_cut)
+        assert cache.read(path) is None
+    assert not path.exists()
+
+
+def test_a_file_under_another_name_is_not_that_one(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.arrow", tmp_path / "b.arrow"
+    cache.write(sample(), one)
+    cache.write(Trace(), other)
+    shutil.copy(other, one)
+    assert cache.read(one) is None
+    assert not one.exists()
+    assert cache.read(other) is not None
 
 
 def test_a_damaged_file_that_cannot_be_removed(

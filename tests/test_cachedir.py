@@ -78,7 +78,7 @@ def test_foreign_files_are_left_alone(folder: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_removed_is_passed_over(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another user's; on Windows, what another process has mapped."""
+    """Another user's; on Windows, what another process has open."""
     unlink = Path.unlink
 
     def refuse(path: Path, missing_ok: bool = False) -> None:

@@ -66,7 +66,7 @@ def test_defaults_are_the_first_run_the_lowest_rank_the_latest_span(
 
 
 def test_step_and_options(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    arguments = ["view", "operators", str(log), "--step", "2", "--option", "group=shapes", "--json"]
+    arguments = ["view", "operators", str(log), "--step", "2", "--group", "shapes", "--json"]
     assert cli.main(arguments) == 0
     out = capfdbinary.readouterr().out
     assert out == body(log, "operators", "r1", 0, 1, step=2, group="shapes")
@@ -148,14 +148,17 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["view", "overview"], "NAME and PATH"),
         (["view", "overview", "{log}", "--rank", "x"], "invalid int value"),
         (["event", "{log}", "--table", "ops"], "required: --row"),
-        (["event", "{log}", "--table", "strings", "--row", "1"], "table must be one of ops"),
+        (
+            ["event", "{log}", "--table", "strings", "--row", "1"],
+            "choice: 'strings' (choose from",
+        ),
         (["event", "{log}", "--table", "ops", "--row", "1.5"], "row must be a whole number"),
         (["event", "{log}", "--table", "ops", "--row", "99"], "no row 99 in ops"),
         (["view", "overview", "{log}", "--json", "--csv"], "not allowed with"),
         (["view", "overview", "{log}", "--json", "--table", "steps"], "--table is for --csv"),
         (["view", "overview", "{log}", "--csv", "--table", "x"], "no table 'x'. It has: device"),
         (["view", "overview", "{log}", "-o", "{log}/nowhere/x"], "x cannot be written: No such"),
-        (["view", "nothing", "{log}"], "no view 'nothing'. There are: overview"),
+        (["view", "nothing", "{log}"], "invalid choice: 'nothing' (choose from"),
         (["view", "overview", "{log}/nowhere"], "no file or directory"),
         (["view", "overview", "nofs://bucket/x"], "no filesystem that fsspec knows"),
         (["view", "overview", "{log}", "--run", "r9"], "no run r9. There is: r1, r2."),

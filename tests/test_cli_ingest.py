@@ -22,6 +22,7 @@ from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
+from tb_privateuse1.vendor_file import Vendors
 from tests.tracefiles import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli", "ingest"]
@@ -216,9 +217,9 @@ def test_few_traces_are_open_at_a_time(
     most = 0
     read = disk.read
 
-    def watched(path: Path) -> Trace | None:
+    def watched(path: Path, vendors: Vendors) -> Trace | None:
         nonlocal most
-        found = read(path)
+        found = read(path, vendors)
         if found is not None:
             gc.collect()
             alive.add(found)

@@ -72,6 +72,15 @@ def test_a_view_is_complete(name: str) -> None:
     assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
 
 
+@pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
+def test_every_option_has_its_line(name: str) -> None:
+    """For the command line's help and docs/reference/options.md."""
+    for option in schema.options_of({**VIEWS, **LOOKUPS}[name]):
+        line = option["help"]
+        assert re.fullmatch(r"[a-z](.*[^.\s])?", line), f"{option['name']}: Annotated[…, 'a line']"
+        assert len(line) <= 90
+
+
 @pytest.mark.parametrize("name", LOOKUPS)
 def test_a_lookup_is_complete(name: str) -> None:
     lookup = LOOKUPS[name]

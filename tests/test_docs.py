@@ -173,6 +173,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(runs, tmp_path / "log")
     for name, run in (("old", "transformer-measured"), ("new", "transformer-inferred")):
         shutil.copytree(runs / run, tmp_path / name)
+        shutil.copytree(runs / run, tmp_path / "log" / name)
     (trace,) = (runs / "transformer-inferred").glob("*.pt.trace.json.gz")
     shutil.copy(trace, tmp_path / "trace.pt.trace.json.gz")
     for sidecar in (runs / "transformer-inferred").glob("*.kernel_event.json.gz"):

@@ -31,7 +31,10 @@ def test_the_largest_backward_pass_has_all_parameters() -> None:
     assert lasting.accumulated(t, phases.passes(t), 512) == (1024, 512)
 
 
-@pytest.mark.parametrize(("dims", "kind"), [([3], "Strange"), ("x", "float"), (None, "float")])
+@pytest.mark.parametrize(
+    ("dims", "kind"),
+    [([3], "Strange"), ("x", "float"), (None, "float"), ([2**40, 2**40], "float"), ([-3], "float")],
+)
 def test_a_size_that_is_not_known_counts_nothing(dims: object, kind: str) -> None:
     t = trace(*accumulate(0, dims, kind))
     assert lasting.accumulated(t, phases.passes(t), 1) == (0, 0)

@@ -18,7 +18,8 @@ NAME = PACKAGE.name
 
 LAYERS = """
 version texts
-table findings grounds opkinds
+vendors/
+table findings grounds opkinds devicetypes errors blockingnames
 checkpoints configs
 trace
 once
@@ -27,7 +28,6 @@ tables
 intervals rectangles
 grouping
 chain
-vendors/
 vendor_file
 forms
 curves
@@ -51,19 +51,21 @@ dependencies
 changes criticalpath
 prediction
 gains mending
-pool processes
+pool processes memorylimit
 remote.address
 remote.problem
 remote.server
 remote.listing
 remote.stream
 remote
+discover.sniff
 discover/
 files
 runs
 scanner
 read.base read.events read.quality read.buffer read.metadata
 read.numbers read.repair read.source read.parts read.interned
+read.members
 read.times read.windows read.pairs read.decoder
 read.document read.columns read.trail
 read.chrome read.record
@@ -87,6 +89,7 @@ cache
 pyramidfile
 prepared
 ingest
+readerprocess
 jobs kept failures
 store
 event
@@ -115,8 +118,8 @@ routes
 plugin notebook
 loader
 cli.base
-cli.progress
-cli.selection
+cli.completion cli.progress
+cli.flags cli.selection
 cli/
 cli.__main__
 """
@@ -135,6 +138,7 @@ LIBRARIES = {
     "duckdb": ("sql_child",),
     "pandas": ("tables",),
     "fsspec": ("remote",),
+    "argcomplete": ("cli.completion",),
     "aiohttp": ("remote",),
 }
 """Who alone may import a library."""

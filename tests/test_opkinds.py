@@ -7,6 +7,8 @@ import re
 import pytest
 
 from tb_privateuse1 import opkinds
+from tb_privateuse1.vendors import GENERIC, VENDORS
+from tb_privateuse1.vendors.base import Vendor
 
 NAMES = {
     "gemm": "aten::mm aten::addmm aten::bmm aten::baddbmm aten::matmul aten::linear aten::addmv "
@@ -60,9 +62,41 @@ NAMES = {
 @pytest.mark.parametrize("kind", opkinds.KINDS)
 def test_kinds(kind: str) -> None:
     names = re.findall(r"autograd::engine::evaluate_function: \S+|\S+", NAMES[kind])
-    assert {name: opkinds.kind_of(name) for name in names} == dict.fromkeys(names, kind)
+    assert {name: opkinds.kind_of(name, GENERIC) for name in names} == dict.fromkeys(names, kind)
 
 
 def test_every_kind_has_a_rule() -> None:
     ruled = {kind for kind, _ in (*opkinds.WHOLE_NAMES, *opkinds.PATTERNS)}
     assert ruled | {"autograd", "other"} == set(opkinds.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("accl:all_sum", "communication"),
+        ("accl_ops::sum_up", "communication"),
+        ("acme::acme_convolution", "convolution"),
+        ("aten::acme", "copy"),
+    ],
+)
+def test_a_vendors_own_words_count_in_its_traces(name: str, kind: str) -> None:
+    acme = Vendor(
+        name="acme",
+        title="Acme",
+        backends=("acme",),
+        communication_prefixes=("accl",),
+        operator_prefixes=("acme",),
+    )
+    assert opkinds.kind_of(name, acme) == kind
+
+
+def test_words_of_a_vendor_are_no_patterns() -> None:
+    acme = Vendor(name="acme", title="Acme", communication_prefixes=("a.c",))
+    assert opkinds.kind_of("a.c:x", acme) == "communication"
+    assert opkinds.kind_of("abc:x", acme) == "other"
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+def test_a_trace_mixes_the_words_of_several_vendors(vendor: Vendor) -> None:
+    names = ("nccl:sum_up", "hccl:sum_up", "cncl:sum_up", "xccl:sum_up", "gloo:sum_up")
+    assert {opkinds.kind_of(name, vendor) for name in names} == {"communication"}

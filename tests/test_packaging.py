@@ -76,7 +76,14 @@ def without_node(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def expected(modules: Path) -> set[str]:
     """The package's files that an installation has."""
-    kinds = ("*.py", "texts/**/*.toml", "infer/**/*.txt", "py.typed", "static/**/*")
+    kinds = (
+        "*.py",
+        "cli/options.json",
+        "texts/**/*.toml",
+        "infer/**/*.txt",
+        "py.typed",
+        "static/**/*",
+    )
     found = {path for kind in kinds for path in (modules / "tb_privateuse1").rglob(kind)}
     return {path.relative_to(modules).as_posix() for path in found if path.is_file()}
 

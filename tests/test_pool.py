@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
@@ -45,3 +47,22 @@ def test_shutdown_can_drop_what_waits() -> None:
     go.set()
     assert first.result(5)
     assert second.cancelled()
+
+
+class _EmptiedAtOnce(SimpleQueue[Any]):
+    """A queue whose last item a worker takes just after somebody saw it."""
+
+    def empty(self) -> bool:
+        return False
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        assert not block, "it would wait for ever"
+        return super().get(block, timeout)
+
+
+def test_shutdown_never_waits_for_an_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = DaemonPool(0, "test")
+    monkeypatch.setattr(pool, "_queue", _EmptiedAtOnce())
+    waits = pool.submit(abs, 1)
+    pool.shutdown(cancel_futures=True)
+    assert waits.cancelled()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tb_privateuse1 import ingest, processes, runs
+from tb_privateuse1 import processes, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
@@ -20,7 +20,6 @@ from tests.tracefiles import trace
 ECHO = """
 import os, sys, time
 from tb_privateuse1 import processes
-if len(sys.argv) > 1: processes.IDLE_S = float(sys.argv[1])
 def answer(request, say):
     print("no answer")
     say(progress=["reading", 1, 2, 3])
@@ -53,15 +52,34 @@ def test_one_that_dies_has_no_answer(process: processes.Process) -> None:
     assert len(heard) == 1
 
 
-def test_one_that_waits_ends_by_itself() -> None:
-    code = "import sys; sys.argv.append('0.2')\n" + ECHO
-    process = processes.start(code)
+def timers(process: processes.Process) -> list[threading.Timer]:
+    found = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    return [timer for timer in found if process in timer.args]
+
+
+def test_one_that_waits_in_vain_is_gone_altogether(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not ``<defunct>`` until somebody asks for something."""
+    monkeypatch.setattr(processes, "IDLE_S", 0.05)
+    waiting, process = processes.Waiting(), processes.start(ECHO)
     assert processes.ask(process, {"n": 1}, lambda *_: None)
-    assert process.wait(10) == 0
-    assert processes.end(process) == 0
+    waiting.give(process)
+    for timer in timers(process):
+        timer.join(10)
+    assert process.returncode == 1
+    assert waiting.take() is None
 
 
-def test_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_taken_in_time_is_left_alone(process: processes.Process) -> None:
+    waiting = processes.Waiting()
+    waiting.give(process)
+    (timer,) = timers(process)
+    assert waiting.take() is process
+    timer.join(10)
+    timer.function(*timer.args)  # its time had just come
+    assert processes.ask(process, {"n": 1}, lambda *_: None)
+
+
+def test_those_that_wait() -> None:
     waiting = processes.Waiting()
     assert waiting.take() is None
     first, second = processes.start(ECHO), processes.start(ECHO)
@@ -69,9 +87,8 @@ def test_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting.give(second)
     assert waiting.take() is second
     waiting.give(second)
-    now = time.monotonic()
-    monkeypatch.setattr(processes.time, "monotonic", lambda: now + 60)
-    assert waiting.take() is None  # they may be about to end
+    waiting.close()
+    assert waiting.take() is None
     assert first.returncode == second.returncode == 1
 
 
@@ -119,7 +136,7 @@ def test_a_large_one_has_its_own(
     started: list[processes.Process],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ingest, "_SMALL_BYTES", 10)
+    monkeypatch.setattr(readerprocess, "_SMALL_BYTES", 10)
     made = Store(1, tmp_path / "cache")
     for files in log[:2]:
         made.trace(files)

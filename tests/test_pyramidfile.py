@@ -85,6 +85,22 @@ def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> Non
     assert beside.read_bytes() == content
 
 
+def test_the_pyramid_of_another_trace_is_not_shown(tmp_path: Path) -> None:
+    found, path = stored(tmp_path)
+    other = tmp_path / f"{2:032x}.arrow"
+    pyramidfile.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
+    cachedir.pyramid_of(other).replace(cachedir.pyramid_of(path))
+    assert same(pyramidfile.of(found), pyramid.build(some()))
+
+
+def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
+    found, path = stored(tmp_path)
+    pyramidfile.prepare(found, path)
+    opened = pyramidfile.of(found)
+    os.truncate(cachedir.pyramid_of(path), 0)
+    assert same(opened, pyramid.build(some()))
+
+
 def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     cachedir.clear(tmp_path)

@@ -44,7 +44,8 @@ def case(seed: int, nodes: int, chains: int, edges: int) -> Case:
         edge_gap=rng.integers(0, 9, len(source)),
         at=rng.integers(0, 99, nodes),
     )
-    return Case(Network(chain, before, source, target, time), weights, before, source, target)
+    network = Network(chain, before, source, target, time, np.arange(nodes))
+    return Case(network, weights, before, source, target)
 
 
 def plain(case: Case, weights: Weights) -> I64:
@@ -96,7 +97,12 @@ def test_shorter_is_never_later(seed: int) -> None:
 def test_an_edge_can_be_taken_away() -> None:
     zero = np.zeros(2, np.int64)
     network = Network(
-        np.array([0, 1]), np.full(2, NONE), np.array([0]), np.array([1]), np.array([0, 10])
+        np.array([0, 1]),
+        np.full(2, NONE),
+        np.array([0]),
+        np.array([1]),
+        np.array([0, 10]),
+        np.arange(2),
     )
     weights = Weights(np.array([10, 0]), zero, zero, np.array([5]), np.array([3, 7]))
     assert network.replay(weights).tolist() == [3, 18]
@@ -106,7 +112,7 @@ def test_an_edge_can_be_taken_away() -> None:
 
 def test_nothing() -> None:
     none = np.empty(0, np.int64)
-    network = Network(none, none, none, none, none)
+    network = Network(none, none, none, none, none, none)
     assert network.replay(Weights(none, none, none, none, none)).tolist() == []
 
 
@@ -115,3 +121,44 @@ def test_ancestors() -> None:
     assert replay.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
     assert replay.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
     assert replay.ancestors(np.empty(0, np.int64), np.empty(0, np.int64)).tolist() == []
+
+
+def test_ancestors_of_a_circle_end() -> None:
+    assert replay.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
+    long = np.arange(-1, 999)
+    assert replay.ancestors(long, np.array([999])).tolist() == list(range(1000))
+
+
+@given(st.integers(0, 1 << 30), st.integers(1, 40), st.integers(1, 6), st.integers(1, 60))
+def test_at_equal_times_edges_lead_forward(seed: int, nodes: int, ticks: int, edges: int) -> None:
+    """Edges at random, in circles too: those that count lead forward, and time never back."""
+    rng = np.random.default_rng(seed)
+    chain, before, time = np.empty(nodes, np.int64), np.full(nodes, NONE), np.empty(nodes, np.int64)
+    bounds = np.array_split(np.arange(nodes), 3)
+    for number, mine in enumerate(bounds):
+        chain[mine], before[mine[1:]] = number, mine[:-1]
+        time[mine] = np.sort(rng.integers(0, ticks, len(mine)))
+    source, target = rng.integers(0, nodes, (2, edges))
+    source, target = np.where(time[source] <= time[target], (source, target), (target, source))
+    order, counts = replay.settled(time, before, source, target)
+    rank = np.argsort(order)
+    assert sorted(order.tolist()) == list(range(nodes))
+    assert (np.diff(time[order]) >= 0).all()
+    assert (rank[before[before >= 0]] < rank[before >= 0]).all()
+    assert (counts == (rank[source] < rank[target])).all()
+    assert counts[time[source] < time[target]].all()
+
+
+def test_edges_that_close_no_circle_all_count() -> None:
+    """Also where numbers fall along them."""
+    time, before = np.full(4, 5), np.array([NONE, 0, NONE, 2])
+    order, counts = replay.settled(time, before, np.array([3, 3]), np.array([0, 1]))
+    assert order.tolist() == [2, 3, 0, 1]
+    assert counts.tolist() == [True, True]
+
+
+def test_a_circle_is_cut_before_its_first_node() -> None:
+    time, before = np.full(3, 5), np.array([NONE, 0, NONE])
+    order, counts = replay.settled(time, before, np.array([1, 2]), np.array([2, 0]))
+    assert order.tolist() == [0, 1, 2]
+    assert counts.tolist() == [True, False]

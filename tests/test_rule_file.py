@@ -45,7 +45,7 @@ def program() -> Program:
 
 
 def test_the_documents_example_works(own: Path) -> None:
-    told = advise(program().trace())
+    told = advise(program().trace(), rules=rule_file.from_environment().load())
     (row,) = (row for row in told.found if row.rule == "checkpoints")
     assert row.title == "3 checkpoints are written in the loop"
     assert row.saving_ns is not None
@@ -55,20 +55,20 @@ def test_the_documents_example_works(own: Path) -> None:
 
 def test_without_a_file_there_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(rule_file.VARIABLE, raising=False)
-    assert rule_file.known() == RULES
+    assert rule_file.from_environment().load() == RULES
 
 
 def test_a_changed_file_is_run_again(own: Path) -> None:
-    assert rule_file.known()[-1].title == "Checkpoints in the loop"
+    assert rule_file.from_environment().load()[-1].title == "Checkpoints in the loop"
     own.write_text(example().replace("Checkpoints in the loop", "Renamed"))
     os.utime(own, ns=(1, 1))
-    assert rule_file.known()[-1].title == "Renamed"
+    assert rule_file.from_environment().load()[-1].title == "Renamed"
 
 
 def test_ours_can_be_replaced(own: Path) -> None:
     own.write_text(example().replace('name="checkpoints"', 'name="host_bound"'))
     os.utime(own, ns=(2, 2))
-    rules = rule_file.known()
+    rules = rule_file.from_environment().load()
     assert len(rules) == len(RULES)
     assert next(r.fix for r in rules if r.name == "host_bound").startswith("Copy the")
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_used(own: Path, content: str, says: str) -> None:
     own.write_text(content)
     os.utime(own, ns=(3 + len(content), 3))
     with pytest.raises(TraceError, match=re.escape(says)) as error:
-        rule_file.known()
+        rule_file.from_environment().load()
     assert error.value.code == "bad_rules"
     assert str(own.parent) not in error.value.message
 
@@ -95,13 +95,13 @@ def test_an_unknown_cause(own: Path) -> None:
     own.write_text(example().replace('cause="launching"', 'cause="magic"'))
     os.utime(own, ns=(4, 4))
     with pytest.raises(TraceError, match="its cause must be one of"):
-        rule_file.known()
+        rule_file.from_environment().load()
 
 
 def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rule_file.VARIABLE, "/nowhere/rules.py")
     with pytest.raises(TraceError, match=r"rules.py: cannot be read: No such file"):
-        rule_file.known()
+        rule_file.from_environment().load()
 
 
 @pytest.fixture
@@ -118,4 +118,26 @@ def test_rules_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     asked = {rule_file.GROUP: (point,)}
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: asked[group])
-    assert [rule.name for rule in rule_file.known()][-1] == "host_bound"
+    assert [rule.name for rule in rule_file.from_environment().load()][-1] == "host_bound"
+
+
+def test_a_file_that_breaks_while_a_server_runs_costs_no_answer(
+    own: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = rule_file.from_environment()
+    before = rules.usable()
+    assert before[-1].name == "checkpoints"
+    own.write_text("x = ")
+    os.utime(own, ns=(5, 5))
+    assert rules.usable() == rules.usable() == before
+    (line,) = caplog.messages
+    assert "checkpoints.py: cannot be run: SyntaxError" in line
+    own.write_text(example().replace("Checkpoints in the loop", "Mended"))
+    os.utime(own, ns=(6, 6))
+    assert rules.usable()[-1].title == "Mended"
+
+
+def test_the_environment_is_read_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = rule_file.from_environment()
+    monkeypatch.delenv(rule_file.VARIABLE)
+    assert rules.load()[-1].name == "checkpoints"

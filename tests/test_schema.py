@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pytest
 
@@ -13,6 +14,30 @@ from tb_privateuse1.lookups import LOOKUPS
 
 def test_api_ts_is_fresh() -> None:
     assert schema.API.read_text() == schema.typescript(), "run `make api`"
+
+
+def test_the_options_are_fresh() -> None:
+    assert schema.OPTIONS.read_text() == schema.all_options(), "run `make api`"
+    assert schema.OPTIONS_DOC.read_text() == schema.options_documented(), "run `make api`"
+
+
+def test_an_option_is_described() -> None:
+    def view(
+        trace: object,
+        *,
+        by: Annotated[Literal["a", "b"], "what"] = "a",
+        at_ns: Annotated[int | None, "when"] = None,
+        whole: Annotated[bool, "all"] = False,
+        name: Annotated[str, "who"],
+    ) -> None: ...
+
+    rows = [tuple(option.values()) for option in schema.options_of(view)]
+    assert rows == [
+        ("by", "choice", ("a", "b"), False, "a", "what"),
+        ("at_ns", "whole number", None, False, None, "when"),
+        ("whole", "true or false", None, False, False, "all"),
+        ("name", "text", None, True, None, "who"),
+    ]
 
 
 def test_every_view_has_its_result_and_its_query() -> None:

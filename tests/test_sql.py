@@ -28,7 +28,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(files: Files, cache: Path, text: str, **limits: float) -> sql.SqlResult:
-    return sql.query(files, text, cache_dir=cache, **limits)  # type: ignore[arg-type]
+    return sql.query(files, text, store=Store(jobs=0, cache_dir=cache), **limits)  # type: ignore[arg-type]
 
 
 def refused(files: Files, cache: Path, text: str, **limits: float) -> TraceError:

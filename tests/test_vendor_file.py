@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cli, runs, vendor_file
+from tb_privateuse1 import allocations, cli, describe, runs, vendor_file
 from tb_privateuse1.cache import key
+from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
-from tb_privateuse1.vendors import VENDORS, detect
+from tb_privateuse1.vendors import GENERIC, VENDORS, detect
 from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.views.kernels import kernels
 from tests import make
 from tests.tracefiles import write
 
@@ -49,10 +51,12 @@ def document() -> dict[str, Any]:
 
 
 def test_without_files_there_are_ours() -> None:
-    assert vendor_file.known() == VENDORS
-    assert vendor_file.fingerprint() == ""
-    assert vendor_file.title("mlu") == "Cambricon MLU"
-    assert vendor_file.title("gone") == "gone"
+    vendors = vendor_file.chosen()
+    assert vendors == vendor_file.OURS
+    assert vendors.known == VENDORS
+    assert vendors.fingerprint == ""
+    assert vendors.named("mlu").title == "Cambricon MLU"
+    assert vendors.named("gone") == GENERIC
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
@@ -60,28 +64,30 @@ def test_a_file_adds_a_vendor(use: Any, suffix: str) -> None:
     as_json = {"name": "acme", "backends": ["refdev"], "device_names": "acme|\\bA1"}
     as_toml = 'name = "acme"\nbackends = ["refdev"]\ndevice_names = "acme|\\\\bA1"'
     use(json.dumps(as_json) if suffix == ".json" else as_toml, suffix=suffix)
-    first, *others = vendor_file.known()
+    first, *others = vendor_file.chosen().known
     assert tuple(others) == VENDORS
     assert (first.name, first.title, first.backends) == ("acme", "acme", ("refdev",))
-    assert detect(None, ["ACME 7"], known=vendor_file.known()) is not None
-    assert detect(None, ["ACME 7"], known=vendor_file.known()).name == "acme"
-    assert detect("refdev", known=vendor_file.known()).name == "acme"
-    assert detect("other", known=vendor_file.known()).name == "generic"
+    assert detect(None, ["ACME 7"], known=vendor_file.chosen().known) is not None
+    assert detect(None, ["ACME 7"], known=vendor_file.chosen().known).name == "acme"
+    assert detect("refdev", known=vendor_file.chosen().known).name == "acme"
+    assert detect("other", known=vendor_file.chosen().known).name == "generic"
 
 
 def test_its_words_count(use: Any) -> None:
     plain = make.trace(*document()["traceEvents"], tb_privateuse1={"backend": "refdev"})
     assert (plain.meta.vendor, len(plain.kernels)) == ("generic", 1)
     use(ACME)
-    trace = make.trace(*document()["traceEvents"], tb_privateuse1={"backend": "refdev"})
-    assert trace.meta.vendor == "acme"
+    events = document()["traceEvents"]
+    known = vendor_file.chosen().known
+    trace = make.trace(*events, known=known, tb_privateuse1={"backend": "refdev"})
+    assert (trace.meta.vendor, trace.vendor) == ("acme", known[0])
     assert [trace.text(name) for name in trace.kernels.name] == ["gemm", "acclSum"]
     assert trace.kernels.communication.tolist() == [False, True]
 
 
 def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
     use('name = "cuda"\nextends = "rocm"\ntitle = "Both"\ncommunication_names = "^my"')
-    known = vendor_file.known()
+    known = vendor_file.chosen().known
     rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
     assert [vendor.name for vendor in known].count("cuda") == 1
     assert known[0].device_types == rocm.device_types
@@ -92,12 +98,12 @@ def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
 
 def test_one_that_can_be_told_by_nothing_means_every_trace(use: Any) -> None:
     use('name = "all"\ncommunication_names = "x"')
-    assert detect("cuda", ["NVIDIA H100"], known=vendor_file.known()).name == "all"
+    assert detect("cuda", ["NVIDIA H100"], known=vendor_file.chosen().known).name == "all"
 
 
 def test_generic_stays_the_last(use: Any) -> None:
     use('name = "generic"\nextends = "generic"\ntitle = "Ours"', ACME)
-    known = vendor_file.known()
+    known = vendor_file.chosen().known
     assert [known[0].name, known[-1].title] == ["acme", "Ours"]
     assert len(known) == len(VENDORS) + 1
 
@@ -119,13 +125,15 @@ def test_all_that_a_vendor_is_can_be_said() -> None:
         ('name = "a"\ndevice_names = "("', "no valid regular expression as device_names"),
         ('name = "a"\nextends = "b"', "extends 'b', which is none of mtia, rocm"),
         ("name =", "cannot be used"),
+        ('name = "a"\nruntime_prefixes = [""]', "`$.runtime_prefixes"),
+        ('name = "a"\nperfetto_gpu_api = -1', "`$.perfetto_gpu_api`"),
         ('name = "a"\nname = "b"', "cannot be used"),
     ],
 )
 def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
     use(text)
     with pytest.raises(TraceError) as caught:
-        vendor_file.known()
+        vendor_file.chosen()
     assert caught.value.code == "bad_vendor"
     assert "vendor0.toml" in caught.value.message
     assert says in caught.value.message
@@ -135,18 +143,17 @@ def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
 def test_bad_json(use: Any, text: str) -> None:
     use(text, suffix=".json")
     with pytest.raises(TraceError, match=r"vendor0\.json cannot be used"):
-        vendor_file.known()
+        vendor_file.chosen()
 
 
 def test_no_file_and_no_text(use: Any) -> None:
     (path,) = use("")
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(TraceError, match="cannot be used"):
-        vendor_file.known()
+        vendor_file.chosen()
     path.unlink()
-    for ask in (vendor_file.known, vendor_file.fingerprint):
-        with pytest.raises(TraceError, match="cannot be read: No such file"):
-            ask()
+    with pytest.raises(TraceError, match="cannot be read: No such file"):
+        vendor_file.chosen()
 
 
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
@@ -155,10 +162,44 @@ def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     keys = [key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
-        keys.append(key(files))
+        keys.append(key(files, vendor_file.chosen()))
     assert len(set(keys)) == 3
     use(ACME)
-    assert key(files) == keys[1]
+    assert key(files, vendor_file.chosen()) == keys[1]
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
+    use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
+    files = runs.scan(str(tmp_path / "log")).find()
+    (path,) = use(ACME)
+    vendors = vendor_file.chosen()
+    monkeypatch.delenv(vendor_file.VARIABLE)
+    path.write_text("broken")
+    for _ in ("read", "from the cache"):
+        store = Store(jobs, tmp_path / "cache", vendors=vendors)
+        trace = store.trace(files)
+        store.close()
+        assert trace.vendor == vendors.known[0]
+        assert describe.device(trace)[0].value == "Acme <A1> (refdev)"
+        assert kernels(trace).calls == 2
+
+
+def test_a_vendors_own_names_are_shown(use: Any) -> None:
+    use(
+        'name = "acme"\nbackends = ["refdev"]\ndevice_types = [20, 33]\n'
+        'device_type_name = "ACME"\nperfetto_gpu_api = 3'
+    )
+    trace = make.trace(
+        make.memory(3, 64, 64, 33),
+        known=vendor_file.chosen().known,
+        tb_privateuse1={"backend": "refdev"},
+    )
+    assert allocations.label(trace, (33, 0)) == "ACME 0"
+    assert allocations.label(trace, (6, 1)) == "HIP 1"
+    assert trace.vendor.perfetto_gpu_api == 3
 
 
 def test_on_the_command_line(
@@ -178,7 +219,6 @@ def test_on_the_command_line(
     assert calls() == 1
     assert calls(*vendor) == 2
     assert calls() == 1
-    assert vendor_file.VARIABLE not in os.environ
     assert cli.main(["ingest", log, *vendor, "--json", "--force"]) == 0  # in another process
     assert json.loads(capsys.readouterr().out)["read"] == 1
     assert calls(*vendor) == 2
@@ -194,7 +234,7 @@ def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
         'name = "acme"\ncompute_units = "Tiles"\nbackends = ["acme"]\n'
         '[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 12.5\n'
     )
-    vendor = vendor_file.named("acme")
+    vendor = vendor_file.chosen().named("acme")
     assert vendor is not None
     assert vendor.compute_units == "Tiles"
     peak = vendor.peak("Acme A1")
@@ -219,5 +259,5 @@ def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
 def test_a_peak_that_is_none_is_refused(use: Any, peak: str) -> None:
     use(f'name = "acme"\n[[peaks]]\n{peak}\n')
     with pytest.raises(TraceError) as caught:
-        vendor_file.known()
+        vendor_file.chosen()
     assert caught.value.code == "bad_vendor"

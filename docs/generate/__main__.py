@@ -6,14 +6,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import command_line, options, rules
+from docs.generate import command_line, rules
 
 DOCS = Path(__file__).parents[1]
 
 DOCUMENTS: dict[Path, Callable[[str], str]] = {
     DOCS / "internals" / "advice.md": rules.with_verdicts,
     DOCS / "reference" / "command-line.md": command_line.with_commands,
-    DOCS / "reference" / "http.md": options.with_options,
     DOCS / "reference" / "rules.md": rules.with_rules,
 }
 

@@ -28,6 +28,9 @@ def _rows(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     for action in command._actions:
         if isinstance(action, argparse._HelpAction):
             continue
+        if isinstance(action, argparse._SubParsersAction):
+            yield "`NAME PATH`", "a view and its trace; the view's [options](options.md) are flags"
+            continue
         yield f"`{_spelled(action)}`", _meaning(action)
 
 

@@ -7,7 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
@@ -30,14 +31,18 @@ _MEMORY = {
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    diff = commands.add_parser("diff", help="compare two traces; with --fail-over for CI")
-    diff.set_defaults(command=_diff)
+    diff = add_command(
+        commands,
+        "diff",
+        _diff,
+        "compare two traces; with --fail-over for CI",
+        "./old ./new --fail-over 3%",
+    )
     diff.add_argument("base", metavar="BASE", help="a logdir, a run or one trace file")
     diff.add_argument("path", metavar="NEW", help="the same")
     add_place(diff)
     add_place(diff, "base-")
-    diff.add_argument("--by", metavar="WHAT", help="operators, shapes, kernels, modules, …")
-    diff.add_argument("--time", metavar="T", help="device or host; device where both have it")
+    add_flags(diff, "diff")
     diff.add_argument(
         "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
     )
@@ -62,8 +67,7 @@ def _diff(options: argparse.Namespace) -> int:
     limit = _share(options.fail_over)
     if options.of and limit is None:
         raise UsageError("--of is for --fail-over")
-    texts = {name: getattr(options, name) for name in ("by", "time") if getattr(options, name)}
-    asked = query.options(diff, texts)
+    asked = chosen(options, diff)
     here, there = place(options), place(options, "base_")
     with opened(options) as (store, catalog):
         base = runs.scan(options.base)

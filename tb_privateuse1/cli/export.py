@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
@@ -18,8 +18,13 @@ _FORMATS = ("chrome", "perfetto", "parquet", "csv")
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    export = commands.add_parser("export", help="write a trace as Chrome, Perfetto, Parquet or CSV")
-    export.set_defaults(command=_export)
+    export = add_command(
+        commands,
+        "export",
+        _export,
+        "write a trace as Chrome, Perfetto, Parquet or CSV",
+        "./log --format perfetto -o trace.perfetto-trace.gz",
+    )
     add_selection(export)
     export.add_argument("--format", choices=_FORMATS, required=True)
     export.add_argument(

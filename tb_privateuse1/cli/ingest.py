@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors, write
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ _PACKED = 12
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    ingest = commands.add_parser("ingest", help="read all traces of a logdir into the cache")
-    ingest.set_defaults(command=_ingest)
+    ingest = add_command(
+        commands, "ingest", _ingest, "read all traces of a logdir into the cache", "./log"
+    )
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
     ingest.add_argument("--force", action="store_true", help="also what is in the cache already")
@@ -116,6 +117,7 @@ def _ingest(options: argparse.Namespace) -> int:
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
+    known = vendors(options)
     catalog = runs.scan(options.path)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
@@ -127,6 +129,7 @@ def _ingest(options: argparse.Namespace) -> int:
         min(jobs, len(tasks)),
         memory_bytes=0,
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
+        vendors=known,
     )
     work = _Work(store, tasks, options.force)
     with Line(sys.stderr).open() as line:

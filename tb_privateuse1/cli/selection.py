@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.cli.base import vendors
+from tb_privateuse1.cli.completion import places
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Which trace of a catalogue; ``of`` goes before the names."""
-    parser.add_argument(f"--{of}run", metavar="RUN", help="its name; the first one by default")
-    parser.add_argument(f"--{of}rank", type=int, metavar="N", help="the lowest one by default")
-    parser.add_argument(f"--{of}span", type=int, metavar="S", help="the latest one by default")
+    for name, kind, metavar, what in (
+        ("run", str, "RUN", "its name; the first one by default"),
+        ("rank", int, "N", "the lowest one by default"),
+        ("span", int, "S", "the latest one by default"),
+    ):
+        added = parser.add_argument(f"--{of}{name}", type=kind, metavar=metavar, help=what)
+        added.completer = places(name, of)  # type: ignore[attr-defined]
 
 
 def place(options: argparse.Namespace, of: str = "") -> Place:
@@ -44,6 +50,7 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     from tb_privateuse1 import runs
     from tb_privateuse1.store import Store
 
+    known = vendors(options)  # what is wrong with a file is said before anything is read
     catalog = runs.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
@@ -54,4 +61,5 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
         # A log is told of the result only.
-        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None), catalog
+        said = report if sys.stderr.isatty() else None
+        yield Store(jobs=0, on_progress=said, vendors=known), catalog

@@ -7,7 +7,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_place, opened
 
 if TYPE_CHECKING:
@@ -19,8 +19,13 @@ _WIDEST = 60
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    sql = commands.add_parser("sql", help="ask a trace's tables in SQL (needs the extra [sql])")
-    sql.set_defaults(command=_sql)
+    sql = add_command(
+        commands,
+        "sql",
+        _sql,
+        "ask a trace's tables in SQL (needs the extra [sql])",
+        './log "select name, count(*) from ops group by name"',
+    )
     sql.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
     sql.add_argument(
         "query", metavar="QUERY", nargs="?", help='such as "select * from ops limit 5"'
@@ -54,6 +59,7 @@ def _sql(options: argparse.Namespace) -> int:
         result = sql.query(
             files,
             options.query,
+            store=store,
             rows=options.rows,
             seconds=options.timeout,
             memory_bytes=options.memory << 20,

@@ -6,17 +6,18 @@ trace may put it behind them, so the end is looked at too where it is near.
 
 from __future__ import annotations
 
-import json
+import io
 import re
 import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from isal import igzip, igzip_lib
 
 from tb_privateuse1.discover.base import File, open_file
+from tb_privateuse1.discover.sniff import last_rank, sniff
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.remote import RemoteError
 
@@ -25,10 +26,6 @@ _MOST = 4 << 20
 """Unpacked bytes looked at: thousands of process groups in ``distributedInfo`` take megabytes."""
 _SMALL_GZIP = 256 << 10
 """Packed files up to this size are unpacked up to ``_MOST`` to see what follows the events."""
-
-_EVENTS = re.compile(rb'"traceEvents"\s*:')
-_EVENT = re.compile(rb'\s*\[\s*\{.*?"ph"\s*:', re.DOTALL)
-_DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
@@ -109,35 +106,51 @@ class Heads:
         return self._known[file]
 
 
+class _Bounded(io.RawIOBase):
+    """The beginning of a packed file: one that holds nothing must not be read to its end."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._left = _MOST
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        block = self._file.read(min(len(view), self._left))
+        self._left -= len(block)
+        view[: len(block)] = block
+        return len(block)
+
+
 def _look(file: File, look: _Look) -> Head:
     with open_file(file.path, file.size) as packed:
         zipped = packed.read(2) == b"\x1f\x8b"
         packed.seek(0)
         plain: IO[bytes] = packed
         if zipped:
-            plain = igzip.open(packed)  # type: ignore[no-untyped-call]
+            plain = igzip.open(_Bounded(packed))  # type: ignore[no-untyped-call]
         return look(plain, zipped, file.size)
 
 
 def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
-    text = bytearray(_read(stream, _BLOCK))
-    start = text.lstrip()[:1]
-    if start == b"[":
-        return Head(_EVENT.match(text) is not None, None)
-    if start != b"{":
-        return Head(False, None)
-    while not (events := _EVENTS.search(text)) and len(text) < _MOST:
-        if not (block := _read(stream, _BLOCK)):
+    text, wanted = b"", _BLOCK
+    while True:
+        text += _read(stream, wanted - len(text))
+        signs = sniff(text)
+        if signs.sure or len(text) < wanted or wanted == _MOST:
             break
-        text += block
-    rank = _rank(text)
-    if events and rank is None:
+        wanted *= 4  # each look starts from the beginning: together they stay linear
+    rank = signs.rank
+    if signs.is_trace and rank is None:
         if not zipped:
             stream.seek(max(size - _BLOCK, 0))
-            rank = _rank(_read(stream, _BLOCK))
+            text = _read(stream, _BLOCK)
         elif size <= _SMALL_GZIP:
-            rank = _rank(_read(stream, _MOST))
-    return Head(events is not None, rank)
+            text += _read(stream, _MOST)
+        rank = last_rank(text)
+    return Head(signs.is_trace, rank)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:
@@ -158,16 +171,3 @@ def _read(stream: IO[bytes], most: int) -> bytes:
     except (EOFError, OSError, zlib.error, igzip_lib.IsalError):  # type: ignore[misc]
         pass  # what came before the damage still counts
     return b"".join(blocks)
-
-
-def _rank(text: bytes | bytearray) -> int | None:
-    for match in _DISTRIBUTED.finditer(text):
-        try:
-            after = text[match.end() :].decode("utf-8", "replace")
-            rank = json.JSONDecoder().raw_decode(after)[0].get("rank")
-            number = int(rank) if isinstance(rank, int | str) else -1
-        except (ValueError, RecursionError):
-            continue
-        if 0 <= number < 1 << 31:
-            return number
-    return None

@@ -9,8 +9,10 @@ for one rank, while users name files by rank and step, or all ranks alike. The r
 * Traces of the same rank are its spans if they come from one worker, if their names give that
   rank too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
   the other (a restart: at least 10 s apart). Different workers joined so are reported.
-* Otherwise two processes claim a rank at the same time. The first keeps it; another gets the
-  rank in its name or the next free one, which is reported. No trace is lost.
+* Otherwise two processes claim a rank at the same time. One whose name gives that rank too
+  keeps it, else the first. Another gets the rank in its name if that is free, else one
+  beyond all that are known: never that of a rank in between whose trace may be missing. This is
+  reported. No trace is lost.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def members(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding
     findings: list[Finding] = []
     series: dict[int, list[_Process]] = {}
     late: list[_Process] = []
-    for process in sorted(processes, key=lambda p: (p.claim is None, p.recordings[0].when)):
+    for process in sorted(processes, key=_precedence):
         if process.wish is None:
             late.append(process)
         elif process.wish not in series:
@@ -112,13 +114,23 @@ def members(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding
     free = (rank for rank in itertools.count() if rank not in series)
     for process in sorted(late, key=lambda p: (p.wish is None, natural(p.worker))):
         named = process.named if process.named not in series else None
-        rank = next(free) if named is None else named
+        if named is not None:
+            rank = named
+        elif process.wish is None:
+            rank = next(free)
+        else:  # a gap may be a rank whose trace is missing
+            rank = max(series) + 1
         if process.wish is not None:
             findings.append(_collision(process, series[process.wish][0], rank))
         series[rank] = [process]
         sources[rank] = "order" if named is None else "name"
     found = [_member(rank, sources[rank], series[rank]) for rank in sorted(series)]
     return found, findings
+
+
+def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[str | int]]]:
+    """Return the sort key by which processes get the rank they claim."""
+    return process.claim is None, process.named != process.wish, process.recordings[0].when
 
 
 def _processes(recordings: Iterable[Recording]) -> list[_Process]:

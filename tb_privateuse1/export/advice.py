@@ -8,10 +8,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tb_privateuse1 import rule_file
 from tb_privateuse1.advisor import AdviceRow
 from tb_privateuse1.figures import plain, worded
 from tb_privateuse1.rankadvice import RankAdvice
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
@@ -54,9 +55,9 @@ def markdown(result: AdviceTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sarif(result: AdviceTable) -> str:
+def sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
     """A SARIF 2.1.0 log with a result per finding; a place where stacks tell one."""
-    rules = [
+    listed = [
         {
             "id": rule.name,
             "name": rule.title,
@@ -64,9 +65,9 @@ def sarif(result: AdviceTable) -> str:
             "fullDescription": {"text": f"{rule.looks_for} {rule.why}"},
             "help": {"text": rule.fix},
         }
-        for rule in rule_file.known()
+        for rule in rules
     ]
-    driver = {"name": "tb_privateuse1", "version": __version__, "rules": rules}
+    driver = {"name": "tb_privateuse1", "version": __version__, "rules": listed}
     run = {"tool": {"driver": driver}, "results": [_result(row) for row in result.rows]}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 

@@ -24,7 +24,6 @@ _PACKET, _SEQUENCE, _FLAGS = 1, 10, 13
 _CLEARED, _NEEDS = 1, 2
 _OTHER, _COMPUTE = 0, 2
 _BOOTTIME, _REALTIME = 6, 1
-_APIS = {"cuda": 4, "rocm": 5}
 CONTEXT = 1
 """The one graphics context that all device activities belong to."""
 
@@ -109,7 +108,7 @@ class Names:
 def head(trace: Trace, names: Names, pid: int | None) -> bytes:
     """The packets before all events: clocks, the devices' names, and what is interned."""
     context = field(1, CONTEXT) + (b"" if pid is None else field(2, pid))
-    context += field(3, _APIS.get(trace.meta.vendor, 0))
+    context += field(3, trace.vendor.perfetto_gpu_api)
     interned = names.encoded() + field(23, context)
     start = packet(field(12, interned) + field(87, 1), _CLEARED)
     if trace.base_ns > 0:

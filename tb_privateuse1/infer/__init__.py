@@ -7,6 +7,7 @@ by whom, and how well each of it is known.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tb_privateuse1.infer import (
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
+from tb_privateuse1.vendors import VENDORS
 from tb_privateuse1.vendors.base import Vendor
 
 
@@ -36,14 +38,16 @@ def build(
     rank: int | None = None,
     use_up: bool = False,
     others: timeline.Others | None = None,
+    known: Sequence[Vendor] = VENDORS,
 ) -> Trace:
     """The trace of one file and its sidecar.
 
-    ``vendor`` is found out where it is not given; ``rank`` is what discovery made of it.
+    ``vendor`` is found out among ``known`` where it is not given; ``rank`` is what discovery made
+    of it.
     ``use_up``: ``raw`` is not needed any more; its columns are let go as their rows are placed.
     ``others`` gives other recordings of the run: they are asked for durations that hide in this.
     """
-    vendor = vendor or facts.vendor(raw, sidecar)
+    vendor = vendor or facts.vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
     meta = facts.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
     clues = quality.clues(raw, sidecar)
@@ -74,6 +78,7 @@ def build(
             timeline=_timeline(kernels),
             grounds=activities.grounds,
         ),
+        vendor=vendor,
         threads=raw.threads,
         ops=dataclasses.replace(tables.ops, step=of_ops),
         frames=tables.frames,

@@ -8,7 +8,18 @@ import numpy as np
 
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.read.base import Group
-from tb_privateuse1.trace import I32, I64, NONE, Configs, Finding, Kernels, Lanes, Ops
+from tb_privateuse1.trace import (
+    I32,
+    I64,
+    MISSING,
+    NONE,
+    Bools,
+    Configs,
+    Finding,
+    Kernels,
+    Lanes,
+    Ops,
+)
 
 PRIME = "tb_privateuse1::prime"
 """The annotation of our capture around work that only keeps the device busy.
@@ -34,6 +45,16 @@ class Strings:
             self._ids[text] = len(self.all)
             self.all.append(text)
         return self._ids[text]
+
+
+_MOST_BYTES = 1 << 48
+"""256 TiB: no device has as much memory, and sums of such sizes would leave int64."""
+
+
+def impossible_sizes(column: I64) -> Bools:
+    """Return which numbers of bytes no memory has."""
+    found: Bools = (column != MISSING) & ((column > _MOST_BYTES) | (column < -_MOST_BYTES))
+    return found
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ _ELEMENT_BYTES = {
     **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "c10::float8_e4m3fn", "c10::float8_e5m2"), 1),
 }
 """torch's names of element types, in lower case."""
+_MOST_BYTES = 1 << 62
+"""No tensor has more: beyond is an odd argument, and would not fit into a column."""
 
 
 def kind_of(name: str) -> str:
@@ -149,7 +151,10 @@ def _by_arguments(told_by: Told, row: I32, strings: Strings) -> _Source:
     elements = np.maximum(
         chosen.id("in_elements", int(MISSING)), chosen.id("out_elements", int(MISSING))
     )
-    told.bytes = np.where(known & (length > 0) & (elements >= 0), elements * length, MISSING)
+    known &= (length > 0) & (elements >= 0)
+    known[known] = elements[known] <= _MOST_BYTES // length[known]
+    told.bytes = np.full(len(at), MISSING, np.int64)
+    told.bytes[known] = elements[known] * length[known]
     return told
 
 
@@ -164,20 +169,26 @@ def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) 
 
 
 def _bytes(strings: Strings, shapes: int, dtypes: int, whole: Callable[..., int]) -> int:
-    """The bytes of the tensors among a range's inputs; ``MISSING`` if their types are not told."""
+    """The bytes of the tensors among a range's inputs; ``MISSING`` if they are not known.
+
+    A file may have any JSON in these arguments, and sizes that no tensor has.
+    """
     if shapes < 0 or dtypes < 0:
         return int(MISSING)
-    inputs = zip(json.loads(strings.all[shapes]), json.loads(strings.all[dtypes]), strict=False)
+    dims, kinds = json.loads(strings.all[shapes]), json.loads(strings.all[dtypes])
+    if not isinstance(dims, list) or not isinstance(kinds, list):
+        return int(MISSING)
     sizes = [
-        math.prod(dims) * _ELEMENT_BYTES[kind.lower()]
-        for dims, kind in inputs
-        if isinstance(kind, str) and kind.lower() in _ELEMENT_BYTES and _is_shape(dims)
+        math.prod(one) * _ELEMENT_BYTES[kind.lower()]
+        for one, kind in zip(dims, kinds, strict=False)
+        if isinstance(kind, str) and kind.lower() in _ELEMENT_BYTES and _is_shape(one)
     ]
-    return whole(sizes) if sizes else int(MISSING)
+    total = whole(sizes) if sizes else int(MISSING)
+    return total if total <= _MOST_BYTES else int(MISSING)
 
 
 def _is_shape(dims: object) -> bool:
-    return isinstance(dims, list) and all(isinstance(d, int) for d in dims)
+    return isinstance(dims, list) and all(type(d) is int and d >= 0 for d in dims)
 
 
 def _inside(ops: Ops, annotated: Bools) -> I32:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import vendor_file, vendors
+from tb_privateuse1 import vendors
+from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, DEVICE, Finding
-from tb_privateuse1.infer.base import Activities
+from tb_privateuse1.infer.base import Activities, impossible_sizes
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.texts import say
-from tb_privateuse1.trace import Meta
+from tb_privateuse1.trace import MISSING, Meta
 from tb_privateuse1.vendors.base import Vendor
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
-_PRIVATEUSE1 = 20
-"""c10::DeviceType::PrivateUse1."""
 
 _MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
 """A hostile file has a million categories, and long ones."""
+
+_MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
 _KNOWN = re.compile(
     r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
@@ -48,7 +50,7 @@ def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
     return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
 
 
-def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
+def vendor(raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS) -> Vendor:
     """The vendor that the trace's devices, backend, categories and memory events speak for."""
     types = raw.memory.id("device_type")
     return vendors.detect(
@@ -56,7 +58,7 @@ def vendor(raw: Raw, sidecar: Sidecar | None) -> Vendor:
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
         [int(t) for t in np.unique(types)],
-        vendor_file.known(),
+        known,
     )
 
 
@@ -98,6 +100,7 @@ def findings(
     """What the reader of any figure of this trace must know, in the order of the pipeline."""
     found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
     found += _unknown_categories(raw, vendor)
+    found += _impossible_sizes(raw)
     found += _capture_warnings(_told(raw, sidecar))
     if not len(activities.kernels):
         found.append(_no_device_times(raw, sidecar))
@@ -109,7 +112,7 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
         return Finding(code, message, hint, severity="error", affects=DEVICE)
 
     memory = raw.memory.ids.get("device_type")
-    on_device = memory is not None and bool(np.isin(memory, (_PRIVATEUSE1,)).any())
+    on_device = memory is not None and bool(np.isin(memory, (PRIVATEUSE1,)).any())
     if sidecar is not None:
         message = say("The sidecar has no device time from which a timeline could be inferred.")
         return lack(
@@ -160,6 +163,17 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
         )
         for n, what in told
     ]
+
+
+def _impossible_sizes(raw: Raw) -> list[Finding]:
+    columns = [raw.memory.id(key, int(MISSING)) for key in _MEMORY_SIZES]
+    count = sum(int(impossible_sizes(column).sum()) for column in columns)
+    if not count:
+        return []
+    message = say(
+        "{n} sizes of memory are more than 256 TiB; they count as missing.", n=f"{count:,}"
+    )
+    return [Finding("impossible_sizes", message, count=count, affects=("memory",))]
 
 
 def _events(raw: Raw) -> dict[str, int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.infer import taskqueue
-from tb_privateuse1.infer.base import Told, rows_of
+from tb_privateuse1.infer.base import Told, impossible_sizes, rows_of
 from tb_privateuse1.read.base import Group, Raw, Sidecar
 from tb_privateuse1.read.events import MISSING_OF
 from tb_privateuse1.trace import (
@@ -216,11 +216,16 @@ def _memory(raw: Raw, ops: Ops) -> Memory:
         device_type=instants.id("device_type", gap),
         device=instants.id("device_id", gap),
         address=instants.id("address", gap),
-        bytes=instants.id("memory_bytes", gap),
-        allocated_bytes=instants.id("allocated_bytes", gap),
-        reserved_bytes=instants.id("reserved_bytes", gap),
+        bytes=_sizes(instants, "memory_bytes"),
+        allocated_bytes=_sizes(instants, "allocated_bytes"),
+        reserved_bytes=_sizes(instants, "reserved_bytes"),
         event=instants.event,
     )
+
+
+def _sizes(instants: Group, key: str) -> I64:
+    column = instants.id(key, int(MISSING))
+    return np.where(impossible_sizes(column), MISSING, column)
 
 
 def _single(parent: I32, name: I32, wanted: Bools) -> Bools:

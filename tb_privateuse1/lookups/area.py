@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -55,9 +56,11 @@ def area(
     trace: Trace,
     pyramid: Pyramid,
     *,
-    start_ns: int = 0,
-    stop_ns: int | None = None,
-    tracks: str | None = None,
+    start_ns: Annotated[int, "start of the window"] = 0,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
+    tracks: Annotated[
+        str | None, "numbers of the tracks, separated by commas; by default all but the steps"
+    ] = None,
 ) -> Area:
     """The ranges in [start_ns, stop_ns), by default of the whole recording.
 

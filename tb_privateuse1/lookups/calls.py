@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from tb_privateuse1 import opgroups
@@ -16,12 +18,12 @@ def calls(
     trace: Trace,
     pyramid: Pyramid,
     *,
-    index: int = 0,
-    group: Group = "name",
-    step: int | None = None,
-    order: Order = "duration",
-    limit: int = 100,
-    offset: int = 0,
+    index: Annotated[int, "row of one of the calls in the trace's operators"] = 0,
+    group: Annotated[Group, "as in the view operators"] = "name",
+    step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
+    order: Annotated[Order, "the longest first, or the earliest"] = "duration",
+    limit: Annotated[int, "at most this many calls, 1000 or fewer"] = 100,
+    offset: Annotated[int, "how many calls to skip"] = 0,
 ) -> Instances:
     """The calls that are in one row of the operator table with this one.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from tb_privateuse1 import clocks
 from tb_privateuse1.ranks import together
@@ -34,11 +35,15 @@ class Clock:
     rows: tuple[RankClock, ...]
 
 
-def clock(ranks: tuple[Rank, ...], *, only: str | None = None, to: int | None = None) -> Clock:
+def clock(
+    ranks: tuple[Rank, ...],
+    *,
+    only: Annotated[str | None, "numbers of the ranks, separated by commas; all by default"] = None,
+    to: Annotated[int | None, "the rank to compare with; by default the lowest"] = None,
+) -> Clock:
     """The clocks of some ranks, their numbers with commas, by the collectives that these share.
 
-    ``to`` is the rank that the others are compared with, by default the lowest. No other traces are
-    read than theirs. Raises TraceError ``bad_option``.
+    No other traces are read than theirs. Raises TraceError ``bad_option``.
     """
     wanted = chosen_ranks(only)
     here = [rank for rank in ranks if wanted is None or rank.rank in wanted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,9 @@ def critical(
     pyramid: Pyramid,
     critical: Path,
     *,
-    start_ns: int = 0,
-    stop_ns: int | None = None,
-    limit: int = 1000,
+    start_ns: Annotated[int, "start of the window"] = 0,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
+    limit: Annotated[int, "at most this many pieces, 5000 or fewer"] = 1000,
 ) -> Critical:
     """The pieces of all steps' paths in [start_ns, stop_ns), at most ``limit`` (5000) of them."""
     stop = trace.end_ns if stop_ns is None else stop_ns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from tb_privateuse1 import kernelgroups
@@ -15,12 +17,12 @@ def instances(
     trace: Trace,
     pyramid: Pyramid,
     *,
-    index: int = 0,
-    group: Group = "operator",
-    step: int | None = None,
-    order: Order = "duration",
-    limit: int = 100,
-    offset: int = 0,
+    index: Annotated[int, "row of one of the activities in the trace's kernels"] = 0,
+    group: Annotated[Group, "as in the view kernels"] = "operator",
+    step: Annotated[int | None, "row of the trace's steps; all by default"] = None,
+    order: Annotated[Order, "the longest first, or the earliest"] = "duration",
+    limit: Annotated[int, "at most this many activities, 1000 or fewer"] = 100,
+    offset: Annotated[int, "how many activities to skip"] = 0,
 ) -> Instances:
     """The activities that are in one row of the kernel table with this activity.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -94,8 +95,17 @@ class Links:
     """Of a host range of operators: the memory events in it and in what is inside."""
 
 
-def links(trace: Trace, pyramid: Pyramid, *, table: TableName = "kernels", index: int = 0) -> Links:
-    """What belongs to one range. Raises TraceError ``unknown_row``."""
+def links(
+    trace: Trace,
+    pyramid: Pyramid,
+    *,
+    table: Annotated[TableName, "the table that has the range"] = "kernels",
+    index: Annotated[int, "row of the range in the table"] = 0,
+) -> Links:
+    """What belongs to one range.
+
+    Raises TraceError ``unknown_row``.
+    """
     check(trace, table, index)
     kernel = index if table == "kernels" else NONE
     launch, op, frame = _origin(trace, table, index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -46,15 +47,14 @@ def search(
     pyramid: Pyramid,
     names: I64,
     *,
-    text: str = "",
-    after: int = 0,
-    limit: int = 100,
-    exact: bool = False,
+    text: Annotated[str, "what the name contains, in upper or lower case"] = "",
+    after: Annotated[int, "how many ranges to skip"] = 0,
+    limit: Annotated[int, "at most this many ranges"] = 100,
+    exact: Annotated[bool, "the name must equal the text"] = False,
 ) -> Found:
     """Ranges whose name contains a text, upper and lower case alike; none for an empty text.
 
-    ``items`` are at most ``limit``, the first ``after`` ones left out; ``exact`` takes names that
-    equal the text. ``names`` is how many ranges bear each string.
+    ``names`` is how many ranges bear each string.
     """
     wanted = _named(trace, text, exact)
     bearing = np.where(wanted[:-1], names, 0)

@@ -15,6 +15,7 @@ import msgspec
 
 from tb_privateuse1.read import metadata
 from tb_privateuse1.read.buffer import Buffer
+from tb_privateuse1.read.members import Members
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.windows import Place, Windows
 from tb_privateuse1.texts import say
@@ -52,12 +53,13 @@ class Document:
         """
         place = self.place
         bare = place.bare if place else self._open()
+        later = False
         while True:
-            events = Windows(self._buffer, decode, self._tally, bare=bare, place=place)
+            events = Windows(self._buffer, decode, self._tally, bare=bare, place=place, later=later)
             for window in events:
                 self.place = events.place
                 yield window
-            place = None
+            place, later = None, True
             if bare or not events.ended or not self._next_list():
                 return
             self._tally.add("several_event_lists")
@@ -82,38 +84,44 @@ class Document:
             raise metadata.no_trace(self._name, buffer.text[buffer.at :])
         buffer.at += 1
         if not self._next_list(first=True):
+            buffer.need(_MAX_METADATA)
             raise metadata.no_trace(self._name, b"{" + buffer.text[buffer.at :])
         return False
 
     def _next_list(self, *, first: bool = False) -> bool:
         """Go behind the opening bracket of the next list of events; False if there is none."""
-        buffer, doubtful, scanned = self._buffer, None, 0
-        while True:
-            for found in _LIST.finditer(buffer.text, buffer.at + scanned):
-                keys = metadata.pairs(buffer.text[buffer.at : found.start()])
-                if keys is not None:
-                    self.keys |= keys
-                    buffer.at = found.end()
-                    return True
-                doubtful = doubtful or (found.start() - buffer.at, found.end() - buffer.at)
-            held = len(buffer.text) - buffer.at
-            scanned = max(0, held - _REACH)
-            if held > _MAX_METADATA or not buffer.more():
+        buffer, members = self._buffer, Members()
+        while (state := members.walk(buffer.text, buffer.at)) == "unfinished":
+            if len(buffer.text) - buffer.at > _MAX_METADATA or not buffer.more():
                 break
-        rest = buffer.text[buffer.at :]
-        whole = metadata.closed(rest)
-        if doubtful is None or whole is not None:
+        if state in ("list", "end"):
+            self.keys |= members.keys
+            buffer.at += members.length if state == "list" else 0
+            return state == "list"
+        found = self._search(members.length)
+        if found is None:
             if not first:
-                self._end(rest, whole)
+                self._end(buffer.text[buffer.at :])
             return False
+        start, stop = found
         self._tally.add("metadata_damaged")
-        self.keys |= metadata.salvaged(rest[: doubtful[0]])
-        buffer.at += doubtful[1]
+        self.keys |= metadata.salvaged(buffer.text[buffer.at : buffer.at + start])
+        buffer.at += stop
         return True
 
-    def _end(self, rest: bytes, keys: dict[str, msgspec.Raw] | None) -> None:
-        if keys is None:
-            whole = rest.rstrip().endswith(b"}")
-            self._tally.add("metadata_damaged" if whole else "truncated")
-            keys = metadata.salvaged(rest)
-        self.keys |= keys
+    def _search(self, scanned: int) -> tuple[int, int] | None:
+        """Where what looks like the start of a list is, counted from here; None if nowhere."""
+        buffer = self._buffer
+        while True:
+            if found := _LIST.search(buffer.text, buffer.at + scanned):
+                return found.start() - buffer.at, found.end() - buffer.at
+            held = len(buffer.text) - buffer.at
+            scanned = max(scanned, held - _REACH)
+            if held > _MAX_METADATA or not buffer.more():
+                return None
+
+    def _end(self, rest: bytes) -> None:
+        """Keep what can be read of damaged keys that no list follows."""
+        whole = rest.rstrip().endswith(b"}")
+        self._tally.add("metadata_damaged" if whole else "truncated")
+        self.keys |= metadata.salvaged(rest)

@@ -13,7 +13,8 @@ BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for text that is no JSON, and for JSON of absurd depth."""
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
-_KEY = re.compile(rb'"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
+# Not behind a backslash: from each escaped quote, the rest would be searched again.
+_KEY = re.compile(rb'(?<!\\)"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
 _COMMAS = b" \t\r\n,"
 _SALVAGED = 1 << 20
 _MAX_TRIES = 1000
@@ -47,7 +48,7 @@ def trailing(error: Exception) -> int | None:
     return None if length is None else length - _BEYOND
 
 
-def value_length(text: bytes) -> int:
+def value_length(text: bytes | memoryview) -> int:
     """The bytes of the JSON value that a text starts with, and of the space behind it.
 
     Raises one of ``BROKEN``.
@@ -60,23 +61,6 @@ def value_length(text: bytes) -> int:
             raise
         return length
     return len(text)
-
-
-def pairs(text: bytes) -> Keys | None:
-    """``"key": value, …`` without its braces; None if it is not just that."""
-    try:
-        return msgspec.json.decode(b"{" + text.strip(_COMMAS) + b"}", type=Keys)
-    except BROKEN:
-        return None
-
-
-def closed(text: bytes) -> Keys | None:
-    """``, "key": value, … }`` and anything behind it; None if it is not that."""
-    text = b"{" + text.lstrip(_COMMAS)
-    try:
-        return msgspec.json.decode(text[: value_length(text)], type=Keys)
-    except BROKEN:
-        return None
 
 
 def salvaged(text: bytes) -> Keys:

@@ -13,6 +13,8 @@ from tb_privateuse1.read.quality import Tally
 
 _TOKEN = re.compile(
     rb'(?P<string>"(?:[^"\\]++|\\.)*+")'
+    # A string without an end is the rest: each quote in it would be tried otherwise.
+    rb'|(?P<open>"(?:[^"\\]++|\\.)*+\\?\Z)'
     rb"|(?P<number>(?<![\w.+-])(?:[+-]?(?:NaN|nan|Infinity|inf)|N/A|None)(?![\w.]))"
     rb"|(?P<comma>,(?=\s*[\]}]))",
     re.DOTALL,
@@ -42,7 +44,7 @@ def repaired(text: bytes) -> tuple[bytes, Tally]:
         if token.lastgroup == "comma":
             tally.add("trailing_commas")
             return b""
-        if not _ODD.search(found):
+        if token.lastgroup == "open" or not _ODD.search(found):
             return found
         fixed = b'"' + _UNIT.sub(_unit, _utf8(found[1:-1])) + b'"'
         if fixed != found:

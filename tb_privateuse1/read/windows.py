@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from tb_privateuse1.read.buffer import Buffer
-from tb_privateuse1.read.metadata import BROKEN, pairs, trailing, value_length
+from tb_privateuse1.read.members import is_rest
+from tb_privateuse1.read.metadata import BROKEN, trailing, value_length
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.repair import repaired
 
@@ -34,12 +36,16 @@ _REACH = 64
 _MAX_PLACES = 20_000
 """Damaged places after which the rest is given up, so that a hostile file ends soon."""
 
+_MAX_CLOSING = 1000
+"""Brackets behind the last event that may close its list."""
+
 _BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
 _COMMAS = re.compile(rb"[\s,]*")
 _EVENT = re.compile(rb'\{\s*"')
 _PHASE = re.compile(rb'"ph"\s*:')
 _BEHIND = re.compile(rb'\}|,\s*"(?:[^"\\]++|\\.)*+"\s*:', re.DOTALL)
-_BRACKET = re.compile(rb"\]")
+_CLOSING = re.compile(rb'\](?=\s*(?:\}|,\s*"))')
+_LAST = re.compile(rb"\](?=\s*\Z)")
 _SPACE = re.compile(rb"\s*")
 
 
@@ -57,9 +63,9 @@ class Windows(Generic[T]):
     """The windows of one list. The buffer stands behind its opening bracket, or at ``place``.
 
     ``decode`` gets ``[…]`` and raises one of ``BROKEN`` for what is no JSON. ``bare`` says that
-    nothing may follow the list. ``ended`` is true once the closing bracket was met, false if the
-    list was cut off or given up. ``place`` is where the window that was yielded last begins, None
-    if it cannot be resumed there.
+    nothing may follow the list, ``later`` that it is not the file's first. ``ended`` is true once
+    the closing bracket was met, false if the list was cut off or given up. ``place`` is where the
+    window that was yielded last begins, None if it cannot be resumed there.
     """
 
     def __init__(
@@ -70,10 +76,12 @@ class Windows(Generic[T]):
         *,
         bare: bool,
         place: Place | None = None,
+        later: bool = False,
     ) -> None:
         self.ended = False
         self.place = place
-        self._size = place.window_bytes if place else WINDOW
+        # A file may have a list of events every few bytes.
+        self._size = place.window_bytes if place else _SMALL if later else WINDOW
         self._buffer = buffer
         self._decode = decode
         self._tally = tally
@@ -84,6 +92,7 @@ class Windows(Generic[T]):
         self._places = place.damages if place else 0
         self._long = place.long if place else 0
         self._over = False
+        self._open_ended = False  # no bracket closes the list
 
     def __iter__(self) -> Iterator[tuple[bytes, list[T]]]:
         """Lists of events as JSON text and as decoded."""
@@ -246,13 +255,16 @@ class Windows(Generic[T]):
 
     def _tail(self) -> bool:
         """Where no more events come: go behind the bracket that closes the list, if one does."""
+        if self._open_ended:
+            return False
         buffer = self._buffer
-        for bracket in _BRACKET.finditer(buffer.text, buffer.at):
-            rest = buffer.text[bracket.end() :].rstrip()
-            if not rest if self._bare else rest[-1:] == b"}" and pairs(rest[:-1]) is not None:
-                buffer.at = bracket.end()
+        closing = _LAST if self._bare else _CLOSING
+        for found in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
+            if self._bare or is_rest(buffer.text, found.end()):
+                buffer.at = found.end()
                 self._at_bracket = True
                 return True
+        self._open_ended = True
         return False
 
     def _is_end(self) -> bool:

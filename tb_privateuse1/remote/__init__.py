@@ -7,7 +7,7 @@ TraceError, as it says what to do. docs/guide/remote.md describes what a user se
 
 from __future__ import annotations
 
-from tb_privateuse1.remote.address import is_url, name, parent, scrub, shown
+from tb_privateuse1.remote.address import below, is_url, name, parent, scrub, shown
 from tb_privateuse1.remote.listing import Status, files_of, is_file, status, walk
 from tb_privateuse1.remote.problem import RemoteError
 from tb_privateuse1.remote.stream import open_url
@@ -15,6 +15,7 @@ from tb_privateuse1.remote.stream import open_url
 __all__ = [
     "RemoteError",
     "Status",
+    "below",
     "files_of",
     "is_file",
     "is_url",

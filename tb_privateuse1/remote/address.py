@@ -59,6 +59,11 @@ def join(root: str, below: str) -> str:
     return f"{root.rstrip('/')}/{below}" if below else root
 
 
+def below(url: str, root: str) -> bool:
+    """Whether a URL was listed below a root: ``s3://b/log2/x`` is not below ``s3://b/log``."""
+    return url == root or url.startswith(root.rstrip("/") + "/")
+
+
 def _bare(url: str) -> str:
     return url.partition("?")[0].partition("#")[0] if is_web(url) else url
 

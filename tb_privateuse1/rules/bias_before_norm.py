@@ -67,7 +67,7 @@ def _has_bias(case: Case, rows: I64) -> Bools:
 def _third(shapes: str) -> bool:
     try:
         return bool(json.loads(shapes)[2])
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, LookupError):
         return False
 
 

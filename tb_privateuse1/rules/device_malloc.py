@@ -8,10 +8,11 @@ import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, plural, say
+from tb_privateuse1.vendors import words
 
 _NAMES = (
     r"(?i)(malloc|memalloc|free)(async|host|managed|physical|align32)?$"
-    r"|^(cu|hip)Mem(Create|Map|Release|Unmap)$"
+    r"|^(<runtimes>)Mem(Create|Map|Release|Unmap)$"
 )
 _OTHERS = r"(?i)freeze"
 _LEAST = 0.005
@@ -20,13 +21,14 @@ _LEAST = 0.005
 def check(case: Case) -> Iterator[Found]:
     """Runtime calls that allocate or release, in the judged steps."""
     launches = case.trace.launches
-    named = case.named("launches", _NAMES) & ~case.named("launches", _OTHERS)
+    names = _NAMES.replace("<runtimes>", words("runtime_prefixes", case.vendor.runtime_prefixes))
+    named = case.named("launches", names) & ~case.named("launches", _OTHERS)
     inside = intervals.covered(case.window, launches.start_ns, launches.end_ns) > 0
     rows = np.flatnonzero(named & inside)
     claim = case.of_host(case.time(rows, "launches"))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
-    names = sorted({case.trace.text(name) for name in launches.name[rows]})
+    called = sorted({case.trace.text(name) for name in launches.name[rows]})
     yield Found(
         title=say(
             "Memory is asked of the driver in the loop: {share} of the time",
@@ -37,7 +39,7 @@ def check(case: Case) -> Iterator[Found]:
             "take up to milliseconds; the caching allocator makes them unnecessary once it "
             "holds enough.",
             calls=plural(len(rows), "call"),
-            names=listed(names[:4]),
+            names=listed(called[:4]),
         ),
         events=len(rows),
         evidence=case.examples("launches", rows),

@@ -71,7 +71,7 @@ def _is_odd(shapes: str, dtypes: str, name: str, multiple: int) -> bool:
         at = 2 if "add" in name else 1
         inner, outer = sizes[at][-2:]
         return types[at] in _HALF and bool(inner % multiple or outer % multiple)
-    except (ValueError, TypeError, IndexError):
+    except (ValueError, TypeError, LookupError):
         return False
 
 

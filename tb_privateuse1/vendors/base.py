@@ -52,6 +52,19 @@ class Vendor:
     """What its unit for matrix products is called."""
     matrix_names: re.Pattern[str] | None = None
     """Kernels that use it, by the names that its libraries and compilers give them."""
+    communication_prefixes: tuple[str, ...] = ()
+    """How the names of its communication library's operators begin: ``nccl`` of
+    ``nccl:all_reduce``."""
+    operator_prefixes: tuple[str, ...] = ()
+    """How its own variants of torch's operators begin: ``cudnn`` of ``cudnn_convolution``."""
+    runtime_prefixes: tuple[str, ...] = ()
+    """How the calls of its runtime begin: ``cuda`` of ``cudaGetDevice``."""
+    shares_backend: bool = False
+    """Other vendors' devices have its backend too, so the backend is the weakest evidence."""
+    device_type_name: str = ""
+    """The name of ``device_types``, for people: ``HIP``."""
+    perfetto_gpu_api: int = 0
+    """The value of Perfetto's ``InternedGraphicsContext.Api``; 0 is undefined."""
     compute_units: str = say("Multiprocessors")
     """What ``numSms`` of deviceProperties counts."""
     peaks: tuple[Peak, ...] = ()

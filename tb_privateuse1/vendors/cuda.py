@@ -12,6 +12,12 @@ VENDOR = Vendor(
     device_types=(1,),
     device_names=re.compile(r"nvidia|tesla|geforce|quadro|rtx", re.IGNORECASE),
     evidence_categories=frozenset({"cuda_runtime", "cuda_driver", "cuda_sync"}),
+    communication_prefixes=("nccl",),
+    operator_prefixes=("cudnn",),
+    runtime_prefixes=("cuda", "cu"),
+    shares_backend=True,  # torch calls AMD's devices cuda too
+    device_type_name="CUDA",
+    perfetto_gpu_api=4,
     slow_products=re.compile(
         r"^(ampere|hopper|blackwell)_sgemm|cutlass_(80|90)_simt_sgemm|sm(80|90|100)_\w*f32f32_f32f32_f32"
     ),

@@ -3,4 +3,9 @@
 from tb_privateuse1.texts import say
 from tb_privateuse1.vendors.base import Vendor
 
-VENDOR = Vendor(name="generic", title=say("PrivateUse1 device"), device_types=(20,))
+VENDOR = Vendor(
+    name="generic",
+    title=say("PrivateUse1 device"),
+    device_types=(20,),
+    device_type_name="PrivateUse1",
+)

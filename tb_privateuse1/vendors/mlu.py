@@ -9,4 +9,6 @@ VENDOR = Vendor(
     title="Cambricon MLU",
     backends=("mlu",),
     device_names=re.compile(r"\bmlu", re.IGNORECASE),
+    communication_prefixes=("cncl",),
+    operator_prefixes=("mlu",),
 )

@@ -7,6 +7,7 @@ VENDOR = Vendor(
     title="Meta MTIA",
     backends=("mtia",),
     device_types=(19,),
+    device_type_name="MTIA",
     evidence_categories=frozenset({"mtia_ccp_events", "mtia_runtime"}),
     kernel_categories=frozenset({"kernel", "mtia_ccp_events"}),
 )

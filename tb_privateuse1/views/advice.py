@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1 import advisor
-from tb_privateuse1.rules.base import CAUSES
+from tb_privateuse1.rules import RULES
+from tb_privateuse1.rules.base import CAUSES, Rule
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import Trace
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,12 @@ class AdviceTable(Result):
     """How many steps were judged."""
 
 
-def advice(trace: Trace, *, step: int | None = None) -> AdviceTable:
+def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = None) -> AdviceTable:
     """Findings with evidence, saving and remedy; ``step`` judges one step only.
 
-    Raises TraceError ``unknown_step``, ``bad_vendor`` and ``bad_rules``.
+    Raises TraceError ``unknown_step``.
     """
-    told = advisor.advise(trace, step_row(trace, step))
+    told = advisor.advise(trace, step_row(trace, step), rules)
     saving = sum(row.saving_ns or 0 for row in told.found)
     causes = [_cause(cause, told) for cause in CAUSES]
     return AdviceTable(

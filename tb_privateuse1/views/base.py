@@ -2,13 +2,14 @@
 
 A view is a pure function. Its positional parameters say what it reads (``trace``: one trace;
 ``ranks``: all of a span; ``base``: another trace to compare with), its keyword-only parameters
-are its query: routes, command line and generated TypeScript are made from that signature.
+are its query: routes, command line and generated TypeScript are made from that signature. What an
+option does is the text of its ``Annotated``, in one line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -29,6 +30,10 @@ bound_sums, calls, counted, grouped, sums, with_descendants = (
     grouping.bound_sums, grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
     grouping.with_descendants,
 )  # fmt: skip
+
+
+StepOption = Annotated[int | None, "the N of ProfilerStep#N; all steps by default"]
+OffsetOption = Annotated[int, "how many rows to skip"]
 
 
 @dataclass(frozen=True)

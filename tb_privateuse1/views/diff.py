@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -100,15 +100,21 @@ def diff(
     trace: Trace,
     base: Trace,
     *,
-    by: By = "operators",
-    time: Literal["best", "device", "host"] = "best",
-    step: int | None = None,
-    base_step: int | None = None,
+    by: Annotated[By, "what a row is"] = "operators",
+    time: Annotated[
+        Literal["best", "device", "host"],
+        "best is device time where both traces have it, else host time",
+    ] = "best",
+    step: Annotated[
+        int | None, "the N of ProfilerStep#N in the new trace; all complete steps by default"
+    ] = None,
+    base_step: Annotated[
+        int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
+    ] = None,
 ) -> Diff:
     """What ``trace`` does longer or shorter than ``base``, per step.
 
-    By device time where both have it. ``step`` and ``base_step`` take one step of each instead
-    of all complete ones. Raises TraceError ``unknown_step``.
+    Raises TraceError ``unknown_step``.
     """
     now_steps, base_steps = _steps(trace, step), _steps(base, base_step)
     both = bool(len(trace.kernels) and len(base.kernels))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
-from tb_privateuse1.views.base import Provenance, Rank
+from tb_privateuse1.views.base import Provenance, Rank, StepOption
 
 
 @dataclass(frozen=True)
@@ -116,15 +117,13 @@ class Distributed(Result):
 def distributed(
     ranks: tuple[Rank, ...],
     *,
-    step: int | None = None,
-    measure: Measure = "step",
-    limit: int = 2000,
+    step: StepOption = None,
+    measure: Annotated[Measure, "what the grid of ranks by steps shows"] = "step",
+    limit: Annotated[int, "at most this many steps, and as many collectives"] = 2000,
 ) -> Distributed:
     """Every rank's computation and communication, the collectives, and the stragglers.
 
-    Of one step, or of the complete ones. ``measure`` is what the grid of ranks by steps shows,
-    ``limit`` how many ``steps`` and ``collectives`` there are at most. Raises TraceError
-    ``unknown_step`` or ``bad_option``.
+    Of one step, or of the complete ones. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))

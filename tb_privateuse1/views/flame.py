@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tb_privateuse1.texts import say, spoken
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     in_step,
     provenance,
     step_row,
@@ -20,7 +21,9 @@ from tb_privateuse1.views.base import (
     with_descendants,
 )
 
+By = Literal["best", "device", "host"]
 Levels = Literal["all", "operators", "modules"]
+Group = Literal["instance", "class"]
 
 KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none")
 """What a node is; ``none`` holds the device activities that no operator launched."""
@@ -75,18 +78,15 @@ class Flame(Result):
 def flame(
     trace: Trace,
     *,
-    by: Literal["best", "device", "host"] = "best",
-    levels: Levels = "all",
-    group: Literal["instance", "class"] = "instance",
-    root: str | None = None,
-    limit: int = 2000,
-    step: int | None = None,
+    by: Annotated[By, "best is device time where there is any, else host time"] = "best",
+    levels: Annotated[Levels, "operators: no Python frames; modules: no operators either"] = "all",
+    group: Annotated[Group, "class merges the modules of one class"] = "instance",
+    root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
+    limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
+    step: StepOption = None,
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
-    ``levels`` leaves out Python frames (``operators``), or operators as well (``modules``);
-    ``group="class"`` merges modules of one class. ``root`` starts at a node: its names from the
-    outermost on, separated by ``;``. No more than ``limit`` rows, the largest ones.
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     if limit < 1:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, kernelgroups, vendor_file
+from tb_privateuse1 import breakdown, certainty, kernelgroups
 from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row, sums
+from tb_privateuse1.views.base import (
+    OffsetOption,
+    Provenance,
+    StepOption,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+)
 
 
 @dataclass(frozen=True)
@@ -118,17 +126,20 @@ class KernelTable(Result):
 def kernels(
     trace: Trace,
     *,
-    group: Group = "operator",
-    step: int | None = None,
-    short_ns: int = 10_000,
-    find: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[
+        Group, "what a row is: name and operator, name, or also launch properties"
+    ] = "operator",
+    step: StepOption = None,
+    short_ns: Annotated[int, "kernels that take less than this count as short"] = 10_000,
+    find: Annotated[
+        str | None, "only rows with this text in the name of kernel or operator"
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> KernelTable:
     """A row per name and launching operator, per name only, or per launch properties as well.
 
-    Most time first. ``find`` keeps rows with this text in the name of the kernel or the operator.
-    Raises TraceError ``unknown_step`` or ``bad_option``.
+    Most time first. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
@@ -185,8 +196,7 @@ def _matrix(trace: Trace, table: Kernels, using: Bools | None) -> MatrixUse | No
     duration = table.end_ns - table.start_ns
     could = kernelgroups.could_use_matrix_unit(trace, table)
     parts = (using, could, using & could)
-    unit = vendor_file.named(trace.meta.vendor).matrix_unit
-    return MatrixUse(unit, *(int(duration[part].sum()) for part in parts))
+    return MatrixUse(trace.vendor.matrix_unit, *(int(duration[part].sum()) for part in parts))
 
 
 class _Rows:
@@ -204,8 +214,7 @@ class _Rows:
         self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
         self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
-        vendor = vendor_file.named(trace.meta.vendor)
-        self.matrix = kernelgroups.on_matrix_unit(trace, table, vendor)
+        self.matrix = kernelgroups.on_matrix_unit(trace, table)
 
     def row(self, members: I64) -> KernelRow:
         """The row of some activities, in the order of their durations."""

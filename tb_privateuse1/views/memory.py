@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
@@ -75,13 +75,19 @@ class MemoryUse(Result):
 def memory(
     trace: Trace,
     *,
-    device: str | None = None,
-    step: int | None = None,
-    start_ns: int | None = None,
-    end_ns: int | None = None,
-    points: int = 3000,
-    limit: int = 1000,
-    offset: int = 0,
+    device: Annotated[
+        str | None, "type and index, as 6/0; by default the accelerator that allocates most"
+    ] = None,
+    step: StepOption = None,
+    start_ns: Annotated[
+        int | None, "start of the part; by default that of the step or the recording"
+    ] = None,
+    end_ns: Annotated[
+        int | None, "end of the part; by default that of the step or the recording"
+    ] = None,
+    points: Annotated[int, "at most this many points of the curve"] = 3000,
+    limit: Annotated[int, "at most this many allocations, the largest first"] = 1000,
+    offset: OffsetOption = 0,
 ) -> MemoryUse:
     """Memory of one device; ``step``, ``start_ns`` and ``end_ns`` select a part of the recording.
 

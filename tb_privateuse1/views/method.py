@@ -12,7 +12,7 @@ from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 
 _NOTHING = "no_device_times"
 
@@ -68,7 +68,7 @@ class Method(Result):
     others: tuple[str, ...]
 
 
-def method(trace: Trace, *, step: int | None = None) -> Method:
+def method(trace: Trace, *, step: StepOption = None) -> Method:
     """The grounds of the timeline; ``step`` limits the activities, evidence and limits to one.
 
     Raises TraceError ``unknown_step``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tb_privateuse1.trace import (
 )
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     in_step,
     provenance,
     step_row,
@@ -76,14 +77,18 @@ class Modules(Result):
 def modules(
     trace: Trace,
     *,
-    group: Literal["instance", "class"] = "instance",
-    source: Literal["best", "modules", "annotations"] = "best",
-    step: int | None = None,
+    group: Annotated[
+        Literal["instance", "class"],
+        "what a row is: a module, or modules of one class at the same place",
+    ] = "instance",
+    source: Annotated[
+        Literal["best", "modules", "annotations"],
+        "best is modules where they were recorded, else annotations",
+    ] = "best",
+    step: StepOption = None,
 ) -> Modules:
     """The module tree with calls, host and device time of the forward and backward pass.
 
-    ``group="class"`` merges the modules of one class at the same place; ``source`` is modules
-    where they were recorded and annotations elsewhere, unless it says which.
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)

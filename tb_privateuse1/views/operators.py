@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
+    OffsetOption,
     Provenance,
+    StepOption,
     counted,
     grouped,
     in_step,
@@ -26,6 +28,13 @@ _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
     "kernels", "launches", "launch_ns", "backward_device_ns",
 )  # fmt: skip
+
+_BOUNDS = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
+_OF_DEVICE = ("device_self_ns", "device_total_ns", "kernels", "backward_device_ns", *_BOUNDS)
+"""Columns that are null in a trace without device activities."""
+
+_OF_LAUNCHES = ("launches", "launch_ns")
+"""Columns that are null in a trace without calls of the device's runtime."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +120,21 @@ class Operators(Result):
 def operators(
     trace: Trace,
     *,
-    group: Group = "name",
-    step: int | None = None,
-    find: str | None = None,
-    sort: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[Group, "what a row is; category is the kind of work"] = "name",
+    step: StepOption = None,
+    find: Annotated[
+        str | None, "only rows with this text in any of their names, in upper or lower case"
+    ] = None,
+    sort: Annotated[
+        str | None,
+        "a column, for descending order with a minus before it; by default the most time",
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> Operators:
     """A row per operator, or per operator and input shapes, call stack or module, or per category.
 
-    ``find`` keeps rows with this text in name, shapes, module, stack or category, in upper or lower
-    case. ``sort`` is a column, with a minus for descending; by default most device time, or host
-    time. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)
@@ -186,19 +198,14 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
 
 def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
     """The fields of a row that are numbers, null where the trace does not have them."""
-    bounds = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
+    absent = (() if device else _OF_DEVICE) + (() if launched else _OF_LAUNCHES)
     for key, column in figures.items():
-        if key == "bounded_ns":
-            continue
-        known = (
-            launched
-            if key.startswith("launch")
-            else device or not key.startswith(("device", "kernels", "backward_"))
-        )
-        value = certainty.known(column[i]) if key in bounds else int(column[i])
-        found[key] = value if known else None
+        if key in absent:
+            found[key] = None
+        elif key != "bounded_ns":
+            found[key] = certainty.known(column[i]) if key in _BOUNDS else int(column[i])
     return found
 
 
@@ -214,7 +221,7 @@ class _Texts:
         trace, row = self._trace, int(self._rows[i])
         name = trace.text(trace.ops.name[row])
         module = None if self._module is None else trace.text(self._module[i])
-        category = opkinds.kind_of(name)
+        category = opkinds.kind_of(name, trace.vendor)
         return {
             "name": category if self._group == "category" else name,
             "category": category,
@@ -228,7 +235,7 @@ class _Texts:
     def name(self, i: int) -> str:
         """What the row is called."""
         name = self._trace.text(self._trace.ops.name[self._rows[i]])
-        return opkinds.kind_of(name) if self._group == "category" else name
+        return opkinds.kind_of(name, self._trace.vendor) if self._group == "category" else name
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:

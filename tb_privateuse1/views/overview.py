@@ -13,6 +13,7 @@ from tb_privateuse1 import (
     idletable,
     intervals,
     multiprocessors,
+    opfigures,
     stepbounds,
 )
 from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
@@ -20,8 +21,8 @@ from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     bound_sums,
-    calls,
     counted,
     grouped,
     in_step,
@@ -117,7 +118,7 @@ class Overview(Result):
     evidence: tuple[certainty.Evidence, ...]
 
 
-def overview(trace: Trace, *, step: int | None = None) -> Overview:
+def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
     Raises TraceError ``unknown_step``.
@@ -174,8 +175,8 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
     if error is None or not limits.known:
         return busy / window, None
     if row is None:  # a later end of one step is a later start of the next
-        least = int((limits.end_low - limits.start_low).sum())
-        most = int((limits.end_high - limits.start_high).sum())
+        least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
+        most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
     else:
         least = int(limits.end_low[row] - limits.start_high[row])
         most = int(limits.end_high[row] - limits.start_low[row])
@@ -231,23 +232,15 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     """By device time that they launched themselves; by host self time without device times."""
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    own, error = ops.self_ns, np.zeros(len(ops), np.int64)
-    bounded = error
+    own = opfigures.own(trace)
+    none = np.zeros(len(ops), np.int64)
+    time, error, bounded = own.host_ns, none, none
     if len(trace.kernels):
-        kernels = trace.kernels
-        duration = kernels.end_ns - kernels.start_ns
-        launcher = (
-            np.where(kernels.op >= 0, calls(ops)[kernels.op], kernels.op)
-            if len(ops)
-            else kernels.op
-        )
-        own = sums(launcher, duration, len(ops))
-        error = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
-        bounded = sums(launcher, _bounded(kernels), len(ops))
+        time, error, bounded = own.device_ns, own.bound_ns, own.bounded_ns
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
-    return _top(labels, group, own[rows], error[rows], bounded[rows])
+    return _top(labels, group, time[rows], error[rows], bounded[rows])
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:

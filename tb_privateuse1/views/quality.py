@@ -11,7 +11,7 @@ from tb_privateuse1 import breakdown, describe
 from tb_privateuse1.findings import SEVERITIES, Finding
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import Kernels, Table, Trace
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Quality(Result):
     facts: tuple[describe.Fact, ...]
 
 
-def quality(trace: Trace, *, step: int | None = None) -> Quality:
+def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     """Findings by severity, then in the order of the pipeline; the file's contents and links.
 
     ``step`` limits the links to the activities of one step. Raises TraceError ``unknown_step``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, chosen_tracks, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -109,21 +110,27 @@ def timeline(
     pyramid: Pyramid,
     curves: tuple[Curve, ...],
     *,
-    step: int | None = None,
-    start_ns: int | None = None,
-    stop_ns: int | None = None,
-    width: int = 1200,
-    tracks: str | None = None,
-    folded: str | None = None,
-    most: int = MOST,
-    modules: bool = False,
+    step: StepOption = None,
+    start_ns: Annotated[
+        int | None, "start of the window; by default that of the step or the recording"
+    ] = None,
+    stop_ns: Annotated[
+        int | None, "end of the window; by default that of the step or the recording"
+    ] = None,
+    width: Annotated[int, "parts of the window; ranges shorter than a part are merged"] = 1200,
+    tracks: Annotated[
+        str | None, "numbers of the tracks with all rows, separated by commas; all by default"
+    ] = None,
+    folded: Annotated[
+        str | None, "numbers of the tracks with their first row only, separated by commas"
+    ] = None,
+    most: Annotated[int, "at most this many rectangles, 5000 or fewer"] = MOST,
+    modules: Annotated[bool, "add the nn.Module of each range"] = False,
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
-    Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
-    ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
-    default all) and those shown with their first row only. Where there are more than ``most``
-    rectangles (at most ``MOST``), parts are taken together. ``modules`` asks for their nn.Modules.
+    Ranges shorter than a part are merged, per row, into one rectangle a part. Where there are more
+    than ``most`` rectangles, parts are taken together.
 
     Raises TraceError ``bad_option`` or ``unknown_step``.
     """

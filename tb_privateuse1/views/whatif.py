@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from tb_privateuse1.gains import Gain
 from tb_privateuse1.tables import Result
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Finding, Trace
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 
 _MOST = 500
 
@@ -99,14 +100,15 @@ def whatif(
     dependencies: Graph,
     critical: Path,
     *,
-    changes: str | None = None,
-    step: int | None = None,
-    ranking: bool = True,
-    limit: int = 30,
+    changes: Annotated[
+        str | None, "one change a line, as aten::mm=0.5 (twice as fast) or copies=0 (free)"
+    ] = None,
+    step: StepOption = None,
+    ranking: Annotated[bool, "rank what gains how much; this takes most of the time"] = True,
+    limit: Annotated[int, "at most this many rows of the ranking"] = 30,
 ) -> WhatIf:
     """What steps would take with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
 
-    ``ranking`` false leaves out the table of what gains how much, which takes most of the time.
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
     rows = prediction.judged(trace, step_row(trace, step))

@@ -90,6 +90,17 @@ def test_a_collision_is_settled_by_the_names(tmp_path: Path) -> None:
     assert codes(tmp_path) == ["rank_collision", "rank_collision"]
 
 
+def test_a_collision_takes_no_missing_ranks_number(tmp_path: Path) -> None:
+    for rank in (0, 1, 4, 12):
+        trace(tmp_path / "r" / f"rank{rank}.1.pt.trace.json", rank=rank)
+    trace(tmp_path / "r" / "host.1.pt.trace.json", rank=4)  # first by name
+    trace(tmp_path / "r" / "rank11.1.pt.trace.json", rank=12)
+    assert {worker: rank for worker, (rank, _) in ranks(tmp_path).items()} == {
+        "rank0": 0, "rank1": 1, "rank4": 4, "rank11": 11, "rank12": 12, "host": 13,
+    }  # fmt: skip
+    assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+
+
 def test_names_that_give_rank_and_step_are_spans(tmp_path: Path) -> None:
     for rank in (0, 1):
         for step in (9, 100):

@@ -91,6 +91,32 @@ def test_odd_arguments_are_unknown_bytes(odd: dict[str, Any]) -> None:
     assert told(t) == [("all_reduce", UNKNOWN, "3", "tp", 8)]
 
 
+@pytest.mark.parametrize("elements", [1 << 61, (1 << 62) // 4, -5, 1e30, "9" * 5000])
+def test_a_number_of_elements_that_no_tensor_has_is_unknown_or_exact(elements: object) -> None:
+    odd = {"In msg nelems": elements, "Out msg nelems": elements, "dtype": "Float"}
+    ((_, size, *_),) = told(launched("ncclKernel", **(ARGUMENTS | odd)))
+    assert size == (1 << 62 if elements == (1 << 62) // 4 else UNKNOWN)
+
+
+@pytest.mark.parametrize("types", [7, True, "float", {"float": 1}, [7], [["float"]], [None], []])
+def test_odd_types_cost_the_bytes_and_nothing_else(types: object) -> None:
+    odd = {"Input Dims": [[3]], "Input type": types}
+    t = trace(op("aten::mm", 0, 5), annotation("gloo:all_reduce", 10, 30, **odd))
+    assert told(t) == [("all_reduce", UNKNOWN, "", "", UNKNOWN)]
+    assert len(t.ops) == 2
+
+
+@pytest.mark.parametrize(
+    "dims", [7, True, "12", {"a": [3]}, [3], [[True]], [[-3]], [["3"]], [[2**40, 2**40]],
+             [[2**62], [2**62]], [[1e300]], [[2**64]]],
+)  # fmt: skip
+def test_odd_sizes_cost_the_bytes_and_nothing_else(dims: object) -> None:
+    odd = {"Input Dims": dims, "Input type": ["float", "float"]}
+    t = trace(op("aten::mm", 0, 5), annotation("gloo:all_reduce", 10, 30, **odd))
+    assert told(t) == [("all_reduce", UNKNOWN, "", "", UNKNOWN)]
+    assert len(t.ops) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

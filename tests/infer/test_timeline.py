@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.infer.timeline import kind
-from tb_privateuse1.trace import EVENTS, EVIDENCE, MEMCPY, MISSING
+from tb_privateuse1.trace import EVENTS, EVIDENCE, I64, MEMCPY, MISSING, Trace
 from tests import make
 from tests.infer import simulate
 from tests.infer.simulate import Op, Result, linear, step
@@ -228,16 +228,29 @@ def test_an_unknown_backlog_is_said() -> None:
     assert (result.trace.kernels.start_bound_ns == MISSING).all()
 
 
-def test_a_call_that_waits_for_the_device_ties_the_backlog() -> None:
+@pytest.mark.parametrize("name", ["torch.acme.synchronize", "acmeStreamSync", "acmeQueueWaitFor"])
+def test_a_call_that_waits_for_the_device_ties_the_backlog(name: str) -> None:
+    trace, true = behind_a_backlog(name, 60)
+    error = np.abs(trace.kernels.start_ns - true)
+    assert error.max() <= 60 * US
+    assert (error <= trace.kernels.start_bound_ns).all()
+
+
+@pytest.mark.parametrize("name", ["run.py(1): synchronize_input_prep", "enqueueSynchronize"])
+def test_a_call_that_only_sounds_like_a_wait_ties_nothing(name: str) -> None:
+    """It returns 40 ms before the device is done."""
+    trace, _ = behind_a_backlog(name, -40_000)
+    assert (trace.kernels.start_bound_ns == MISSING).all()
+
+
+def behind_a_backlog(name: str, later_us: int) -> tuple[Trace, I64]:
+    """A call that returns so much later than the device is done, and the true starts."""
     machine = simulate.Machine()
     machine.device = machine.now + 50_000 * US
     for _ in range(20):
         machine.run(linear(8 * US, 90 * US))
     start = machine.now / 1e3
-    done = machine.device / 1e3 + 60
-    machine.events.append(make.frame("torch.acme.synchronize", start, done))
+    done = machine.device / 1e3 + later_us
+    machine.events.append(make.frame(name, start, done))
     trace = simulate.infer_from(machine.events, machine.elapsed, launch_latency_ns=6000)
-    true = np.array([s for s, _ in machine.kernels.values()]) - trace.base_ns
-    error = np.abs(trace.kernels.start_ns - true)
-    assert error.max() <= 60 * US
-    assert (error <= trace.kernels.start_bound_ns).all()
+    return trace, np.array([s for s, _ in machine.kernels.values()]) - trace.base_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.read import windows
+from tb_privateuse1.read import members, windows
 from tb_privateuse1.read.document import Document
 from tb_privateuse1.read.quality import Tally
 
@@ -138,3 +138,51 @@ def test_depth_is_damage_like_any_other() -> None:
     events, _, tally = parse(b'[{"ph": "X"}, ' + deep + b', {"ph": "f"}]', 1 << 20)
     assert events == [{"ph": "X"}, {"ph": "f"}]
     assert "damaged" in tally
+
+
+HOSTILE = {
+    "nested lists": (
+        lambda n: b'{"a":{' + b",".join([b'"traceEvents":[]'] * n) + b'},"traceEvents":[%s]}'
+    ),
+    "lists in a key without an end": lambda n: b'{"a":{' + b'"traceEvents":[%s],' * n,
+    "lists behind a broken key": lambda n: b'{"a":x,' + b'"traceEvents":[%s],' * n,
+    "keys": lambda n: b"{" + b'"a":[1,2,3,4,5],' * n + b'"traceEvents":[%s]}',
+    "lists": lambda n: b"{" + b'"traceEvents":[],' * n + b'"traceEvents":[%s]}',
+    "brackets behind damage": lambda n: b'{"traceEvents":[%s,x' + b'],"a":[' * n + b"x",
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_twice_the_text_is_twice_the_work(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[int], bytes]
+) -> None:
+    """Work is the bytes that are decoded, or searched for the length of a value."""
+    work = 0
+    length = members.value_length
+
+    def counted(text: memoryview) -> int:
+        nonlocal work
+        try:
+            found = length(text)
+        except msgspec.DecodeError:
+            work += len(text)
+            raise
+        work += found
+        return found
+
+    def decode(text: bytes) -> list[Any]:
+        nonlocal work
+        work += len(text)
+        found: list[Any] = msgspec.json.decode(text, type=list[Any])
+        return found
+
+    monkeypatch.setattr(members, "value_length", counted)
+    spent = []
+    for n in (500, 1000, 2000):
+        work = 0
+        data = make(n).replace(b"%s", b'{"ph":"X"}')
+        found = Document(blocks(data, 4096), "t.json", Tally())
+        assert [event for _, some in found.windows(decode) for event in some]
+        spent.append(work)
+    assert spent[1] < 2.5 * spent[0] + 10_000
+    assert spent[2] < 2.5 * spent[1] + 10_000

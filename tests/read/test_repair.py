@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tb_privateuse1.read import repair
 from tb_privateuse1.read.repair import repaired
 
 
@@ -48,3 +49,10 @@ def test_sound_json_stays_as_it_is(value: object) -> None:
 def test_anything_else_stays_anything_else(text: bytes) -> None:
     fixed, _ = repaired(text)
     assert repaired(fixed)[0] == fixed or text.count(b'"') % 2 or b"\\" in text
+
+
+def test_a_string_without_an_end_is_searched_once() -> None:
+    """Not from each of its escaped quotes again."""
+    text = b'{"name":x"' + b'\\"' * 1000
+    assert [token.lastgroup for token in repair._TOKEN.finditer(text)] == ["string", "open"]
+    assert repair.repaired(text)[0] == text

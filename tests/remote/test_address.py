@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.remote import is_url, name, parent, scrub, shown
+from tb_privateuse1.remote import below, is_url, name, parent, scrub, shown
 from tb_privateuse1.remote.address import host, join
 
 
@@ -62,3 +62,10 @@ def test_parents_and_children() -> None:
     assert join("s3://bucket/run", "") == "s3://bucket/run"
     assert host("s3://bucket/run/x.json") == host("s3://bucket") == "s3://bucket"
     assert host("https://h:80/x?a/b") == "https://h:80"
+
+
+def test_a_directory_is_not_below_another_whose_name_it_begins_with() -> None:
+    assert below("s3://b/log/r/x.json", "s3://b/log")
+    assert below("s3://b/log/r/x.json", "s3://b/log/")
+    assert below("s3://b/x.json", "s3://b/x.json")
+    assert not below("s3://b/log2/r/x.json", "s3://b/log")

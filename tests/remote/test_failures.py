@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
+import fsspec
 import pytest
 
 from tb_privateuse1 import ingest, runs, scanner
+from tb_privateuse1.discover.base import File
+from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace import Finding, TraceError
+from tests.tracefiles import trace
 from tests.web import Web, until
 
 RUNS = ["ddp", "host", "mlp", "unreadable"]
@@ -110,4 +116,30 @@ def test_a_server_that_is_not_there_yet_is_asked_again(
     log.statuses.clear()
     until(found.is_active)
     assert names(found.catalog()) == RUNS
+    found.close()
+
+
+def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
+    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``…/log2`` is not below ``…/log``."""
+    path = trace(tmp_path / "host_1.1.pt.trace.json")
+    fs, second = fsspec.filesystem("memory"), f"{memory}2"
+    for url in (f"{memory}/r", f"{second}/here", f"{second}/deleted"):
+        fs.pipe_file(f"{url}/{path.name}", path.read_bytes())
+    lost: list[str] = []
+    listed = runs.tree.directories
+
+    def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
+        if root in lost:
+            raise RemoteError("remote_unreachable", "no answer")
+        return listed(root, warnings)
+
+    monkeypatch.setattr(runs.tree, "directories", directories)
+    found = Scanner("", [("a", memory), ("b", second)], interval_s=0.02)
+    assert found.find("a/r")
+    assert names(found.catalog()) == ["a/r", "b/deleted", "b/here"]
+    lost.append(memory)
+    fs.rm(f"{second}/deleted", recursive=True)
+    until(lambda: names(found.catalog()) == ["a/r", "b/here"])
     found.close()

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tb_privateuse1.rules.outlier_kernels import RULE
 from tests.rules.program import Program, found
 
@@ -32,3 +34,18 @@ def test_a_larger_one_takes_longer_by_right() -> None:
 
 def test_twice_as_long_is_noise() -> None:
     assert found(RULE, program(200, **{"Input Dims": [[64, 64]]}).trace()) == []
+
+
+@pytest.mark.parametrize("slow", [2, 3])
+def test_several_that_are_slow_are_found(slow: int) -> None:
+    run = Program()
+    for number in range(5):
+        with run.step():
+            for i in range(10):
+                odd = number < slow and i == 5
+                run.op("aten::mm", 10, kernel=900 if odd else 100, **{"Input Dims": [[64, 64]]})
+            run.wait()
+    (row,) = found(RULE, run.trace())
+    assert row.events == slow
+    assert row.saving_ns is not None
+    assert slow * 600_000 < row.saving_ns <= slow * 800_000

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from tb_privateuse1.rules import bias_before_norm, product_sizes
 from tb_privateuse1.rules.product_sizes import RULE
 from tests.rules.program import Program, found
 
@@ -39,3 +42,10 @@ def test_full_precision_is_another_matter() -> None:
 
 def test_without_the_vendors_data_nothing_is_said() -> None:
     assert found(RULE, program(1001).trace(deviceProperties=[{"name": "Gaudi2"}])) == []
+
+
+@pytest.mark.parametrize("odd", ["7", "true", '"x"', "{}", '{"a": [1]}', "[7]", "[[1], 5, 6]"])
+def test_a_shape_may_be_any_json(odd: str) -> None:
+    for shapes, types in ((odd, '["c10::Half", "c10::Half"]'), ("[[3, 3], [3, 3]]", odd)):
+        assert not product_sizes._is_odd(shapes, types, "aten::mm", 8)
+    assert bias_before_norm._third(odd) == (odd == "[[1], 5, 6]")

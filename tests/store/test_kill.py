@@ -108,7 +108,8 @@ def readers_of(pid: int) -> list[int]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(path.read_text().rpartition(")")[2].split()[1])
-            if parent == pid and b"tb_privateuse1.ingest" in path.with_name("cmdline").read_bytes():
+            command = path.with_name("cmdline").read_bytes()
+            if parent == pid and b"tb_privateuse1.readerprocess" in command:
                 found.append(int(path.parent.name))
         except OSError:
             continue

@@ -127,7 +127,7 @@ def test_seconds_left(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     now = [100.0]
     monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
 
-    def reading(_: object, progress: ingest.Progress, __: object) -> Trace:
+    def reading(_: object, progress: ingest.Progress, *__: object) -> Trace:
         progress("reading", 1, 4, 0)
         now[0] += 2
         progress("reading", 1, 4, 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,9 +10,11 @@ import pytest
 
 from tb_privateuse1 import cache, cachedir, runs
 from tb_privateuse1.files import Files
+from tb_privateuse1.files import as_now as current
 from tb_privateuse1.store import Store
 from tests.store.same import same
 from tests.store.test_store import unreadable
+from tests.tracefiles import trace
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -63,7 +66,7 @@ def test_the_cache_may_be_deleted_at_any_time(files: Files, made: Store, tmp_pat
     for path in (tmp_path / "cache").iterdir():
         path.unlink()
     (tmp_path / "cache").rmdir()
-    assert found.ops.start_ns.sum() >= 0  # the mapping is still there
+    assert found.ops.start_ns.sum() >= 0  # its columns are in memory
     assert made.trace(files) is found
     again = Store(1, tmp_path / "cache")
     assert same(again.trace(files), found)
@@ -116,3 +119,39 @@ def test_the_cache_is_bounded(
         assert [p.stem for p in (tmp_path / "cache").iterdir()] == [cache.key(variant)]
         assert found.meta.worker == f"w{n}"
     made.close()
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -> None:
+    """A live run once filled the cache with what nobody could ask for any more."""
+    path = trace(tmp_path / "log" / "host_1.1.pt.trace.json")
+    other = runs.scan(str(trace(tmp_path / "other" / "host_1.1.pt.trace.json"))).find()
+    files = runs.scan(str(tmp_path / "log")).find()
+    folder, made = tmp_path / "cache", Store(jobs, tmp_path / "cache")
+    made.trace(other)
+    first = made.trace(files)
+    made.trace(dataclasses.replace(files, worker="the same file, seen elsewhere"))
+    assert len(list(folder.iterdir())) == 3
+    os.utime(path, ns=(1, files.trace.mtime_ns - 1))  # an older one takes its place
+    made.trace(files)
+    assert len(list(folder.iterdir())) == 4
+    for n in range(1, 4):
+        os.utime(path, ns=(1, files.trace.mtime_ns + n))
+        assert same(made.trace(files), first)
+        cachedir.pyramid_of(folder / f"{cache.key(current(files))}.arrow").touch()
+    assert {cache.key(current(files)), cache.key(other)} <= {p.stem for p in folder.iterdir()}
+    assert len(list(folder.glob("*.arrow"))) == 4
+    assert len(list(folder.glob("*.pyramid"))) == 1
+    made.close()
+
+
+def test_a_version_that_is_late_removes_no_newer_one(tmp_path: Path) -> None:
+    path = trace(tmp_path / "log" / "host_1.1.pt.trace.json")
+    files = runs.scan(str(tmp_path / "log")).find()
+    made = Store(0, tmp_path / "cache")
+    os.utime(path, ns=(1, files.trace.mtime_ns + 1))
+    newest = made.trace(files)
+    made._keep("late", files, newest)
+    os.utime(path, ns=(1, files.trace.mtime_ns + 2))
+    made.trace(files)
+    assert [p.stem for p in (tmp_path / "cache").iterdir()] == [cache.key(current(files))]

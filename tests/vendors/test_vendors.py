@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -32,6 +33,15 @@ def test_every_vendor_has_an_example_and_generic_is_last() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_detect(name: str) -> None:
     assert detect(**EXAMPLES[name]).name == name
+
+
+def test_a_backend_that_several_vendors_share_counts_last() -> None:
+    mine = Vendor(name="mine", title="Mine", backends=("cuda",))
+    shared = dataclasses.replace(mine, shares_backend=True)
+    for vendor, name in ((mine, "mine"), (shared, "rocm")):
+        assert detect("cuda", device_types=[6], known=(vendor, *VENDORS)).name == name
+    assert detect("cuda", known=(shared, *VENDORS)).name == "mine"
+    assert detect("cuda").name == "cuda"
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)

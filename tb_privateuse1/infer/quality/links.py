@@ -13,9 +13,10 @@ from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
+from tb_privateuse1.vendors import words
 
 _STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
-_QUERY = re.compile(r"^(cuda|hip|cu)?(get|query|set|is)|attribute|occupancy", re.IGNORECASE)
+_QUERY = r"^(<runtimes>)?(get|query|set|is)|attribute|occupancy"
 _MOST_NAMES = 3
 
 
@@ -94,11 +95,13 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
     launches, kernels = trace.launches, trace.kernels
     if not len(launches) or (kernels.evidence != MEASURED).any():
         return
+    runtimes = words("runtime_prefixes", trace.vendor.runtime_prefixes)
+    query = re.compile(_QUERY.replace("<runtimes>", runtimes), re.IGNORECASE)
     starting = np.array(
         [
             n
             for n in np.unique(launches.name).tolist()
-            if _STARTS_WORK.search(trace.text(n)) and not _QUERY.search(trace.text(n))
+            if _STARTS_WORK.search(trace.text(n)) and not query.search(trace.text(n))
         ],
         np.int32,
     )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1 import grouping
+from tb_privateuse1.blockingnames import blocks
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.infer.base import Activities, Strings
@@ -107,7 +109,9 @@ def _joins(
 
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
     """Host ranges that wait for the device, by their names."""
-    names = [i for i, text in enumerate(strings.all) if "synchronize" in text.lower()]
+    columns = [ops.name] if frames is None else [ops.name, frames.name]
+    used = grouping.distinct(np.concatenate(columns)).tolist()
+    names = [i for i in used if i >= 0 and blocks(strings.all[i])]
     mine = np.isin(ops.name, names)
     starts, ends = [ops.start_ns[mine]], [ops.end_ns[mine]]
     if frames is not None:
