@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tb_privateuse1 import counters, criticalpath, dependencies, looks, pyramid, pyramidfile
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.trace import I64, Trace
+
+_T = TypeVar("_T")
 
 
 class Prepared:
@@ -16,6 +19,9 @@ class Prepared:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = weakref.ref(trace)
+        self._parts: dict[str, Any] = {}
+        # One lock per trace, that a part may take again for another part. ``cached_property`` has
+        # on Python 3.11 one per property for all traces, and two threads waited for each other.
         self._lock = threading.RLock()
 
     @property
@@ -25,37 +31,37 @@ class Prepared:
         assert trace is not None, "the caller holds the trace"
         return trace
 
-    @functools.cached_property
+    @property
     def pyramid(self) -> pyramid.Pyramid:
         """Its rectangles at several levels of detail."""
-        with self._lock:
-            return self.__dict__.get("pyramid") or pyramidfile.of(self.trace)
+        return self._part("pyramid", lambda: pyramidfile.of(self.trace))
 
-    @functools.cached_property
+    @property
     def curves(self) -> tuple[Curve, ...]:
         """Its counters over time."""
-        with self._lock:
-            return self.__dict__.get("curves") or counters.of(self.trace)
+        return self._part("curves", lambda: counters.of(self.trace))
 
-    @functools.cached_property
+    @property
     def names(self) -> I64:
         """How many ranges bear each of its strings."""
-        with self._lock:
-            found: I64 | None = self.__dict__.get("names")
-            return looks.counts(self.trace) if found is None else found
+        return self._part("names", lambda: looks.counts(self.trace))
 
-    @functools.cached_property
+    @property
     def dependencies(self) -> dependencies.Graph:
         """What waits for what."""
-        with self._lock:
-            return self.__dict__.get("dependencies") or dependencies.build(self.trace)
+        return self._part("dependencies", lambda: dependencies.build(self.trace))
 
-    @functools.cached_property
+    @property
     def critical(self) -> criticalpath.Path:
         """The critical path of its steps."""
+        return self._part("critical", lambda: criticalpath.build(self.trace, self.dependencies))
+
+    def _part(self, name: str, build: Callable[[], _T]) -> _T:
         with self._lock:
-            found = self.__dict__.get("critical")
-            return criticalpath.build(self.trace, self.dependencies) if found is None else found
+            if name not in self._parts:
+                self._parts[name] = build()
+            part: _T = self._parts[name]
+            return part
 
 
 _KEPT: weakref.WeakKeyDictionary[Trace, Prepared] = weakref.WeakKeyDictionary()
