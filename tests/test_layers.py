@@ -109,6 +109,7 @@ sql_child
 sql
 schema
 query
+computations
 reading
 static_files perfetto_ui
 routes
