@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.discover.base import File, file_at, shown
 
 Place = tuple[str, int, int]
 """Run, rank and span."""
@@ -29,6 +30,19 @@ class Files:
     def names(self) -> tuple[str, ...]:
         """The files' names, for provenance."""
         return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
+
+    def now(self) -> Files:
+        """The files as they are now; remote ones as they were found. Raises OSError."""
+        if self.trace.is_remote:
+            return self
+        sidecar, others = None, []
+        if self.sidecar:
+            with contextlib.suppress(OSError):
+                sidecar = file_at(self.sidecar.path)
+        for other in self.others:
+            with contextlib.suppress(OSError):
+                others.append(other.now())
+        return replace(self, trace=file_at(self.trace.path), sidecar=sidecar, others=tuple(others))
 
 
 def with_others(files: Mapping[Place, Files]) -> dict[Place, Files]:

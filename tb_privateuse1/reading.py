@@ -8,19 +8,15 @@ ranks need the memory of one.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import numpy as np
 
 from tb_privateuse1 import query, schema
 from tb_privateuse1.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Phase, Progress
+from tb_privateuse1.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
 from tb_privateuse1.texts import say
@@ -30,9 +26,6 @@ from tb_privateuse1.views.base import Rank, chosen_ranks
 
 _T = TypeVar("_T")
 
-_MOST_BYTES = 512 << 20
-"""Of reductions that are kept: of a thousand ranks with 20,000 communications each."""
-_LEAST_BYTES = 1024
 _SHARE_S = 0.02
 _HEAVY = frozenset({"dependencies", "critical"})
 """Views that read these take seconds and much memory: others of their kind wait for their turn."""
@@ -58,11 +51,9 @@ _Key = tuple[Callable[[Trace], Any], Files]
 class Reader:
     """Reads traces for views; its store keeps them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, memory: MemoryBudget = BUDGET) -> None:
         self._store = store
-        self._parts: OrderedDict[_Key, Any] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._memory = memory
         self._computations = Computations()
         self._heavy = Turns(_HEAVY_AT_A_TIME)
 
@@ -137,10 +128,8 @@ class Reader:
             finding = Finding("unknown_span", say("It has no such span."))
             return Rank(worker.rank, worker.worker, None, finding)
         key = (reduce, files)  # with size and time of change: another file is another part
-        with self._lock:
-            part = self._parts.get(key)
         try:
-            part = part or self._read(key)
+            part = self._memory.compute(self, key, lambda: self._read(key), goes_last=True)
         except TraceError as error:
             finding = Finding(error.code, error.message, error.hint)
             return Rank(worker.rank, worker.worker, None, finding)
@@ -148,15 +137,8 @@ class Reader:
 
     def _read(self, key: _Key) -> Any:
         # All that wait share the time: the first would have it all otherwise.
-        part = key[0](self._store.trace(key[1], _SHARE_S))
-        with self._lock:
-            if key not in self._parts:
-                self._bytes += _size(part)
-            self._parts[key] = part
-            while self._bytes > _MOST_BYTES and len(self._parts) > 1:
-                _, oldest = self._parts.popitem(last=False)
-                self._bytes -= _size(oldest)
-        return part
+        reduce, files = key
+        return reduce(self._store.trace(files, _SHARE_S))
 
 
 def _find(catalog: Catalog, place: Place) -> Files:
@@ -187,16 +169,6 @@ def _members(
         for w in of.workers
         if only is None or w.rank in only
     ]
-
-
-def _size(part: Any) -> int:
-    """About as many bytes as a reduction takes: its columns, and those of what it holds."""
-    if isinstance(part, np.ndarray):
-        return part.nbytes
-    if not dataclasses.is_dataclass(part):
-        return 0
-    values = (getattr(part, field.name) for field in dataclasses.fields(part))
-    return _LEAST_BYTES + sum(map(_size, values))
 
 
 def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:

@@ -8,7 +8,6 @@ a cache leave a trace to the one that began with it.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -21,13 +20,13 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1 import cache, cachedir
-from tb_privateuse1.discover.base import file_at, shown
+from tb_privateuse1.discover.base import shown
 from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files
 from tb_privateuse1.ingest import in_process, ingest, save, unchanged
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
-from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
+from tb_privateuse1.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
 from tb_privateuse1.texts import say
@@ -40,13 +39,17 @@ _LOOK_S = 0.25
 _BEAT_S = 1.0
 
 
+class _NotStored(Exception):
+    """The cache on disk has no such trace."""
+
+
 class Store:
     """Traces by their files' content.
 
     ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
     thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
-    are kept in memory only. ``memory_bytes`` bounds the columns kept open; the latest trace always
-    is. ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
+    are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
+    ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
     step, in the thread that makes it.
     """
 
@@ -55,7 +58,7 @@ class Store:
         jobs: int | None = None,
         cache_dir: Path | None = None,
         *,
-        memory_bytes: int = 1 << 30,
+        memory: MemoryBudget = BUDGET,
         stall_s: float = STALL_S,
         on_progress: Callable[[Files, Progress], None] | None = None,
     ) -> None:
@@ -67,7 +70,7 @@ class Store:
         self._jobs = Jobs(stall_s)
         self._waiting = Waiting()
         self._failures = Failures()
-        self._memory = Kept(memory_bytes)
+        self._memory = memory
 
     @property
     def cache_dir(self) -> Path | None:
@@ -140,15 +143,24 @@ class Store:
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
             self._failures.check(key)
-            return self._memory.get(key)
+        return self._open(key)
+
+    def _open(self, key: str) -> Trace | None:
+        return cast(Trace | None, self._memory.find(self, key))
 
     def _stored(self, key: str, files: Files) -> Trace | None:
-        """The trace from the cache on disk, if it is there."""
-        for path in self._paths(key, files):
-            if (known := cache.read(path)) is not None:
-                with self._lock:
-                    return self._memory.put(key, known)
-        return None
+        """The trace from the cache on disk, if it is there; opened once for all who ask."""
+
+        def read() -> Trace:
+            for path in self._paths(key, files):
+                if (known := cache.read(path)) is not None:
+                    return known
+            raise _NotStored
+
+        try:
+            return self._memory.compute(self, key, read, owns=True)
+        except _NotStored:
+            return None
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -214,14 +226,11 @@ class Store:
         return contextlib.nullcontext()
 
     def _made(self, job: Job, claim: Claim | None) -> Trace:
-        with self._lock:
-            known = self._memory.get(job.key)
-        known = known or self._stored(job.key, job.files)  # made since it was asked for
+        # It may have been made since it was asked for.
+        known = self._open(job.key) or self._stored(job.key, job.files)
         if known is not None:
             return known
-        trace = self._read(job, claim)
-        with self._lock:
-            return self._memory.put(job.key, trace)
+        return self._memory.put(self, job.key, self._read(job, claim))
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
         beaten_s = time.monotonic()
@@ -273,27 +282,13 @@ def _current(files: Files) -> tuple[Files, str]:
     nobody who asks; the reader notices if they have changed.
     """
     try:
-        files = _now(files)
+        files = files.now()
         return files, cache.key(files)
     except OSError as error:
         name = shown(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
-
-
-def _now(files: Files) -> Files:
-    if files.trace.is_remote:
-        return files
-    sidecar, others = None, []
-    if files.sidecar:
-        with contextlib.suppress(OSError):
-            sidecar = file_at(files.sidecar.path)
-    for other in files.others:
-        with contextlib.suppress(OSError):
-            others.append(_now(other))
-    now = file_at(files.trace.path)
-    return dataclasses.replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
 
 def _left(end: float) -> float:

@@ -19,7 +19,7 @@ NAME = PACKAGE.name
 LAYERS = """
 version texts
 table findings grounds opkinds
-checkpoints configs
+checkpoints configs memory_budget
 trace
 once
 figures
@@ -87,7 +87,7 @@ cache
 pyramidfile
 prepared
 ingest
-jobs kept failures
+jobs failures
 store
 event
 stacks
