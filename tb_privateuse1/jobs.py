@@ -19,7 +19,8 @@ from tb_privateuse1.files import Files
 from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
-Phase = Literal["waiting", "reading", "inferring", "storing"]
+Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
+"""``computing``: the traces are there, and what was asked of them is worked out."""
 
 FORGOTTEN_S = 60.0
 """A job that waits is dropped when nobody has asked for it for so long."""
@@ -45,7 +46,7 @@ class Progress:
 
 
 class Pending(Exception):
-    """The trace is not ready yet; ``progress`` says how far it is."""
+    """The trace or the answer is not ready yet; ``progress`` says how far it is."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress.phase)

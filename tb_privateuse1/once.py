@@ -1,34 +1,26 @@
-"""What several views ask of a trace is worked out once, and kept as long as the trace is."""
+"""What several views ask of a trace is worked out once, and kept while there is room for it."""
 
 from __future__ import annotations
 
 import functools
-import threading
-import weakref
 from collections.abc import Callable
 from typing import TypeVar
 
+from tb_privateuse1.memory_budget import BUDGET
 from tb_privateuse1.trace import Trace
 
 _T = TypeVar("_T")
 
 
 def once(function: Callable[[Trace], _T]) -> Callable[[Trace], _T]:
-    """The function, asked once per trace: for small answers, that nobody changes.
+    """The function, asked once per trace: for answers that nobody changes.
 
-    Two threads that ask at the same time may both work it out; all get the same answer. It must
-    not hold the trace itself, which would then never be let go.
+    Threads that ask at the same time wait for the first one's answer. It counts in the memory
+    budget, and must not hold the trace itself, which would then never be let go.
     """
-    kept: weakref.WeakKeyDictionary[Trace, _T] = weakref.WeakKeyDictionary()
-    lock = threading.Lock()
 
     @functools.wraps(function)
     def answer(trace: Trace) -> _T:
-        with lock:
-            if trace in kept:
-                return kept[trace]
-        found = function(trace)
-        with lock:
-            return kept.setdefault(trace, found)
+        return BUDGET.compute(trace, function, lambda: function(trace))
 
     return answer

@@ -1,23 +1,25 @@
 """HTTP: a path and a query -> JSON. The same few lines serve every view.
 
 Success is the view's result; what goes wrong is ``{"error": {"code", "message", "hint"}}`` with
-status 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request for a trace that
-is still being looked for or read answers after that time with 202 and how far it is. Everything is
-asked for with GET; only to give up reading a trace takes a POST.
+status 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request whose trace is
+still searched or read, or whose answer is still computed, answers after that time with 202 and how
+far it is. Everything is asked for with GET; only to give up reading a trace takes a POST.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import export, perfetto_ui, query, sql, static_files
+from tb_privateuse1.computations import Report, open_trace
 from tb_privateuse1.event import event
 from tb_privateuse1.files import Files
 from tb_privateuse1.reading import Place, Reader
@@ -25,9 +27,10 @@ from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.texts import LANGUAGES, say
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.trace import Finding, Trace, TraceError
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 _STATUS = {
     "unknown_view": 404,
@@ -132,9 +135,13 @@ class Routes:
         selection = (*_SELECTION, *(_BASE_PLACE if "base" in reads_of(about) else ()))
         query.only(name, asked, [*selection, *(key for key, _, _ in query_of(about))])
         chosen = {key: asked.pop(key) for key in selection if key in asked}
-        wait_s = _wait_s(chosen.get("wait_ms"))
+        until_s = _until_s(chosen.get("wait_ms"))
         if about is event:
-            return query.event(self._store, self._find(chosen, wait_s), asked, wait_s)
+            files = self._find(chosen, until_s)
+            key = "event", *sorted(asked.items())
+            return self._once_open(
+                files, until_s, lambda _: query.event(self._store, files, asked), *key
+            )
         options = query.options(about, asked)
         base = {key: chosen.get(f"base_{key}", chosen.get(key)) for key in _PLACE}
         if "base_run" in chosen:  # another run has ranks and spans of its own
@@ -142,18 +149,30 @@ class Routes:
         # Of all ranks, the chosen one and the lowest may both lack the span.
         whole = "ranks" in reads_of(about)
         for place in ({"run": chosen.get("run")},) if whole else (chosen, base):
-            self._find(place, wait_s)  # waits for the scan, if it has to
+            self._find(place, until_s)  # waits for the scan, if it has to
+        wait_s = _left_s(until_s)
         return self._reader.run(
             about, self._scanner.catalog(), _place(chosen), _place(base), options, wait_s=wait_s
         )
+
+    def _once_open(
+        self, files: Files, until_s: float | None, work: Callable[[Trace], _T], *key: Hashable
+    ) -> _T:
+        """What ``work`` makes of a trace, once for all who ask with the same key."""
+
+        def whole(report: Report) -> _T:
+            return work(open_trace(self._store, files, report))
+
+        return self._reader.compute((files, *key), whole, _left_s(until_s))
 
     def _export(self, asked: dict[str, str]) -> Response:
         """A file to download, sent as it comes into being: nothing is stored."""
         query.only("export", asked, (*_SELECTION, *query.EXPORT))
         name, window = query.export(asked)
-        wait_s = _wait_s(asked.get("wait_ms"))
-        files = self._find(asked, wait_s)
-        parts = export.stream(name, self._store.trace(files, wait_s), files, window)
+        until_s = _until_s(asked.get("wait_ms"))
+        files = self._find(asked, until_s)
+        trace = self._once_open(files, until_s, lambda trace: trace, "export")
+        parts = export.stream(name, trace, files, window)
         # What is wrong with the trace file shows in the first part, while this can still be said.
         first = next(parts, b"")
         form = export.FORMATS[name]
@@ -175,23 +194,26 @@ class Routes:
         if "query" not in asked:
             raise TraceError("bad_option", say("query is missing."))
         rows = query.whole("rows", asked.get("rows"))
-        wait_s = _wait_s(asked.get("wait_ms"))
-        files = self._find(asked, wait_s)
-        self._store.trace(files, wait_s)  # so that the query finds it in the cache
+        until_s = _until_s(asked.get("wait_ms"))
+        files = self._find(asked, until_s)
         most = sql.ROWS if rows is None else min(max(rows, 1), sql.ROWS)
-        found = sql.query(files, asked["query"], rows=most, store=self._store)
-        return sql.for_browsers(found)
+        text = asked["query"]
+
+        def rows_of(_: Trace) -> sql.SqlResult:  # the query finds the trace in the cache
+            return sql.for_browsers(sql.query(files, text, rows=most, store=self._store))
+
+        return self._once_open(files, until_s, rows_of, "sql", text, most)
 
     def _cancel(self, request: Request) -> Cancelled:
         _same_site(request)
         asked = _once(request)
         query.only(_CANCEL, asked, _PLACE)
-        return Cancelled(self._store.cancel(self._find(asked, 0)))
+        return Cancelled(self._store.cancel(self._find(asked, time.monotonic())))
 
-    def _find(self, chosen: Mapping[str, str | None], wait_s: float | None) -> Files:
+    def _find(self, chosen: Mapping[str, str | None], until_s: float | None) -> Files:
         place = _place(chosen)
         try:
-            return self._scanner.find(place.run, place.rank, place.span, wait_s)
+            return self._scanner.find(place.run, place.rank, place.span, _left_s(until_s))
         except TraceError as error:
             if error.code == "scanning":
                 raise Pending(Progress("waiting", 0, 0, 0, None)) from error
@@ -224,9 +246,16 @@ def _once(request: Request) -> dict[str, str]:
     return request.args.to_dict()
 
 
-def _wait_s(text: str | None) -> float | None:
+def _until_s(text: str | None) -> float | None:
+    """The time at which a request has to be answered, whatever it waits for until then."""
     wait_ms = query.whole("wait_ms", text)
-    return None if wait_ms is None else min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
+    if wait_ms is None:
+        return None
+    return time.monotonic() + min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
+
+
+def _left_s(until_s: float | None) -> float | None:
+    return None if until_s is None else max(until_s - time.monotonic(), 0.0)
 
 
 def _language(request: Request) -> str:

@@ -26,8 +26,8 @@ from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.files import Files, as_now, unchanged
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
-from tb_privateuse1.kept import Kept
 from tb_privateuse1.locks import Claim
+from tb_privateuse1.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
 from tb_privateuse1.readerprocess import in_process
@@ -40,13 +40,17 @@ __all__ = ["Pending", "Progress", "Store"]
 _LOOK_S = 0.25
 
 
+class _NotStored(Exception):
+    """The cache on disk has no such trace."""
+
+
 class Store:
     """Traces by their files' content.
 
     ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
     thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
-    are kept in memory only. ``memory_bytes`` bounds the columns kept open; the latest trace always
-    is. ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
+    are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
+    ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
     step, in the thread that makes it. ``vendors``: with those of the user's files.
     """
 
@@ -55,7 +59,7 @@ class Store:
         jobs: int | None = None,
         cache_dir: Path | None = None,
         *,
-        memory_bytes: int = 1 << 30,
+        memory: MemoryBudget = BUDGET,
         stall_s: float = STALL_S,
         on_progress: Callable[[Files, Progress], None] | None = None,
         vendors: Vendors = OURS,
@@ -69,7 +73,7 @@ class Store:
         self._jobs = Jobs(stall_s)
         self._waiting = Waiting()
         self._failures = Failures()
-        self._memory = Kept(memory_bytes)
+        self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
 
@@ -149,17 +153,29 @@ class Store:
     def _recall(self, key: str) -> Trace | None:
         with self._lock:
             self._failures.check(key)
-            return self._memory.get(key)
+        return self._open(key)
+
+    def _open(self, key: str) -> Trace | None:
+        return cast(Trace | None, self._memory.find(self, key))
 
     def _stored(self, key: str, files: Files) -> Trace | None:
-        """The trace from the cache on disk, if it is there."""
-        for path in self._paths(key, files):
-            if (known := cache.read(path, self._vendors)) is not None:
-                return self._keep(key, files, known)
-        return None
+        """The trace from the cache on disk, if it is there; opened once for all who ask."""
 
-    def _keep(self, key: str, files: Files, trace: Trace) -> Trace:
-        """Keep a trace in memory, and no longer on disk what its file held before it grew.
+        def read() -> Trace:
+            for path in self._paths(key, files):
+                if (known := cache.read(path, self._vendors)) is not None:
+                    return known
+            raise _NotStored
+
+        try:
+            known = self._memory.compute(self, key, read, owns=True)
+        except _NotStored:
+            return None
+        self._forget_older(key, files)
+        return known
+
+    def _forget_older(self, key: str, files: Files) -> None:
+        """Remove from disk what a trace's file held before it grew.
 
         Nobody finds that again, and who has it open has it in memory.
         """
@@ -168,11 +184,9 @@ class Store:
             before_ns, before = self._latest.get(path, (now_ns, key))
             if before_ns <= now_ns:
                 self._latest[path] = now_ns, key
-            kept = self._memory.put(key, trace)
         if before_ns < now_ns:
             for stored in self._paths(before, files):
                 cachedir.remove(stored)
-        return kept
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -238,12 +252,13 @@ class Store:
         return contextlib.nullcontext()
 
     def _made(self, job: Job, claim: Claim | None) -> Trace:
-        with self._lock:
-            known = self._memory.get(job.key)
-        known = known or self._stored(job.key, job.files)  # made since it was asked for
+        # It may have been made since it was asked for.
+        known = self._open(job.key) or self._stored(job.key, job.files)
         if known is not None:
             return known
-        return self._keep(job.key, job.files, self._read(job, claim))
+        made = self._memory.put(self, job.key, self._read(job, claim))
+        self._forget_older(job.key, job.files)
+        return made
 
     def _read(self, job: Job, claim: Claim | None) -> Trace:
         def progress(phase: str, done: int, total: int, events: int) -> None:

@@ -98,7 +98,7 @@ def test_a_server_and_the_command_line_do_not_read_again(
     until(lambda: not scanner.catalog().runs.scanning)
     client = Client(Routes(scanner, Store()))
     for run, rank, span in runs.scan(str(log)).files:
-        query = {"run": run, "rank": rank, "span": span, "wait_ms": 0}
+        query = {"run": run, "rank": rank, "span": span, "wait_ms": 60_000}
         for name in views.VIEWS:
             answer = client.get(f"/data/plugin/privateuse1/{name}", query_string=query)
             assert answer.status_code == 200, answer.text

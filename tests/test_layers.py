@@ -20,7 +20,7 @@ LAYERS = """
 version texts
 vendors/
 table findings grounds opkinds devicetypes errors blockingnames
-checkpoints configs
+checkpoints configs memory_budget
 trace
 once
 figures
@@ -90,7 +90,7 @@ pyramidfile
 prepared
 ingest
 readerprocess
-jobs kept failures
+jobs failures
 store
 event
 stacks
@@ -112,6 +112,7 @@ sql_child
 sql
 schema
 query
+computations
 reading
 static_files perfetto_ui
 routes

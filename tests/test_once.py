@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 
 from tb_privateuse1 import breakdown
+from tb_privateuse1.memory_budget import BUDGET
 from tb_privateuse1.once import once
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import I64, Trace
 from tests.make import kernel, op, step, trace
 
 
@@ -39,6 +44,47 @@ def test_none_is_an_answer() -> None:
     assert nothing(one) is None
     assert nothing(one) is None
     assert len(asked) == 1
+
+
+def test_threads_that_ask_at_the_same_time_wait_for_the_first_one() -> None:
+    asked: list[Trace] = []
+    go_on, one = threading.Event(), Trace()
+
+    @once
+    def slow(trace: Trace) -> object:
+        asked.append(trace)
+        assert go_on.wait(20)
+        return object()
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(slow, one) for _ in range(4)]
+        while not all(future.running() for future in found):
+            threading.Event().wait(0.01)
+        go_on.set()
+        assert len({id(future.result(20)) for future in found}) == 1
+    assert asked == [one]
+
+
+def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None:
+    asked: list[Trace] = []
+
+    @once
+    def large(trace: Trace) -> I64:
+        asked.append(trace)
+        return np.zeros(1000, np.int64)
+
+    one = Trace()
+    before = BUDGET.bytes
+    large(one)
+    assert 8000 <= BUDGET.bytes - before <= 9000
+    limit = BUDGET.limit_bytes
+    try:
+        BUDGET.limit_bytes = 0
+        once(lambda _: 1)(Trace())
+        large(one)
+    finally:
+        BUDGET.limit_bytes = limit
+    assert asked == [one, one]
 
 
 def test_what_is_shared_cannot_be_changed() -> None:

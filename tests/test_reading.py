@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tb_privateuse1 import reading, runs
+from tb_privateuse1 import runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
+from tb_privateuse1.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 from tests.tracefiles import trace, write
 
@@ -80,7 +84,7 @@ def test_each_trace_is_reduced_once(log: Path) -> None:
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     reader, catalog = Reader(store), runs.scan(str(log))
     first = reader.run(distributed, catalog, Place("r", span=1))
-    again = reader.run(distributed, catalog, Place("r", span=1), wait_s=0)
+    again = reader.run(distributed, catalog, Place("r", span=1), wait_s=5)
     assert [r.part for r in first] == [r.part for r in again]
     assert len(store.asked) == 4
     trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
@@ -135,15 +139,44 @@ def test_parts_are_small(log: Path) -> None:
     assert dataclasses.is_dataclass(found[0].part)
 
 
-def test_what_is_kept_of_traces_is_bounded(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
-    reader, catalog = Reader(store), runs.scan(str(log))
+    memory = MemoryBudget()
+    reader, catalog = Reader(store, memory), runs.scan(str(log))
     found = reader.run(distributed, catalog, Place("r", span=1))
-    size = reading._size(found[0].part)
+    size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
-    assert reader._bytes == 4 * size
-    few = Reader(store)
-    monkeypatch.setattr(reading, "_MOST_BYTES", 2 * size)
-    assert len(few.run(distributed, catalog, Place("r", span=1))) == 4
-    assert (len(few._parts), few._bytes) == (2, 2 * size)
+    assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
+    few = MemoryBudget(2 * size + size // 2)
+    narrow = Reader(store, few)
+    assert len(narrow.run(distributed, catalog, Place("r", span=1))) == 4
+    assert len(few.keys(narrow)) == 2
+
+
+def test_two_views_that_read_the_same_ranks_reduce_them_once(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the same time, and though what they compute of them differs."""
+    reduced: list[int | None] = []
+    reduce = REDUCTIONS["distributed"]
+    together = threading.Barrier(2)
+
+    def count(trace: Trace) -> Any:
+        reduced.append(trace.meta.rank)
+        return reduce(trace)
+
+    def clock(ranks: tuple[Rank, ...]) -> tuple[Rank, ...]:
+        return ranks
+
+    for name in ("distributed", "clock"):
+        monkeypatch.setitem(REDUCTIONS, name, count)
+    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+
+    def ask(view: Any) -> int:
+        together.wait(20)
+        return len(reader.run(view, catalog, Place("r", span=1)))
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(ask, (distributed, clock))) == [4, 4]
+    assert sorted(reduced, key=str) == [0, 1, 2, 3]

@@ -891,7 +891,7 @@ export interface Problem {
 
 /** How far a trace is that is being read, or several of them together. */
 export interface Progress {
-  phase: "waiting" | "reading" | "inferring" | "storing";
+  phase: "waiting" | "reading" | "inferring" | "storing" | "computing";
   bytes_done: number;
   bytes_total: number;
   events: number;

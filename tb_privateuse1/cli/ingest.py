@@ -112,6 +112,7 @@ class _Task:
 
 def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1 import query, runs
+    from tb_privateuse1.memory_budget import MemoryBudget
     from tb_privateuse1.store import Store
 
     jobs = _cores() if options.jobs is None else options.jobs
@@ -127,7 +128,7 @@ def _ingest(options: argparse.Namespace) -> int:
     by_path = {task.files.trace.path: task for task in tasks}
     store = Store(
         min(jobs, len(tasks)),
-        memory_bytes=0,
+        memory=MemoryBudget(0),
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
         vendors=known,
     )

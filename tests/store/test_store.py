@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, failures, ingest, kept, store
+from tb_privateuse1 import cache, failures, ingest, store
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace import Trace, TraceError
@@ -226,22 +226,6 @@ def test_a_reader_ends_with_its_server(files: Files, tmp_path: Path, slow: Path)
     job.process.stdin.close()  # what the system does with a killed server's pipes
     assert job.process.wait(5) == 1
     made.close()
-
-
-def test_memory_is_bounded_and_keeps_the_latest(files: Files, tmp_path: Path) -> None:
-    variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
-    made = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=1)
-    for variant in variants:
-        found = made.trace(variant)
-        assert made.trace(variant) is found
-        assert len(made._memory._traces) == 1
-    size = kept.size_bytes(found)
-    wide = Store(jobs=0, cache_dir=tmp_path / "cache", memory_bytes=2 * size + size // 2)
-    first, *_ = [wide.trace(variant) for variant in variants[:2]]
-    assert wide.trace(variants[0]) is first
-    wide.trace(variants[2])  # pushes out the one not used for longest: the second
-    assert list(wide._memory._traces) == [cache.key(variants[0]), cache.key(variants[2])]
-    assert wide._memory._bytes == 2 * size
 
 
 def test_nothing_runs_before_the_first_trace(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ const phases: Record<Progress["phase"], string> = {
   reading: "Reading the trace",
   inferring: "Putting the timeline together",
   storing: "Storing the result",
+  computing: "Computing what the page shows",
 };
 
 export const status = {

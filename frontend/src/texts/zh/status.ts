@@ -7,6 +7,7 @@ export const status: typeof english = {
     reading: "正在读取 trace",
     inferring: "正在构建时间线",
     storing: "正在保存结果",
+    computing: "正在计算页面内容",
   },
   cancelled: "读取已取消",
   cancelledWhy: "trace 没有读完，因此没有内容可显示。",
