@@ -47,7 +47,7 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
-api: $(VENV)/.run ## write frontend/src/api.ts from the result dataclasses
+api: $(VENV)/.run ## write frontend/src/api/types.ts from the result dataclasses
 	$(BIN)/python -m tb_privateuse1.schema
 
 build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/

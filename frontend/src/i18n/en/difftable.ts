@@ -1,0 +1,48 @@
+import type { Diff } from "../../api/types";
+
+/** The tables of what is compared. */
+export const difftable = {
+  table: "Table",
+  time: "Time",
+  device: "Device",
+  host: "Host",
+  shown: {
+    operators: { label: "Operators" },
+    shapes: { label: "Shapes", title: "Operators by name and input shapes" },
+    kernels: { label: "Kernels" },
+    modules: { label: "Modules" },
+    annotations: { label: "Annotations", title: "Ranges of record_function" },
+    memory: { label: "Memory", title: "Of each device, and by the operators that allocate" },
+    steps: { label: "Steps", title: "The first of one beside the first of the other, and so on" },
+  },
+  nouns: {
+    operators: { noun: "operator", nouns: "operators" },
+    shapes: { noun: "operator", nouns: "operators" },
+    kernels: { noun: "kernel", nouns: "kernels" },
+    modules: { noun: "module", nouns: "modules" },
+    annotations: { noun: "annotation", nouns: "annotations" },
+  } satisfies Record<Diff["by"], { noun: string; nouns: string }>,
+  heads: { operators: "Operator", shapes: "Operator", kernels: "Kernel", modules: "Module", annotations: "Annotation" } satisfies Record<Diff["by"], string>,
+  stepNoun: { noun: "step", nouns: "steps" },
+  inputShapes: "Input shapes",
+  kind: "Kind",
+  statusHelp: "Whether only one of the two has it.",
+  base: { title: "Base", help: (time: Diff["time"]) => `${time === "device" ? "Device" : "Host"} time per step of the base.` },
+  now: { title: "Now", help: "The same of what is compared." },
+  change: { title: "Change", help: "Now less base, per step." },
+  relative: { title: "Relative", help: "The change as a share of the base." },
+  certainty: { title: "Certainty", help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times." },
+  noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
+  bound: { title: "± Bound", help: "How far off the change may be as device times are inferred." },
+  deviceChange: { title: "Device change", help: "The change of its device time per step." },
+  hostChange: { title: "Host change", help: "The change of its host time per step." },
+  baseCalls: { title: "Base calls", help: "Per step." },
+  calls: { title: "Calls", help: "Per step." },
+  open: (name: string) => `Open ${name}`,
+  close: (name: string) => `Close ${name}`,
+  steps: {
+    base: "Base step",
+    now: { title: "Step", help: "The link shows it in the timeline." },
+    change: { title: "Change", help: "Now less base." },
+  },
+};
