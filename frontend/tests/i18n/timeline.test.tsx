@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { expect, test } from "vitest";
-import { timeline as english } from "../../src/i18n/en/timeline";
-import { timeline as chinese } from "../../src/i18n/zh/timeline";
+import { timeline as english } from "../../src/i18n/en/pages/timeline";
+import { timeline as chinese } from "../../src/i18n/zh/pages/timeline";
 
 /** What a reader sees of it. */
 function read(children: ComponentChildren): string {

@@ -1,4 +1,4 @@
-import type { diffmemory as english } from "../en/diffmemory";
+import type { diffmemory as english } from "../en/pages/diff";
 
 export const diffmemory: typeof english = {
   verdicts: { more: "增加", less: "减少", within_noise: "波动范围内", same: "无变化", unknown: "不确定" },

@@ -1,5 +1,5 @@
 import { count } from "../count";
-import type { sql as english } from "../en/sql";
+import type { sql as english } from "../en/pages/sql";
 
 export const sql: typeof english = {
   examples: {

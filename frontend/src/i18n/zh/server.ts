@@ -1,0 +1,11 @@
+import type { fetch as english } from "../en/server";
+
+export const fetch: typeof english = {
+  mistake: "页面出错了。",
+  noAnswer: (seconds) => `TensorBoard 已有 ${seconds} 秒没有响应。`,
+  noAnswerHint: "它可能正忙于读取其他 trace。请重试，或查看其日志。",
+  unreachable: "无法连接 TensorBoard。",
+  unreachableHint: "它还在运行吗？请重新启动，然后重试。",
+  unexplained: (status) => `服务器返回状态码 ${status}，没有说明原因。`,
+  unexplainedHint: "TensorBoard 的日志中有更多信息。如果中间有代理，也可能是代理的响应。",
+};
