@@ -26,7 +26,7 @@ export class Failure extends Error {
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   console.error(error);
-  return new Failure("page_error", t.fetch.mistake, error instanceof Error ? error.message : String(error));
+  return new Failure("page_error", t.client.mistake, error instanceof Error ? error.message : String(error));
 }
 
 /** The trace that a result is about. */
@@ -196,9 +196,9 @@ async function content(response: Response, signal: AbortSignal): Promise<unknown
 function noAnswer(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new Failure("timeout", t.fetch.noAnswer(TIMEOUT_MS / 1000), t.fetch.noAnswerHint);
+    return new Failure("timeout", t.client.noAnswer(TIMEOUT_MS / 1000), t.client.noAnswerHint);
   }
-  return new Failure("network", t.fetch.unreachable, t.fetch.unreachableHint);
+  return new Failure("network", t.client.unreachable, t.client.unreachableHint);
 }
 
 function problem(status: number, body: unknown): Failure {
@@ -206,7 +206,7 @@ function problem(status: number, body: unknown): Failure {
   if (error && typeof error.message === "string") {
     return new Failure(error.code, error.message, error.hint, status);
   }
-  return new Failure(`http_${status}`, t.fetch.unexplained(status), t.fetch.unexplainedHint, status);
+  return new Failure(`http_${status}`, t.client.unexplained(status), t.client.unexplainedHint, status);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

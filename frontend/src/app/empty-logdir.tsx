@@ -5,17 +5,17 @@ import { CaptureLines } from "../pages/shared/timeline-source";
 import { Findings } from "../pages/shared/load-states";
 
 export function Scanning({ runs }: { runs: Runs }) {
-  return <p class="state muted" role="status" data-testid="scanning">{t.empty.looking(runs.logdir)}</p>;
+  return <p class="state muted" role="status" data-testid="scanning">{t.emptyLogdir.looking(runs.logdir)}</p>;
 }
 
 export function EmptyLogdir({ runs }: { runs: Runs }) {
   return (
     <section class="state" data-testid="empty">
-      <h2>{t.empty.title(runs.logdir)}</h2>
-      <p>{t.empty.what()}</p>
+      <h2>{t.emptyLogdir.title(runs.logdir)}</h2>
+      <p>{t.emptyLogdir.what()}</p>
       <CaptureLines />
-      <p class="muted">{t.empty.again}</p>
-      {runs.warnings.length > 0 && <><h2>{t.empty.else}</h2><Findings findings={runs.warnings} /></>}
+      <p class="muted">{t.emptyLogdir.again}</p>
+      {runs.warnings.length > 0 && <><h2>{t.emptyLogdir.else}</h2><Findings findings={runs.warnings} /></>}
     </section>
   );
 }

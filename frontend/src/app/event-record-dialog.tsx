@@ -11,7 +11,7 @@ import { Modal } from "../widgets/controls/modal";
 import { linkProps } from "../state/links";
 import { Show } from "../pages/shared/load-states";
 
-const texts = t.record;
+const texts = t.eventRecord;
 type Of = keyof typeof texts.facts;
 
 /** Open while the URL names an event: `kernels/3`, or of another rank `kernels/3@7`. */
@@ -53,7 +53,7 @@ function Record({ event, of }: { event: EventRecord; of: string }) {
         <Other of="operator" link={event.operator} rank={of} />
         <Other of="launch" link={event.launch} rank={of} />
         <Other of="parent" link={event.parent} rank={of} />
-        {event.evidence !== null && <Fact of="evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred ? texts.inferred(t.source.evidence[event.evidence].label) : t.source.evidence[event.evidence].label} {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}</Fact>}
+        {event.evidence !== null && <Fact of="evidence"><i class={`swatch ${lookOf(event.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{inferred ? texts.inferred(t.timelineSource.evidence[event.evidence].label) : t.timelineSource.evidence[event.evidence].label} {inferred && <a {...linkProps({ view: "method" })}>{texts.howKnown}</a>}</Fact>}
       </dl>
       {event.table !== "memory" && <p><a {...linkProps({ view: "timeline", item: `${event.table}:${event.row}${of}` })} data-testid="show-on-timeline">{texts.toTimeline}</a></p>}
       <h2>{texts.record} <small class="muted">{texts.asIn(event.file)}</small></h2>

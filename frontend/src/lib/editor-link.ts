@@ -24,9 +24,9 @@ const isAbsolute = (path: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\)/.test(p
 /** What is wrong with a template; null if nothing is. What a browser would run is no editor. */
 export function faultOf(template: string): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(template.trim())?.[1]?.toLowerCase();
-  if (!scheme) return t.editor.noScheme;
-  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme)) return t.editor.forbidden(scheme);
-  return template.includes("{path}") ? null : t.editor.noPath;
+  if (!scheme) return t.editorLink.noScheme;
+  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme)) return t.editorLink.forbidden(scheme);
+  return template.includes("{path}") ? null : t.editorLink.noPath;
 }
 
 /** The file's path on this machine. An empty beginning stands for all paths that are relative. */

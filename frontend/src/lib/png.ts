@@ -56,7 +56,7 @@ function sheet(width: number, height: number): [HTMLCanvasElement, CanvasRenderi
   canvas.width = Math.ceil((width + 2 * MARGIN) * SCALE);
   canvas.height = Math.ceil((height + 2 * MARGIN) * SCALE);
   const context = canvas.getContext("2d");
-  if (!context) throw new Error(t.picture.noCanvas);
+  if (!context) throw new Error(t.png.noCanvas);
   context.fillStyle = getComputedStyle(document.body).backgroundColor;
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.scale(SCALE, SCALE);

@@ -92,7 +92,7 @@ export function stepLabel(name: string): string {
 
 /** A name of the trace as it is; one that the server made up, in the reader's language. */
 export function nameOf(name: string): string {
-  return Object.hasOwn(t.names, name) ? t.names[name as keyof typeof t.names] : name;
+  return Object.hasOwn(t.traceNames, name) ? t.traceNames[name as keyof typeof t.traceNames] : name;
 }
 
 /** The row of a step among all the trace's steps; null for all of them. */

@@ -132,5 +132,5 @@ test.each(FILES)("%s has no text of its own", (file) => expect(bare(file)).toEqu
 
 test("the meaning of each column of SQL is in Chinese", () => {
   const meanings = new Set(Object.values(TABLES).flat().map(([, , told]) => told ?? ""));
-  for (const told of meanings) if (!/^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/.test(told)) expect(zh.meanings.of(told)).toMatch(/[\u4e00-\u9fff]/);
+  for (const told of meanings) if (!/^(External id|Python (module )?id|correlation id|ProfilerStep#N)$/.test(told)) expect(zh.columnMeanings.of(told)).toMatch(/[\u4e00-\u9fff]/);
 });

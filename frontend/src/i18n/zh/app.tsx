@@ -1,6 +1,64 @@
-import type { help as english } from "../en/app";
+import type { EventRecord } from "../../api/types";
+import type * as english from "../en/app";
 
-export const help: typeof english = {
+const tables: Record<EventRecord["table"], string> = {
+  ops: "算子或标注",
+  frames: "Python 栈帧",
+  launches: "下发",
+  kernels: "设备活动",
+  memory: "内存事件",
+};
+
+export const eventRecord: typeof english.eventRecord = {
+  oneEvent: "单个事件",
+  close: "关闭",
+  closeHelp: "关闭（Esc）",
+  where: (table, row) => `${tables[table]}，${table} 的第 ${row} 行`,
+  facts: {
+    thread: "位置",
+    start: "开始",
+    duration: "时长",
+    self: "自身时间",
+    elapsed: "设备已用时间",
+    step: "迭代",
+    operator: "算子",
+    launch: "下发",
+    parent: "外层",
+    evidence: "证据",
+  },
+  inferred: (evidence) => `推断：${evidence}`,
+  howKnown: "如何得知",
+  toTimeline: "在时间线中显示",
+  record: "记录",
+  asIn: (file) => `${file} 中的原文`,
+  noRecord: (operator) => <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>,
+  cut: "记录更长，此处只显示开头。",
+};
+
+export const frame: typeof english.frame = {
+  brand: "PrivateUse1",
+  title: "PrivateUse1 性能分析",
+  pages: "页面",
+  showNames: "显示名称",
+  iconsOnly: "仅显示图标",
+};
+
+export const topbar: typeof english.topbar = {
+  run: "运行",
+  rank: "Rank",
+  span: "采集段",
+  step: "迭代",
+  allSteps: "全部",
+  looking: "正在查找更多…",
+  keys: "快捷键与筛选",
+  language: "语言",
+  source: "设备时间的来源",
+  findings: "数据疑点",
+  findingsHelp: "数据中有哪些可疑之处",
+  withExamples: "含示例",
+};
+
+export const help: typeof english.help = {
   title: "快捷键",
   timeline: "时间线",
   filters: "筛选",
@@ -34,4 +92,30 @@ export const help: typeof english = {
     "calls >= 10, share > 5%": "两个条件同时成立",
     'name = "aten::mm"': "与文本完全相同",
   },
+};
+
+export const emptyLogdir: typeof english.emptyLogdir = {
+  looking: (logdir) => `正在 ${logdir} 中查找 trace…`,
+  title: (logdir) => (logdir ? `${logdir} 中还没有 trace` : "logdir 中还没有 trace"),
+  what: () => <>torch.profiler 的 trace 是 logdir 下任意文件夹中形如 <code>worker0.1700000000000.pt.trace.json.gz</code> 的文件。训练脚本用以下几行代码即可写出一个：</>,
+  again: "页面每隔几秒重新查找一次，一有 trace 就会显示。",
+  else: "其他发现",
+};
+
+export const pageTitles: typeof english.pageTitles = {
+  overview: "概览",
+  advice: "建议",
+  whatif: "假设分析",
+  timeline: "时间线",
+  operators: "算子",
+  kernels: "Kernel",
+  memory: "内存",
+  modules: "模块",
+  flame: "火焰图",
+  distributed: "分布式",
+  diff: "对比",
+  quality: "数据质量",
+  method: "推断方法",
+  sql: "SQL",
+  about: "关于此 trace",
 };

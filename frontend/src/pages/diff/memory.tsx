@@ -9,7 +9,7 @@ import type { Column } from "../../widgets/table/columns";
 import { Figure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
 
-const texts = t.diffmemory;
+const texts = t.diffMemory;
 const WORDS = texts.verdicts;
 const NAMES = texts.figures;
 
@@ -66,7 +66,7 @@ const STATUS = t.diff.statuses;
 const ALLOCATORS: readonly Column<DiffAllocator>[] = [
   { key: "name", ...texts.operator, kind: "text", width: 220, value: (r) => nameOf(r.name), code: (r) => r.name },
   { key: "device", title: texts.device, kind: "text", width: 100, value: (r) => r.device },
-  { key: "status", title: "", kind: "text", width: 52, help: t.difftable.statusHelp, value: (r) => STATUS[r.status], code: (r) => r.status, cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
+  { key: "status", title: "", kind: "text", width: 52, help: t.diffTables.statusHelp, value: (r) => STATUS[r.status], code: (r) => r.status, cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
   { key: "base_bytes", ...texts.allocatedBase, kind: "bytes", width: 92, additive: true, value: (r) => r.base_bytes },
   { key: "now_bytes", ...texts.now, kind: "bytes", width: 92, additive: true, value: (r) => r.now_bytes },
   { key: "change_bytes", ...texts.change, kind: "bytes", width: 104, value: (r) => r.change_bytes, cell: (r) => <span class={r.verdict === "more" || r.verdict === "less" ? "value" : "value muted"}>{signedBytes(r.change_bytes)}</span> },

@@ -21,7 +21,7 @@ export type Shown = By | "steps" | "memory";
 /** What may be said of a change. */
 export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;
 
-const texts = t.difftable;
+const texts = t.diffTables;
 
 export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
   const { sort, filter } = state.value;

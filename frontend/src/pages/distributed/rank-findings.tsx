@@ -8,7 +8,7 @@ import { Fact, MARKS } from "../shared/finding-parts";
 import { Mark } from "../shared/data-warnings";
 import { linkProps, ofRank } from "../../state/links";
 
-const [texts, own] = [t.advice, t.rankadvice];
+const [texts, own] = [t.advice, t.rankFindings];
 
 export function RankAdvice({ rows, inferred }: { rows: readonly Row[]; inferred: boolean }) {
   if (rows.length === 0) return null;

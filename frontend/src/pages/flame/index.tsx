@@ -88,7 +88,7 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
         <span class="push" />
         <button type="button" class="quiet" data-testid="collapsed" onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
           title={texts.stacksHelp}>{texts.stacks}</button>
-        <button type="button" class="quiet" data-testid="png" onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)} title={t.picture.save}>PNG</button>
+        <button type="button" class="quiet" data-testid="png" onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)} title={t.png.save}>PNG</button>
       </div>
       <Crumbs names={names} />
       {rows.length === 0

@@ -13,13 +13,13 @@ interface Look {
 
 /** In the chart's order, the lowest first: what stays is below what comes and goes. */
 export const CATEGORIES: Readonly<Record<Name, Look>> = {
-  parameters: { ...t.memorycategories.parameters, fill: "var(--runtime)" },
-  optimizer_state: { ...t.memorycategories.optimizer_state, fill: "var(--memcpy)" },
-  gradients: { ...t.memorycategories.gradients, fill: "var(--kernel)" },
-  activations: { ...t.memorycategories.activations, fill: "var(--communication)" },
-  inputs: { ...t.memorycategories.inputs, fill: "var(--cpu)" },
-  temporaries: { ...t.memorycategories.temporaries, fill: "var(--dataloader)" },
-  unknown: { ...t.memorycategories.unknown, fill: "var(--other)" },
+  parameters: { ...t.memoryCategories.parameters, fill: "var(--runtime)" },
+  optimizer_state: { ...t.memoryCategories.optimizer_state, fill: "var(--memcpy)" },
+  gradients: { ...t.memoryCategories.gradients, fill: "var(--kernel)" },
+  activations: { ...t.memoryCategories.activations, fill: "var(--communication)" },
+  inputs: { ...t.memoryCategories.inputs, fill: "var(--cpu)" },
+  temporaries: { ...t.memoryCategories.temporaries, fill: "var(--dataloader)" },
+  unknown: { ...t.memoryCategories.unknown, fill: "var(--other)" },
 };
 
 const NAMES = Object.keys(CATEGORIES) as Name[];

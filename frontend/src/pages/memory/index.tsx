@@ -163,7 +163,7 @@ function Notes({ notes }: { notes: readonly Finding[] }) {
 const CAPTURE = `from tb_privateuse1 import capture
 with capture.profile(profile_memory=True, record_shapes=True, with_stack=True,
                      on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
-    ...  # ${t.source.yourSteps}`;
+    ...  # ${t.timelineSource.yourSteps}`;
 
 function NoEvents({ note }: { note: Finding }) {
   return (

@@ -14,7 +14,7 @@ import { linkProps, stretch } from "../../state/links";
 import { CATEGORIES } from "./categories";
 import { StepLink } from "../shared/step-link";
 
-const texts = t.memorytables;
+const texts = t.memoryTables;
 const nouns = texts.nouns;
 
 /** When a row was alive, within the chart. */

@@ -119,7 +119,7 @@ function show(code: string | null): void {
 }
 
 function Changes({ result }: { result: Result }) {
-  if (result.advice.length === 0) return result.provenance.timeline === "none" ? <p class="muted" data-testid="no-advice">{t.nodevice.cpuAlone}</p> : null;
+  if (result.advice.length === 0) return result.provenance.timeline === "none" ? <p class="muted" data-testid="no-advice">{t.noDeviceTimes.cpuAlone}</p> : null;
   return (
     <section>
       <h2>{texts.changes} <small class="muted">{texts.changesNote}</small></h2>

@@ -167,7 +167,7 @@ function Annotations({ result }: { result: Result }) {
 const CAPTURE = `from tb_privateuse1 import capture
 with capture.profile(with_stack=True,   # ${texts.frames}
                      on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
-    ...  # ${t.source.yourSteps}`;
+    ...  # ${t.timelineSource.yourSteps}`;
 
 function NoModules({ result }: { result: Result }) {
   return (

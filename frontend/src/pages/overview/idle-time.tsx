@@ -23,7 +23,7 @@ interface About {
   view?: string;
 }
 
-const texts = t.idle;
+const texts = t.idleTime;
 
 const CAUSES: Readonly<Record<string, About>> = {
   host_operator: { ...texts.causes.host_operator, category: "cpu", view: "operators" },

@@ -75,7 +75,7 @@ function Page({ selected, all, now, busy }: { selected: PageProps["selected"]; a
       </div>
       <IdleTime now={now} step={step} />
       <IdleSteps all={all} step={step} />
-      <section><h2>{texts.meaning(t.source.explained[all.provenance.timeline].label)}</h2><Source overview={now} /></section>
+      <section><h2>{texts.meaning(t.timelineSource.explained[all.provenance.timeline].label)}</h2><Source overview={now} /></section>
       <div class="columns equal">
         <Facts title={texts.device} facts={all.device} testid="device-facts" />
         <Facts title={texts.run} facts={all.run} testid="run-facts" />

@@ -5,7 +5,7 @@ import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
 import { Figure } from "../../widgets/controls/key-figure";
 
-const texts = t.figures;
+const texts = t.keyFigures;
 
 interface KeyFiguresProps {
   /** Over all steps. */

@@ -8,7 +8,7 @@ import { Bars, type BarRow } from "../../widgets/charts/bars";
 import { Doubts } from "./data-warnings";
 import { linkProps } from "../../state/links";
 
-const texts = t.summary;
+const texts = t.cards;
 
 type Length = keyof typeof texts.rows;
 

@@ -8,7 +8,7 @@ export type Figures = Finding["affects"][number];
 
 const ORDER: readonly Severity[] = ["error", "warning", "info"];
 
-export const SEVERITIES: Readonly<Record<Severity, string>> = t.doubts.severities;
+export const SEVERITIES: Readonly<Record<Severity, string>> = t.dataWarnings.severities;
 
 /** The worst first, otherwise in the order given. */
 export function ranked(findings: readonly Finding[]): Finding[] {
@@ -18,7 +18,7 @@ export function ranked(findings: readonly Finding[]): Finding[] {
 /** `1 error, 2 warnings`; notes only where there is nothing worse. */
 export function summary(findings: readonly Finding[]): string {
   const count = (severity: Severity): number => findings.filter((f) => f.severity === severity).length;
-  return t.doubts.summary(count("error"), count("warning"), count("info"));
+  return t.dataWarnings.summary(count("error"), count("warning"), count("info"));
 }
 
 /** Why there are no device times: where these are missing, a notice says it at length. */
@@ -42,8 +42,8 @@ export function Doubts({ findings, figures }: DoubtsProps) {
   return (
     <p class="doubts" data-testid={`doubts-${figures.join("-")}`} data-value={others.length + 1} data-code={first.code} data-severity={first.severity}>
       <Mark severity={first.severity} />
-      <span title={[first, ...others].map((f) => f.message).join("\n")}>{first.message}{others.length > 0 && t.doubts.more(others.length)}</span>
-      {" "}<a {...linkProps({ view: "quality", filter: first.code })}>{t.doubts.quality}</a>
+      <span title={[first, ...others].map((f) => f.message).join("\n")}>{first.message}{others.length > 0 && t.dataWarnings.more(others.length)}</span>
+      {" "}<a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
     </p>
   );
 }

@@ -8,8 +8,8 @@ export function Instance({ example }: { example: Example }) {
   return (
     <>
       <a {...linkProps({ event: `${example.table}/${example.row}` })} data-testid="example" data-event={`${example.table}/${example.row}`}
-        title={t.instance.title(example.name, example.thread, exactDuration(example.start_ns))}>{example.name || t.instance.noName}</a>
-      {" "}<span class="muted small">{t.instance.at(example.thread, duration(example.start_ns), example.note)}</span>
+        title={t.eventLink.title(example.name, example.thread, exactDuration(example.start_ns))}>{example.name || t.eventLink.noName}</a>
+      {" "}<span class="muted small">{t.eventLink.at(example.thread, duration(example.start_ns), example.note)}</span>
     </>
   );
 }

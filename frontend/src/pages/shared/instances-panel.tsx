@@ -30,7 +30,7 @@ export type Asked =
   | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
   | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
 
-const texts = t.instancespanel;
+const texts = t.instancesPanel;
 
 type Order = NonNullable<Options["instances"]["order"]>;
 

@@ -9,7 +9,7 @@ import { go } from "../../state/url";
 import { t } from "../../i18n";
 import { Mark, ranked } from "./data-warnings";
 
-const texts = t.status;
+const texts = t.loadStates;
 
 interface ShowProps<T> {
   resource: Resource<T>;

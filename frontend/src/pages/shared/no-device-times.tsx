@@ -14,7 +14,7 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (unusable) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="unusable">
-        <p><b>{t.nodevice.noDeviceTimes}</b> {unusable.message}</p>
+        <p><b>{t.noDeviceTimes.noDeviceTimes}</b> {unusable.message}</p>
         {unusable.hint && <p>{unusable.hint}</p>}
       </aside>
     );
@@ -22,10 +22,10 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (finding(HOST_ONLY)) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="host_only">
-        <p><b>{t.nodevice.hostOnly}</b> {t.nodevice.cpuAlone}</p>
+        <p><b>{t.noDeviceTimes.hostOnly}</b> {t.noDeviceTimes.cpuAlone}</p>
         <details>
-          <summary>{t.nodevice.deviceAfterAll}</summary>
-          <p>{t.nodevice.notRecorded}</p>
+          <summary>{t.noDeviceTimes.deviceAfterAll}</summary>
+          <p>{t.noDeviceTimes.notRecorded}</p>
           <CaptureLines />
         </details>
       </aside>
@@ -33,10 +33,10 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   }
   return (
     <aside class="notice" data-testid="no-device-times" data-kind="device">
-      <p><b>{t.nodevice.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.nodevice.why}</p>
-      <p>{t.nodevice.changeCapture}</p>
+      <p><b>{t.noDeviceTimes.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.noDeviceTimes.why}</p>
+      <p>{t.noDeviceTimes.changeCapture}</p>
       <CaptureLines />
-      <p class="muted">{t.nodevice.follows}</p>
+      <p class="muted">{t.noDeviceTimes.follows}</p>
     </aside>
   );
 }

@@ -6,7 +6,7 @@ import { t } from "../../i18n";
 import type { Choice } from "../../widgets/controls/picker";
 
 export function runChoices(runs: Runs): Choice[] {
-  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: t.choices.ranks(r.workers.length) }));
+  return runs.runs.map((r) => ({ value: r.run, label: r.run, note: t.selectorChoices.ranks(r.workers.length) }));
 }
 
 export function rankChoices({ run }: Selected): Choice[] {
@@ -31,10 +31,10 @@ export function stepChoices({ steps, spread }: Overview): Choice[] {
   });
   const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
   return [
-    { value: null, label: t.choices.all, note: numbered.length ? count(numbered.length) : t.choices.noSteps },
+    { value: null, label: t.selectorChoices.all, note: numbered.length ? count(numbered.length) : t.selectorChoices.noSteps },
     ...numbered.map((s): Choice => ({
       value: s.number, label: String(s.number), bar: s.duration_ns / longest, slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
-      note: s.incomplete ? t.choices.incomplete(duration(s.duration_ns)) : duration(s.duration_ns),
+      note: s.incomplete ? t.selectorChoices.incomplete(duration(s.duration_ns)) : duration(s.duration_ns),
     })),
   ];
 }

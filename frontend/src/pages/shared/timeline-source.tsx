@@ -8,7 +8,7 @@ import { Code } from "../../widgets/controls/code-block";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { linkProps } from "../../state/links";
 
-const texts = t.source;
+const texts = t.timelineSource;
 
 /** The shortest word for where device times come from. */
 export function sourceLabel({ provenance, evidence }: Overview): string {

@@ -8,7 +8,7 @@ import { Mark } from "./data-warnings";
 import { MARKS } from "./finding-parts";
 import { linkProps } from "../../state/links";
 
-const texts = t.best;
+const texts = t.topFindings;
 
 const SHOWN = 3;
 

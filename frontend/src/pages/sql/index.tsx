@@ -92,7 +92,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
         <details key={table}>
           <summary><b>{table}</b> <span class="muted">{texts.columns(columns.length)}</span></summary>
           {columns.map(([name = "", kind, told]) => (
-            <div key={name}><button type="button" class="link" title={texts.insert(name)} data-column={`${table}.${name}`} onClick={() => insert(name)}>{name}</button> <span class="muted">{kind} · {t.meanings.of(told ?? "")}</span></div>
+            <div key={name}><button type="button" class="link" title={texts.insert(name)} data-column={`${table}.${name}`} onClick={() => insert(name)}>{name}</button> <span class="muted">{kind} · {t.columnMeanings.of(told ?? "")}</span></div>
           ))}
         </details>
       ))}

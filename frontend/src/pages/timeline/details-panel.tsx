@@ -14,7 +14,7 @@ import type { Lane } from "./window-data";
 import { SourceLink } from "./source-link";
 import { Show } from "../shared/load-states";
 
-const texts = t.timelinedetails;
+const texts = t.detailsPanel;
 const { facts } = texts;
 type Table = Item["table"];
 
@@ -89,7 +89,7 @@ function Of({ links, rank, span, shift, show }: { links: Links } & Omit<DetailsP
           </Fact>
           <Fact label={facts.start} title={exactDuration(start)}>{duration(start)} {inferred && <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>}</Fact>
           {links.unix_us !== null && <Fact label={facts.clock} title={utc(links.unix_us)}><span data-testid="details-clock">{wallClock(links.unix_us)}</span></Fact>}
-          {links.evidence && <Fact label={facts.evidence}>{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.inferred(t.source.evidence[links.evidence].label)}</> : t.source.evidence.measured.label}</Fact>}
+          {links.evidence && <Fact label={facts.evidence}>{inferred ? <><i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />{texts.inferred(t.timelineSource.evidence[links.evidence].label)}</> : t.timelineSource.evidence.measured.label}</Fact>}
           {links.self_ns !== null && <Fact label={facts.self} title={exactDuration(links.self_ns)}>{duration(links.self_ns)}</Fact>}
           {links.elapsed_ns !== null && <Fact label={facts.elapsed} title={exactDuration(links.elapsed_ns)}>{texts.onDevice(duration(links.elapsed_ns))}</Fact>}
           {links.shapes && <Fact label={facts.shapes}><code>{links.shapes}</code></Fact>}

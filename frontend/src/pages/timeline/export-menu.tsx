@@ -19,7 +19,7 @@ interface ExportProps {
 
 type Part = "all" | "shown" | "area";
 
-const texts = t.timelineexport;
+const texts = t.exportMenu;
 const FORMATS = ["chrome", "perfetto", "parquet", "csv"] as const;
 
 export function Export(props: ExportProps) {

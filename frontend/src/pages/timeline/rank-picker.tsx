@@ -10,7 +10,7 @@ import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
 import type { Lane } from "./window-data";
 
-const texts = t.timelineranks;
+const texts = t.rankPicker;
 /** As many as anybody can compare; each more is asked for with every move. */
 const MOST_RANKS = 16;
 const LISTED = 100;

@@ -6,7 +6,7 @@ import { EDITORS, editorLink, faultOf, parseEditor, parsePaths, pathHere, pathsT
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 
-const texts = t.sourcelink;
+const texts = t.sourceLink;
 
 /** The reader's, not the link's: kept in the browser, if it allows that. */
 const KEY = "privateuse1.editor";

@@ -6,7 +6,7 @@ import { t } from "../../i18n";
 import { greatest } from "../../widgets/timeline/painter";
 import { trackIn, type Lane } from "./window-data";
 
-const texts = t.timelineheads;
+const texts = t.trackHeadings;
 
 interface HeadsProps {
   lines: readonly Line[];

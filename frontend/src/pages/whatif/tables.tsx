@@ -10,7 +10,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
 
-const texts = t.whatiftable;
+const texts = t.whatifTables;
 
 interface Cause {
   label: string;

@@ -128,7 +128,7 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
       data-testid={testid} data-rows={rows.length} data-columns={columns.length} data-lines={count} data-first={rows[order[0] ?? 0] ?? ""} data-row={shown === null ? "" : rows[shown]}>
       <canvas ref={canvas} style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }} onPointerMove={(e) => setAt(under(e))} onPointerLeave={() => setAt(null)}
         onClick={(e) => { const found = under(e); if (found) onSelect(rows[rowAt(found)] ?? ""); }} />
-      <button type="button" class="quiet png" data-testid={`png-${testid}`} title={t.picture.save} onClick={() => canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))}>PNG</button>
+      <button type="button" class="quiet png" data-testid={`png-${testid}`} title={t.png.save} onClick={() => canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))}>PNG</button>
       {at && shown !== null && (
         <div class="tooltip" role="status" style={{ left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`, top: `${Math.min(at.line * height, count * height - 40)}px` }}>{tooltip(shown, at.column)}</div>
       )}

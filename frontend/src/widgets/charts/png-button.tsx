@@ -9,5 +9,5 @@ export function PngButton({ name, around }: { name: string; around: { readonly c
     const svg = around.current?.querySelector("svg");
     if (svg) downloadPicture(`${name}.png`, await pictureOf(svg));
   };
-  return <button type="button" class="quiet png" data-testid={`png-${name}`} title={t.picture.save} onClick={() => void save()}>PNG</button>;
+  return <button type="button" class="quiet png" data-testid={`png-${name}`} title={t.png.save} onClick={() => void save()}>PNG</button>;
 }

@@ -147,17 +147,17 @@ export function layout(sections: readonly Section[], arrangement: Arrangement): 
   const has = (name: string): boolean => fits(arrangement.only, name);
   const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
   const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
-  if (pinned.length > 0) heading("group", t.tracks.pinned, "");
+  if (pinned.length > 0) heading("group", t.trackLayout.pinned, "");
   for (const { section, one } of pinned) track({ ...one, label: section.title === null ? one.label : `${section.rank}: ${one.label}` }, "", true);
   for (const [at, section] of sections.entries()) {
     const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
     const isClosed = (key: string, usually: boolean): boolean => (at > 0 && usually) !== arrangement.groups.has(key);
     if (section.title !== null) heading("rank", section.title, String(section.rank));
     const rest = section.tracks.filter((one) => !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)));
-    const counted = section.counters.flatMap((counter, i) => (has(`${t.tracks.counters} ${counter.label}`) ? [{ label: counter.label, id: counters + i }] : []));
+    const counted = section.counters.flatMap((counter, i) => (has(`${t.trackLayout.counters} ${counter.label}`) ? [{ label: counter.label, id: counters + i }] : []));
     for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group_key), false);
     const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
-    if (counted.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.tracks.counters, tracks: [] });
+    if (counted.length > 0) groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
     for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
       const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
       heading("group", group, key, closed);

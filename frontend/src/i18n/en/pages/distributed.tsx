@@ -91,3 +91,13 @@ export const distributed = {
     duration: { title: "Duration", help: "The step's window; the link shows it in the rank's timeline." },
   },
 };
+
+/** The advice of all ranks together; what is not here it has in common with that of one rank. */
+export const rankFindings = {
+  title: "Advice",
+  titleNote: (findings: number, link: (text: string) => ComponentChildren) => <>{plural(findings, "finding")} of all ranks together; each rank has {link("its own")}</>,
+  symptoms: "Shows as",
+  ofStep: (time: string) => `${time} of a mean step`,
+  ranks: (n: number) => (n === 1 ? "Rank" : `${count(n)} ranks`),
+  rank: (rank: number) => `rank ${rank}`,
+};

@@ -1,5 +1,72 @@
-import type { AliveRow, Allocation } from "../../../api/types";
-import { count } from "../../count";
+import type { AliveRow, Allocation, MemoryCategory } from "../../../api/types";
+import { count, plural } from "../../count";
+
+export const memory = {
+  showWhole: "Show the whole recording of the first device",
+  device: "Device",
+  deviceHelp: (label: string, events: number) => `${label}: ${count(events)} memory events`,
+  step: (step: number | null) => `step ${step}`,
+  range: (start: string, end: string) => `${start} to ${end}`,
+  drag: "Drag in the chart to select a part.",
+  shown: "Shown",
+  total: "Total",
+  byCategory: "By category",
+  byCategoryHelp: "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell",
+  needsAddresses: "Needs totals and addresses, which the trace does not have.",
+  axis: "Axis",
+  fromZero: "From 0",
+  fit: "Fit",
+  fitHelp: "The axis starts at the least that is allocated, and may leave out what is reserved.",
+  wholeFromZero: "Parts of a whole start at 0.",
+  change: "Change",
+  allocated: "Allocated",
+  reserved: "Reserved",
+  changeChart: (device: string) => `Change of ${device} memory since the recording's start`,
+  chart: (device: string) => `${device} memory over time`,
+  showAll: "Show the whole recording again",
+  peakAllocated: "Peak allocated",
+  peakAllocatedHere: "Peak allocated here",
+  peakNote: (at: string) => `at ${at}`,
+  peakNoteOf: (at: string, share: string, capacity: string) => `at ${at}, ${share} of ${capacity}`,
+  peakAllocatedHelp: "Greatest Total Allocated that the allocator reported.",
+  peakReserved: "Peak reserved",
+  peakReservedNote: (share: string) => `${share} in use at the peak`,
+  peakReservedHelp: "What the allocator held from the device, used or not; over the whole recording.",
+  atStart: "At the start",
+  beforeRecording: "Before the recording",
+  ofPart: "of the part",
+  parametersAndTheLike: "parameters and the like",
+  atStartHelp: "Allocated when the recording, or the selected part of it, starts.",
+  atEnd: "At the end",
+  asAtStart: "as at the start",
+  sinceStart: (change: string) => `${change} since the start`,
+  atEndHelp: "Allocated at its end.",
+  allocatedInAll: "Allocated in all",
+  events: (events: number) => plural(events, "memory event"),
+  allocatedInAllHelp: "Sum of all allocations.",
+  releasedInAll: "Released in all",
+  asMuch: "as much as allocated",
+  inAll: (change: string) => `${change} in all`,
+  releasedInAllHelp: "Sum of all releases that were reported.",
+  legend: "What the chart shows",
+  changeSinceStart: "Change since the recording's start",
+  reservedByAllocator: "Reserved by the allocator",
+  aboveChart: "(above the chart)",
+  startOfStep: "start of a step",
+  linesRecord: "These lines record them; shapes and stacks say what an allocation was for:",
+};
+
+type Told = { label: string; title: string };
+
+export const memoryCategories: Record<MemoryCategory["category"], Told> = {
+  parameters: { label: "Parameters", title: "Parameters and buffers of modules." },
+  optimizer_state: { label: "Optimizer state", title: "Allocated in the optimizer's step and alive after it." },
+  gradients: { label: "Gradients", title: "Of parameters: allocated in the backward pass and alive after it." },
+  activations: { label: "Activations", title: "Allocated in the forward pass and alive after their operator." },
+  inputs: { label: "Inputs", title: "From the data loader, or made before the forward pass begins." },
+  temporaries: { label: "Temporaries", title: "Gone with the operator, the backward pass or the optimizer's step that they were allocated in." },
+  unknown: { label: "Unknown", title: "No rule says what this is for." },
+};
 
 /** `short` stands where an operator would. */
 type Fate = { label: string; short: string; title: string };
@@ -19,7 +86,7 @@ const sources: Record<AliveRow["source"], { label: string; title: string }> = {
   unexplained: { label: "not explained by events", title: "The total that the allocator reported, less all of the above. Negative if releases were not reported." },
 };
 
-export const memorytables = {
+export const memoryTables = {
   table: "Table",
   alive: "Alive at the peak",
   aliveHelp: "Who allocated what was alive at the peak",

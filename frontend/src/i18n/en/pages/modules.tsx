@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-
 export const modules = {
   module: { noun: "module", nouns: "modules" },
   annotation: { noun: "annotation", nouns: "annotations" },

@@ -72,3 +72,10 @@ export const operators = {
     forward: { title: "Gradient of", help: "The forward operator whose gradient it computes." },
   },
 };
+
+export const stackPanel = {
+  label: (title: string) => `Call stack of ${title}`,
+  toRecord: "Record of the longest call",
+  toTimeline: "In the timeline",
+  close: "Close",
+};

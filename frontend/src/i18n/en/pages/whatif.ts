@@ -1,4 +1,46 @@
 import type { Gain, PathCause } from "../../../api/types";
+import { plural } from "../../count";
+
+/** How much longer or shorter, and what that is about. */
+const perStep = (does: string, times: readonly string[]): string => `${does}; ${times.join(", ")} per step`;
+
+export const whatif = {
+  whatIf: "What if",
+  placeholder: "aten::mm=0.5 (half its time), kernel:NAME=0",
+  add: "Add",
+  clear: "Clear",
+  kinds: "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.",
+  remove: (line: string) => `Remove ${line}`,
+  synchronisation: { label: "No waits", title: "As if the host never waited for the device" },
+  launches: { label: "Quicker launches", title: "Calls of the runtime and the latency behind them, twice as fast" },
+  dataLoader: { label: "Data at once", title: "As if the next batch were always there" },
+  communication: { label: "No communication", title: "As if other ranks were here" },
+  gone: "gone",
+  asItIs: "as it is",
+  faster: (times: string) => `${times} times as fast`,
+  slower: (times: string) => `${times} times as slow`,
+  onHost: (time: string) => `${time} on the host`,
+  onDevice: (time: string) => `${time} on the device`,
+  perStep,
+  steps: (steps: number) => `${plural(steps, "step")}, on average`,
+  step: (step: number) => `step ${step}`,
+  measured: "Step",
+  measuredHelp: "The mean of the complete steps, or the selected one, as recorded.",
+  predicted: "Predicted",
+  withChanges: "with the changes",
+  nothingChanged: "nothing is changed yet",
+  predictedHelp: "The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times.",
+  gain: "Gain",
+  ofOne: "of 1",
+  gainNote: (time: string) => `${time} per step`,
+  gainHelp: "Of the step as it was recorded.",
+  error: "Replay error",
+  replayed: (time: string) => `replayed: ${time}`,
+  errorHelp: "By how much the unchanged step, replayed from durations and known dependencies alone, misses what was measured. The smaller, the more a prediction is worth.",
+  path: "The critical path",
+  pathNote: "what decides how long a step is; the parts sum to it",
+  toTimeline: "show it on the timeline",
+};
 
 const kinds: Record<Gain["kind"], string> = {
   operator: "Operator",
@@ -28,7 +70,7 @@ const causes: Record<PathCause["cause"], { label: string; help: string }> = {
   unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
 };
 
-export const whatiftable = {
+export const whatifTables = {
   kinds,
   causes,
   table: "Table",

@@ -1,7 +1,7 @@
-import type { about as english } from "../../en/pages/about";
 import { spaced } from "../../han";
+import type * as english from "../../en/pages/about";
 
-export const about: typeof english = {
+export const about: typeof english.about = {
   findings: "数据疑点",
   deviceTimes: "设备时间",
   files: "文件",

@@ -1,8 +1,8 @@
 import { count } from "../../count";
-import type { advice as english } from "../../en/pages/advice";
 import { spaced } from "../../han";
+import type * as english from "../../en/pages/advice";
 
-export const advice: typeof english = {
+export const advice: typeof english.advice = {
   causes: {
     input: { title: "数据供给慢", short: "输入" },
     launching: { title: "主机下发太慢", short: "下发" },

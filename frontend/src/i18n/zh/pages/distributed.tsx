@@ -1,11 +1,11 @@
 import type { Grid } from "../../../api/types";
 import { count } from "../../count";
-import type { distributed as english } from "../../en/pages/distributed";
+import type * as english from "../../en/pages/distributed";
 
 const CAUSES: Readonly<Record<string, string>> = { computation: "计算更久", copy: "拷贝更久", idle: "其设备空闲更久（请查看其主机）" };
 const MEASURES: Record<Grid["measure"], string> = { step: "迭代", computation: "计算", communication: "通信", exposed: "未掩盖通信", idle: "空闲", waiting: "等待" };
 
-export const distributed: typeof english = {
+export const distributed: typeof english.distributed = {
   measures: {
     step: { label: "迭代", title: "迭代的时长" },
     computation: { label: "计算", title: "不属于通信的 kernel" },
@@ -87,4 +87,13 @@ export const distributed: typeof english = {
     step: "迭代",
     duration: { title: "时长", help: "迭代的时间窗口；点击链接在该 rank 的时间线中显示。" },
   },
+};
+
+export const rankFindings: typeof english.rankFindings = {
+  title: "建议",
+  titleNote: (findings, link) => <>所有 rank 共 {count(findings)} 个问题；每个 rank 另有{link("自己的建议")}</>,
+  symptoms: "表现为",
+  ofStep: (time) => `平均迭代中的 ${time}`,
+  ranks: (n) => (n === 1 ? "Rank" : `${count(n)} 个 rank`),
+  rank: (rank) => `rank ${rank}`,
 };

@@ -1,7 +1,7 @@
 import { count } from "../../count";
-import type { kernels as english } from "../../en/pages/kernels";
+import type * as english from "../../en/pages/kernels";
 
-export const kernels: typeof english = {
+export const kernels: typeof english.kernels = {
   noun: "kernel",
   nouns: "kernel",
   groupBy: "分组",

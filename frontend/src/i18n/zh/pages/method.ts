@@ -1,7 +1,7 @@
 import { count } from "../../count";
-import type { method as english } from "../../en/pages/method";
+import type * as english from "../../en/pages/method";
 
-export const method: typeof english = {
+export const method: typeof english.method = {
   titles: {
     measured: "设备时间线为实测",
     inferred: "设备时间线为推断",

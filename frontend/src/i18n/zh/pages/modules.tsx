@@ -1,6 +1,6 @@
-import type { modules as english } from "../../en/pages/modules";
+import type * as english from "../../en/pages/modules";
 
-export const modules: typeof english = {
+export const modules: typeof english.modules = {
   module: { noun: "模块", nouns: "模块" },
   annotation: { noun: "标注", nouns: "标注" },
   rows: "行",

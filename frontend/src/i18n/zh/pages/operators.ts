@@ -1,7 +1,7 @@
 import { count } from "../../count";
-import type { operators as english } from "../../en/pages/operators";
+import type * as english from "../../en/pages/operators";
 
-export const operators: typeof english = {
+export const operators: typeof english.operators = {
   groupBy: "分组",
   groups: {
     name: { label: "名称", title: "按名称", without: "", row: "点击一行，打开其中时长最长的一次调用的记录。" },
@@ -64,4 +64,11 @@ export const operators: typeof english = {
     backwardDevice: { title: "反向", help: "其各次调用的反向算子的设备时间。" },
     forward: { title: "梯度对应", help: "它计算的是哪个前向算子的梯度。" },
   },
+};
+
+export const stackPanel: typeof english.stackPanel = {
+  label: (title) => `${title} 的调用栈`,
+  toRecord: "最长一次调用的记录",
+  toTimeline: "在时间线中显示",
+  close: "关闭",
 };

@@ -1,7 +1,7 @@
 import { count } from "../../count";
-import type { quality as english } from "../../en/pages/quality";
+import type * as english from "../../en/pages/quality";
 
-export const quality: typeof english = {
+export const quality: typeof english.quality = {
   figures: {
     totals: "设备总计",
     steps: "迭代",

@@ -1,6 +1,7 @@
-import type { source as english } from "../../en/pages/shared";
+import { count } from "../../count";
+import type * as english from "../../en/pages/shared";
 
-export const source: typeof english = {
+export const timelineSource: typeof english.timelineSource = {
   evidence: {
     measured: { label: "实测", meaning: "开始与结束由设备自身的 profiler 记录。" },
     events: { label: "事件间隔", meaning: "设备落后于主机，因此算子两个事件之间的时间就是设备时间。" },
@@ -47,4 +48,126 @@ export const source: typeof english = {
     meaning: "含义",
   },
   yourSteps: "你的迭代，每次迭代后调用 prof.step()",
+};
+
+export const dataWarnings: typeof english.dataWarnings = {
+  severities: { error: "错误", warning: "警告", info: "提示" },
+  summary: (errors, warnings, notes) =>
+    [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`].filter(Boolean).join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
+  more: (n) => `另有 ${count(n)} 个疑点。`,
+  quality: "数据质量",
+};
+
+export const loadStates: typeof english.loadStates = {
+  phases: {
+    waiting: "正在排队，或等待另一个正在读取它的服务器",
+    reading: "正在读取 trace",
+    inferring: "正在构建时间线",
+    storing: "正在保存结果",
+  },
+  cancelled: "读取已取消",
+  cancelledWhy: "trace 没有读完，因此没有内容可显示。",
+  readAgain: "重新读取",
+  loading: "正在加载…",
+  bytesRead: "已读取字节",
+  ranks: (done, all) => `${count(done)} / ${count(all)} 个 rank`,
+  bytes: (done, all) => `${done} / ${all}`,
+  events: (events) => `${count(events)} 个事件`,
+  soFar: (seconds) => `已用 ${seconds} s`,
+  left: (seconds) => `约剩 ${count(seconds)} s`,
+  cancel: "取消",
+  retry: "重试",
+  firstRun: "显示第一个运行",
+  noFindings: "无：没有需要修复或舍弃的内容。",
+};
+
+export const eventLink: typeof english.eventLink = {
+  title: (name, thread, start) => `${name}\n${thread}\n采集开始后 ${start}\n显示其记录`,
+  noName: "（无名称）",
+  at: (thread, start, note) => `${thread}，位于 ${start}${note ? `，${note}` : ""}`,
+};
+
+export const instancesPanel: typeof english.instancesPanel = {
+  callsOf: (name) => `${name} 的各次调用`,
+  activitiesOf: (name) => `${name} 的各次活动`,
+  order: "顺序",
+  longest: "最长的",
+  first: "最早的",
+  close: "关闭",
+  call: { noun: "次调用", nouns: "次调用" },
+  activity: { noun: "次活动", nouns: "次活动" },
+  ofCalls: (calls) => `共 ${count(calls)} 次调用`,
+  durationsOf: (name) => `${name} 的时长分布`,
+  columns: {
+    start: { title: "开始", help: "相对采集开始的时间；点击链接在时间线中显示。" },
+    duration: { title: "时长" },
+    bound: { title: "误差界", help: "可能偏差多少。" },
+    row: { title: "行", help: "在 trace 表格中的行号；点击链接打开其记录。" },
+  },
+  toTimeline: "在时间线中显示",
+  toRecord: "打开其记录",
+};
+
+export const noDeviceTimes: typeof english.noDeviceTimes = {
+  noDeviceTimes: "该 trace 中没有设备时间。",
+  hostOnly: "该 trace 中只有主机活动。",
+  cpuAlone: "如果本次运行只用了 CPU，则没有缺失任何内容。",
+  deviceAfterAll: "确实用了设备？",
+  notRecorded: "那么设备活动没有被采集。用以下代码即可采集：",
+  why: "默认情况下，torch.profiler 在 PrivateUse1 设备上只记录主机时间：它从不调用后端的 ProfilerStubs，因此 trace 中没有任何设备时间。",
+  changeCapture: "将采集代码改为以下几行；它们接受 torch.profiler.profile 的参数：",
+  follows: "以下内容是主机的活动。",
+};
+
+export const selectorChoices: typeof english.selectorChoices = {
+  ranks: (n) => `${count(n)} 个 rank`,
+  all: "全部",
+  noSteps: "trace 中没有迭代",
+  incomplete: (duration) => `${duration} 不完整`,
+};
+
+export const stepLink: typeof english.stepLink = {
+  title: (name) => `${name}\n在时间线中显示`,
+};
+
+export const topFindings: typeof english.topFindings = {
+  title: "优先改进",
+  titleNote: "以及可节省的时间",
+  looking: "正在查找可以加快之处…",
+  failed: (message) => `无法显示问题：${message}`,
+  retry: "重试",
+  nothing: "没有发现问题。",
+  noSaving: "没有发现已知可节省时间的问题。",
+  looked: "检查了哪些规则",
+  others: (n) => `其他 ${count(n)} 个问题`,
+  all: (n) => `全部 ${count(n)} 个问题`,
+  why: "原因与改进方法",
+  ofSteps: (time) => `所评估的迭代中的 ${time}`,
+  perStep: (time) => `每个迭代 ${time}`,
+};
+
+export const cards: typeof english.cards = {
+  totals: "设备总计",
+  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备活动跨度的比例`,
+  noDeviceTimes: "没有设备时间。",
+  rows: {
+    span: { label: "活动跨度", title: "从第一个设备活动开始到最后一个设备活动结束。" },
+    busy: { label: "繁忙", title: "至少有一个活动在运行。" },
+    idle: { label: "空闲", title: "活动跨度减去繁忙时间。" },
+    compute: { label: "计算", title: "至少有一个非通信的 kernel 在运行。" },
+    communication: { label: "通信", title: "至少有一个通信 kernel 在运行。" },
+    overlap: { label: "重叠", title: "计算与通信同时进行。" },
+    memcpy: { label: "Memcpy", title: "至少有一个拷贝在运行。" },
+    memset: { label: "Memset", title: "至少有一个填充在运行。" },
+  },
+  linked: (linked, unlinked) => `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
+  topOperators: "耗时最多的算子",
+  topKernels: "耗时最多的 kernel",
+  byHostSelf: "按主机自身时间",
+  byDeviceSelf: "按设备自身时间",
+  byHost: "按主机时间",
+  byDevice: "按设备时间",
+  none: "无。",
+  calls: (name, calls) => `${name}\n${count(calls)} 次调用`,
+  notTold: "trace 中没有相关信息。",
 };

@@ -1,6 +1,45 @@
-import type { whatiftable as english } from "../../en/pages/whatif";
+import { count } from "../../count";
+import type * as english from "../../en/pages/whatif";
 
-export const whatiftable: typeof english = {
+export const whatif: typeof english.whatif = {
+  whatIf: "假设",
+  placeholder: "aten::mm=0.5（时间减半），kernel:NAME=0",
+  add: "添加",
+  clear: "清除",
+  kinds: "类型：operator（算子）、kernel、module（模块）、category（类别：gemm、convolution 等）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronisation（同步）。下表列出收益最大的项。",
+  remove: (line) => `移除 ${line}`,
+  synchronisation: { label: "无等待", title: "假设主机从不等待设备" },
+  launches: { label: "更快的下发", title: "运行时调用及其后的延迟快一倍" },
+  dataLoader: { label: "数据即时就绪", title: "假设下一批数据总是已就绪" },
+  communication: { label: "无通信", title: "假设其他 rank 总是已就绪" },
+  gone: "去除",
+  asItIs: "不变",
+  faster: (times) => `快至 ${times} 倍`,
+  slower: (times) => `慢至 ${times} 倍`,
+  onHost: (time) => `主机 ${time}`,
+  onDevice: (time) => `设备 ${time}`,
+  perStep: (does, times) => `${does}；每个迭代${times.join("，")}`,
+  steps: (steps) => `${count(steps)} 个迭代的平均`,
+  step: (step) => `迭代 ${step}`,
+  measured: "迭代",
+  measuredHelp: "按采集所得，完整迭代的平均值，或所选的迭代。",
+  predicted: "预测",
+  withChanges: "应用改动后",
+  nothingChanged: "尚未作任何改动",
+  predictedHelp: "迭代时长减去重放所得的收益。± 来自无法解释的部分以及推断时间的误差界。",
+  gain: "收益",
+  ofOne: "（全部为 1）",
+  gainNote: (time) => `每个迭代 ${time}`,
+  gainHelp: "占采集所得迭代时长的比例。",
+  error: "重放误差",
+  replayed: (time) => `重放：${time}`,
+  errorHelp: "仅凭时长与已知依赖重放未改动的迭代，与实测的偏差。偏差越小，预测越可信。",
+  path: "关键路径",
+  pathNote: "决定迭代时长的部分；各部分之和等于迭代时长",
+  toTimeline: "在时间线中显示",
+};
+
+export const whatifTables: typeof english.whatifTables = {
   kinds: {
     operator: "算子",
     kernel: "kernel",
