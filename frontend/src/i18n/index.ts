@@ -1,8 +1,8 @@
-// What people read, in their language: `t.<part>.<text>`, one file per part and language. A text
-// is a string, or a function of what goes into it; another language that lacks one, or takes other
-// things, does not compile. Other languages are loaded only where they are wanted, and modules that use
-// `t` wait for that; to change it, the page reloads.
+// The texts in the reader's language: `t.<component>.<text>`, a string or a function of the values in it.
+// English is the source; a text that a translation lacks is shown in English. Other languages are
+// loaded on demand, and modules that use `t` wait for that; to change the language, the page reloads.
 import { en } from "./en";
+import { withEnglish } from "./translation";
 
 export type Texts = typeof en;
 
@@ -14,7 +14,7 @@ const KEY = "tb_privateuse1.language";
 
 /** The language that was chosen, else the first of the browser's that we have. */
 export const language = wanted();
-export const t: Texts = language === "zh" ? (await import("./zh")).zh : en;
+export const t: Texts = language === "zh" ? withEnglish(en, (await import("./zh")).zh) : en;
 
 /** Another language, from now on; the page starts again where it is. */
 export function choose(chosen: Language): void {

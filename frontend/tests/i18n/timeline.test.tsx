@@ -1,7 +1,11 @@
 import type { ComponentChildren, VNode } from "preact";
 import { expect, test } from "vitest";
-import { timeline as english } from "../../src/i18n/en/pages/timeline";
-import { timeline as chinese } from "../../src/i18n/zh/pages/timeline";
+import { en } from "../../src/i18n/en";
+import { withEnglish } from "../../src/i18n/translation";
+import { zh } from "../../src/i18n/zh";
+
+const english = en.timeline;
+const chinese = withEnglish(en, zh).timeline;
 
 /** What a reader sees of it. */
 function read(children: ComponentChildren): string {

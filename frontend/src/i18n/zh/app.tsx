@@ -1,5 +1,6 @@
 import type { EventRecord } from "../../api/types";
 import type * as english from "../en/app";
+import type { Translation } from "../translation";
 
 const tables: Record<EventRecord["table"], string> = {
   ops: "算子或标注",
@@ -9,7 +10,7 @@ const tables: Record<EventRecord["table"], string> = {
   memory: "内存事件",
 };
 
-export const eventRecord: typeof english.eventRecord = {
+export const eventRecord: Translation<typeof english.eventRecord> = {
   oneEvent: "单个事件",
   close: "关闭",
   closeHelp: "关闭（Esc）",
@@ -35,7 +36,7 @@ export const eventRecord: typeof english.eventRecord = {
   cut: "记录更长，此处只显示开头。",
 };
 
-export const frame: typeof english.frame = {
+export const frame: Translation<typeof english.frame> = {
   brand: "PrivateUse1",
   title: "PrivateUse1 性能分析",
   pages: "页面",
@@ -43,7 +44,7 @@ export const frame: typeof english.frame = {
   iconsOnly: "仅显示图标",
 };
 
-export const topbar: typeof english.topbar = {
+export const topbar: Translation<typeof english.topbar> = {
   run: "运行",
   rank: "Rank",
   span: "采集段",
@@ -58,7 +59,7 @@ export const topbar: typeof english.topbar = {
   withExamples: "含示例",
 };
 
-export const help: typeof english.help = {
+export const help: Translation<typeof english.help> = {
   title: "快捷键",
   timeline: "时间线",
   filters: "筛选",
@@ -94,7 +95,7 @@ export const help: typeof english.help = {
   },
 };
 
-export const emptyLogdir: typeof english.emptyLogdir = {
+export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
   looking: (logdir) => `正在 ${logdir} 中查找 trace…`,
   title: (logdir) => (logdir ? `${logdir} 中还没有 trace` : "logdir 中还没有 trace"),
   what: () => <>torch.profiler 的 trace 是 logdir 下任意文件夹中形如 <code>worker0.1700000000000.pt.trace.json.gz</code> 的文件。训练脚本用以下几行代码即可写出一个：</>,
@@ -102,7 +103,7 @@ export const emptyLogdir: typeof english.emptyLogdir = {
   else: "其他发现",
 };
 
-export const pageTitles: typeof english.pageTitles = {
+export const pageTitles: Translation<typeof english.pageTitles> = {
   overview: "概览",
   advice: "建议",
   whatif: "假设分析",

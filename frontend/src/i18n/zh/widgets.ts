@@ -1,8 +1,9 @@
 import { count } from "../count";
 import { spaced } from "../han";
 import type * as english from "../en/widgets";
+import type { Translation } from "../translation";
 
-export const widgets: typeof english.widgets = {
+export const widgets: Translation<typeof english.widgets> = {
   copy: "复制",
   copied: "已复制",
   copyByHand: "请手动选中并复制",
@@ -39,7 +40,7 @@ export const widgets: typeof english.widgets = {
 const MEASURE = /^[次条项](?=.)|^行$/;
 const named = (noun: string): string => noun.replace(/^[次条项](?=.)/, "");
 
-export const table: typeof english.table = {
+export const table: Translation<typeof english.table> = {
   nouns: (noun) => noun,
   rows: (chosen, all, noun) => spaced(chosen === all ? "" : `${count(chosen)} / `, count(all), MEASURE.test(noun) ? "" : "个", noun),
   label: (what, opens) => `${spaced(named(what), "的表格")}。方向键移动${opens ? "，Enter 打开一行" : ""}。`,
@@ -59,7 +60,7 @@ export const table: typeof english.table = {
   filterHelp: (names) => `可用：词语、"带引号的文本"、-排除的词，以及对 ${names.join("、")} 的比较。所有条件须同时成立。`,
 };
 
-export const trackLayout: typeof english.trackLayout = {
+export const trackLayout: Translation<typeof english.trackLayout> = {
   counters: "计数器",
   pinned: "已置顶",
 };

@@ -1,7 +1,8 @@
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/about";
+import type { Translation } from "../../translation";
 
-export const about: typeof english.about = {
+export const about: Translation<typeof english.about> = {
   findings: "数据疑点",
   deviceTimes: "设备时间",
   files: "文件",

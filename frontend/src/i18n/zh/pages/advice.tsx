@@ -1,8 +1,9 @@
 import { count } from "../../count";
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/advice";
+import type { Translation } from "../../translation";
 
-export const advice: typeof english.advice = {
+export const advice: Translation<typeof english.advice> = {
   causes: {
     input: { title: "数据供给慢", short: "输入" },
     launching: { title: "主机下发太慢", short: "下发" },

@@ -2,11 +2,12 @@ import type { Diff } from "../../../api/types";
 import { count } from "../../count";
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/diff";
+import type { Translation } from "../../translation";
 
 const KINDS: Record<Diff["by"], string> = { operators: "算子", shapes: "算子（按输入形状）", kernels: "kernel", modules: "模块", annotations: "标注" };
 const TIMES: Record<Diff["time"], string> = { device: "设备时间", host: "主机时间" };
 
-export const diff: typeof english.diff = {
+export const diff: Translation<typeof english.diff> = {
   verdicts: { longer: "变长", shorter: "变短", within_noise: "波动范围内", within_bound: "误差界内", same: "无变化", unknown: "不确定" },
   statuses: { both: "", new: "新增", gone: "消失" },
   nothing: "没有可对比的 trace",
@@ -39,7 +40,7 @@ export const diff: typeof english.diff = {
   fromTo: (what, base, now, said) => `${what}：从 ${base} 变为 ${now}，${said}`,
 };
 
-export const diffMemory: typeof english.diffMemory = {
+export const diffMemory: Translation<typeof english.diffMemory> = {
   verdicts: { more: "增加", less: "减少", within_noise: "波动范围内", same: "无变化", unknown: "不确定" },
   figures: {
     peak: { title: "峰值", help: "一个迭代中已分配内存的最大值，取平均。" },
@@ -73,7 +74,7 @@ export const diffMemory: typeof english.diffMemory = {
 };
 
 
-export const diffTables: typeof english.diffTables = {
+export const diffTables: Translation<typeof english.diffTables> = {
   table: "表格",
   time: "时间",
   device: "设备",

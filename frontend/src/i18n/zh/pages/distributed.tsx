@@ -1,11 +1,12 @@
 import type { Grid } from "../../../api/types";
 import { count } from "../../count";
 import type * as english from "../../en/pages/distributed";
+import type { Translation } from "../../translation";
 
 const CAUSES: Readonly<Record<string, string>> = { computation: "计算更久", copy: "拷贝更久", idle: "其设备空闲更久（请查看其主机）" };
 const MEASURES: Record<Grid["measure"], string> = { step: "迭代", computation: "计算", communication: "通信", exposed: "未掩盖通信", idle: "空闲", waiting: "等待" };
 
-export const distributed: typeof english.distributed = {
+export const distributed: Translation<typeof english.distributed> = {
   measures: {
     step: { label: "迭代", title: "迭代的时长" },
     computation: { label: "计算", title: "不属于通信的 kernel" },
@@ -89,7 +90,7 @@ export const distributed: typeof english.distributed = {
   },
 };
 
-export const rankFindings: typeof english.rankFindings = {
+export const rankFindings: Translation<typeof english.rankFindings> = {
   title: "建议",
   titleNote: (findings, link) => <>所有 rank 共 {count(findings)} 个问题；每个 rank 另有{link("自己的建议")}</>,
   symptoms: "表现为",

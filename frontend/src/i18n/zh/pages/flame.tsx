@@ -1,10 +1,11 @@
 import type { Flame } from "../../../api/types";
 import { count } from "../../count";
 import type * as english from "../../en/pages/flame";
+import type { Translation } from "../../translation";
 
 const TIMES: Record<Flame["by"], string> = { device: "设备时间", host: "主机时间" };
 
-export const flame: typeof english.flame = {
+export const flame: Translation<typeof english.flame> = {
   kinds: {
     module: "模块", operator: "算子", annotation: "标注", frame: "栈帧", none: "无",
     kernel: "kernel", memcpy: "memcpy", memset: "memset", communication: "通信",

@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/kernels";
+import type { Translation } from "../../translation";
 
-export const kernels: typeof english.kernels = {
+export const kernels: Translation<typeof english.kernels> = {
   noun: "kernel",
   nouns: "kernel",
   groupBy: "分组",

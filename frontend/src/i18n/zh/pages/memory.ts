@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/memory";
+import type { Translation } from "../../translation";
 
-export const memory: typeof english.memory = {
+export const memory: Translation<typeof english.memory> = {
   showWhole: "显示第一个设备的整个采集过程",
   device: "设备",
   deviceHelp: (label, events) => `${label}：${count(events)} 个内存事件`,
@@ -56,7 +57,7 @@ export const memory: typeof english.memory = {
   linesRecord: "以下代码可以采集内存事件；输入形状与调用栈说明分配的用途：",
 };
 
-export const memoryCategories: typeof english.memoryCategories = {
+export const memoryCategories: Translation<typeof english.memoryCategories> = {
   parameters: { label: "参数", title: "模块的参数与缓冲区。" },
   optimizer_state: { label: "优化器状态", title: "在优化器的 step 中分配，之后仍未释放。" },
   gradients: { label: "梯度", title: "参数的梯度：在反向中分配，之后仍未释放。" },
@@ -66,7 +67,7 @@ export const memoryCategories: typeof english.memoryCategories = {
   unknown: { label: "未知", title: "没有规则能判断其用途。" },
 };
 
-export const memoryTables: typeof english.memoryTables = {
+export const memoryTables: Translation<typeof english.memoryTables> = {
   table: "表格",
   alive: "峰值时存活",
   aliveHelp: "峰值时存活的内存由谁分配",

@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/method";
+import type { Translation } from "../../translation";
 
-export const method: typeof english.method = {
+export const method: Translation<typeof english.method> = {
   titles: {
     measured: "设备时间线为实测",
     inferred: "设备时间线为推断",

@@ -1,6 +1,7 @@
 import type * as english from "../../en/pages/modules";
+import type { Translation } from "../../translation";
 
-export const modules: typeof english.modules = {
+export const modules: Translation<typeof english.modules> = {
   module: { noun: "模块", nouns: "模块" },
   annotation: { noun: "标注", nouns: "标注" },
   rows: "行",

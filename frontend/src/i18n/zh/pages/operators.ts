@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/operators";
+import type { Translation } from "../../translation";
 
-export const operators: typeof english.operators = {
+export const operators: Translation<typeof english.operators> = {
   groupBy: "分组",
   groups: {
     name: { label: "名称", title: "按名称", without: "", row: "点击一行，打开其中时长最长的一次调用的记录。" },
@@ -66,7 +67,7 @@ export const operators: typeof english.operators = {
   },
 };
 
-export const stackPanel: typeof english.stackPanel = {
+export const stackPanel: Translation<typeof english.stackPanel> = {
   label: (title) => `${title} 的调用栈`,
   toRecord: "最长一次调用的记录",
   toTimeline: "在时间线中显示",

@@ -1,8 +1,9 @@
 import { count } from "../../count";
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/overview";
+import type { Translation } from "../../translation";
 
-export const overview: typeof english.overview = {
+export const overview: Translation<typeof english.overview> = {
   steps: "迭代",
   step: { noun: "迭代", nouns: "迭代" },
   clickOne: "点击选中一个迭代",
@@ -26,7 +27,7 @@ export const overview: typeof english.overview = {
   average: "平均",
 };
 
-export const averages: typeof english.averages = {
+export const averages: Translation<typeof english.averages> = {
   title: "平均迭代",
   of: (steps) => `${count(steps)} 个完整迭代`,
   save: "下载平均值，含精确值（ns）",
@@ -45,7 +46,7 @@ export const averages: typeof english.averages = {
 
 const ofStep = (what: string, step: number | null): string => (step === null ? what : `${what}，迭代 ${step}`);
 
-export const keyFigures: typeof english.keyFigures = {
+export const keyFigures: Translation<typeof english.keyFigures> = {
   share: "/ 1",
   steps: (complete, cut, primed) => `${count(complete)} 个迭代${cut > 0 ? `，${count(cut)} 个不完整` : ""}${primed > 0 ? `，${count(primed)} 个预占用` : ""}`,
   step: {
@@ -86,7 +87,7 @@ export const keyFigures: typeof english.keyFigures = {
   recording: { label: "采集时长", steps: (n) => `${count(n)} 个迭代`, help: "从第一个事件到最后一个事件。" },
 };
 
-export const idleTime: typeof english.idleTime = {
+export const idleTime: Translation<typeof english.idleTime> = {
   causes: {
     host_operator: { label: "主机算子", help: "主机正在算子或运行时调用中，尚未下发任何活动。" },
     host_code: { label: "主机代码", help: "下发线程正在 Python 或标注中，不在任何算子内。" },

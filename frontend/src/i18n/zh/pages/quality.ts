@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/quality";
+import type { Translation } from "../../translation";
 
-export const quality: typeof english.quality = {
+export const quality: Translation<typeof english.quality> = {
   figures: {
     totals: "设备总计",
     steps: "迭代",

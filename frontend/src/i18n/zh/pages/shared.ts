@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/shared";
+import type { Translation } from "../../translation";
 
-export const timelineSource: typeof english.timelineSource = {
+export const timelineSource: Translation<typeof english.timelineSource> = {
   evidence: {
     measured: { label: "实测", meaning: "开始与结束由设备自身的 profiler 记录。" },
     events: { label: "事件间隔", meaning: "设备落后于主机，因此算子两个事件之间的时间就是设备时间。" },
@@ -50,7 +51,7 @@ export const timelineSource: typeof english.timelineSource = {
   yourSteps: "你的迭代，每次迭代后调用 prof.step()",
 };
 
-export const dataWarnings: typeof english.dataWarnings = {
+export const dataWarnings: Translation<typeof english.dataWarnings> = {
   severities: { error: "错误", warning: "警告", info: "提示" },
   summary: (errors, warnings, notes) =>
     [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`].filter(Boolean).join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
@@ -58,7 +59,7 @@ export const dataWarnings: typeof english.dataWarnings = {
   quality: "数据质量",
 };
 
-export const loadStates: typeof english.loadStates = {
+export const loadStates: Translation<typeof english.loadStates> = {
   phases: {
     waiting: "正在排队，或等待另一个正在读取它的服务器",
     reading: "正在读取 trace",
@@ -81,13 +82,13 @@ export const loadStates: typeof english.loadStates = {
   noFindings: "无：没有需要修复或舍弃的内容。",
 };
 
-export const eventLink: typeof english.eventLink = {
+export const eventLink: Translation<typeof english.eventLink> = {
   title: (name, thread, start) => `${name}\n${thread}\n采集开始后 ${start}\n显示其记录`,
   noName: "（无名称）",
   at: (thread, start, note) => `${thread}，位于 ${start}${note ? `，${note}` : ""}`,
 };
 
-export const instancesPanel: typeof english.instancesPanel = {
+export const instancesPanel: Translation<typeof english.instancesPanel> = {
   callsOf: (name) => `${name} 的各次调用`,
   activitiesOf: (name) => `${name} 的各次活动`,
   order: "顺序",
@@ -108,7 +109,7 @@ export const instancesPanel: typeof english.instancesPanel = {
   toRecord: "打开其记录",
 };
 
-export const noDeviceTimes: typeof english.noDeviceTimes = {
+export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
   noDeviceTimes: "该 trace 中没有设备时间。",
   hostOnly: "该 trace 中只有主机活动。",
   cpuAlone: "如果本次运行只用了 CPU，则没有缺失任何内容。",
@@ -119,18 +120,18 @@ export const noDeviceTimes: typeof english.noDeviceTimes = {
   follows: "以下内容是主机的活动。",
 };
 
-export const selectorChoices: typeof english.selectorChoices = {
+export const selectorChoices: Translation<typeof english.selectorChoices> = {
   ranks: (n) => `${count(n)} 个 rank`,
   all: "全部",
   noSteps: "trace 中没有迭代",
   incomplete: (duration) => `${duration} 不完整`,
 };
 
-export const stepLink: typeof english.stepLink = {
+export const stepLink: Translation<typeof english.stepLink> = {
   title: (name) => `${name}\n在时间线中显示`,
 };
 
-export const topFindings: typeof english.topFindings = {
+export const topFindings: Translation<typeof english.topFindings> = {
   title: "优先改进",
   titleNote: "以及可节省的时间",
   looking: "正在查找可以加快之处…",
@@ -146,7 +147,7 @@ export const topFindings: typeof english.topFindings = {
   perStep: (time) => `每个迭代 ${time}`,
 };
 
-export const cards: typeof english.cards = {
+export const cards: Translation<typeof english.cards> = {
   totals: "设备总计",
   totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备活动跨度的比例`,
   noDeviceTimes: "没有设备时间。",

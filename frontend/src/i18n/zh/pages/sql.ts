@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/sql";
+import type { Translation } from "../../translation";
 
-export const sql: typeof english.sql = {
+export const sql: Translation<typeof english.sql> = {
   examples: {
     kernels: "按时间排列 kernel",
     operators: "按设备时间排列算子",
@@ -90,4 +91,4 @@ const CHINESE: Readonly<Record<string, string>> = {
   "bytes, counted as the NCCL tests do": "字节数，计法与 NCCL tests 相同",
 };
 
-export const columnMeanings: typeof english.columnMeanings = { of: (english) => CHINESE[english] ?? english };
+export const columnMeanings: Translation<typeof english.columnMeanings> = { of: (english) => CHINESE[english] ?? english };

@@ -1,8 +1,9 @@
 import { count } from "../../count";
 import { spaced } from "../../han";
 import type * as english from "../../en/pages/timeline";
+import type { Translation } from "../../translation";
 
-const kinds: typeof english.timeline.kinds = {
+const kinds: Translation<typeof english.timeline.kinds> = {
   kernel: "kernel",
   memcpy: "内存拷贝",
   memset: "内存填充",
@@ -14,7 +15,7 @@ const kinds: typeof english.timeline.kinds = {
   step: "迭代",
 };
 
-export const timeline: typeof english.timeline = {
+export const timeline: Translation<typeof english.timeline> = {
   kinds,
   colors: "颜色",
   colorsTitle: "颜色表示什么",
@@ -83,7 +84,7 @@ export const timeline: typeof english.timeline = {
   },
 };
 
-export const detailsPanel: typeof english.detailsPanel = {
+export const detailsPanel: Translation<typeof english.detailsPanel> = {
   tables: { ops: "算子", launches: "运行时调用", frames: "Python 栈帧", kernels: "设备活动", steps: "迭代" },
   close: "关闭",
   closeHelp: "关闭（Esc）",
@@ -125,7 +126,7 @@ export const detailsPanel: typeof english.detailsPanel = {
   more: (others) => `另外 ${others} 个`,
 };
 
-export const exportMenu: typeof english.exportMenu = {
+export const exportMenu: Translation<typeof english.exportMenu> = {
   export: "导出",
   exportHelp: "导出该 trace，或在 Perfetto 中打开",
   formats: {
@@ -148,7 +149,7 @@ export const exportMenu: typeof english.exportMenu = {
   install: () => <>没有网络时：在运行 TensorBoard 的机器上 <code>pip install 'tb-privateuse1[perfetto]'</code>。</>,
 };
 
-const counters: typeof english.trackHeadings.counters = {
+const counters: Translation<typeof english.trackHeadings.counters> = {
   utilisation: "设备上有任何活动在运行的时间占比。",
   waiting: "已下发但尚未开始：每段中的最大个数。",
   rate: "每 ms 开始的 kernel、拷贝与填充的个数。",
@@ -159,7 +160,7 @@ const counters: typeof english.trackHeadings.counters = {
   memory: "每段中已分配总量的最大值。",
 };
 
-export const trackHeadings: typeof english.trackHeadings = {
+export const trackHeadings: Translation<typeof english.trackHeadings> = {
   counters,
   only: "筛选轨道",
   onlyHelp: "线程、流、计数器或其进程、设备名称中的词；置顶的轨道保留。按 Esc 清除。",
@@ -182,7 +183,7 @@ export const trackHeadings: typeof english.trackHeadings = {
   hidden: (note, hidden) => `${note}；${hidden} 个过深，未画出`,
 };
 
-export const rankPicker: typeof english.rankPicker = {
+export const rankPicker: Translation<typeof english.rankPicker> = {
   noRank: (rank) => `没有 rank ${rank}。`,
   reference: "其他 rank 以它的时钟为准",
   notAligned: "时钟未对齐：从它自己的起点开始",
@@ -204,14 +205,14 @@ export const rankPicker: typeof english.rankPicker = {
   failed: (rank, why) => `Rank ${rank}：${why}`,
 };
 
-export const perfetto: typeof english.perfetto = {
+export const perfetto: Translation<typeof english.perfetto> = {
   noWindow: "浏览器没有打开窗口。请允许此页面弹出窗口，然后重试。",
   closed: "其窗口已关闭。",
   noAnswer: "Perfetto 的页面没有响应。网络是否可用？",
   title: (run, rank, span) => `${run} rank ${rank} 采集段 ${span}`,
 };
 
-export const sourceLink: typeof english.sourceLink = {
+export const sourceLink: Translation<typeof english.sourceLink> = {
   copyPath: "复制路径",
   copied: "已复制",
   open: "在编辑器中打开",

@@ -1,7 +1,8 @@
 import { count } from "../../count";
 import type * as english from "../../en/pages/whatif";
+import type { Translation } from "../../translation";
 
-export const whatif: typeof english.whatif = {
+export const whatif: Translation<typeof english.whatif> = {
   whatIf: "假设",
   placeholder: "aten::mm=0.5（时间减半），kernel:NAME=0",
   add: "添加",
@@ -39,7 +40,7 @@ export const whatif: typeof english.whatif = {
   toTimeline: "在时间线中显示",
 };
 
-export const whatifTables: typeof english.whatifTables = {
+export const whatifTables: Translation<typeof english.whatifTables> = {
   kinds: {
     operator: "算子",
     kernel: "kernel",
