@@ -1,6 +1,7 @@
 // Starts the page: theme, URL, frame.
 import { render } from "preact";
 import { Frame } from "./frame";
+import { PAGE_KEYS } from "../pages/url-keys";
 import { columnMemory } from "../state/table-columns";
 import { connect } from "../lib/tensorboard-host";
 import { connect as connectPalette } from "../state/palette";
@@ -13,7 +14,7 @@ import { Remembered } from "../widgets/table/column-chooser";
 export function start(): void {
   connect();
   connectPalette();
-  follow();
+  follow(PAGE_KEYS);
   document.documentElement.lang = language;
   document.title = t.frame.title;
   render(<Remembered.Provider value={columnMemory}><Frame /></Remembered.Provider>, document.body);

@@ -16,7 +16,7 @@ export interface Selected {
 
 /** The first run, its lowest rank, its latest span and all steps, unless the URL says otherwise;
  * null if there is nothing to choose from. */
-export function select(runs: Runs, state: State): Selected | null {
+export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | "step">): Selected | null {
   const run = state.run === null ? runs.runs[0] : runs.runs.find((r) => r.run === state.run);
   if (!run && state.run === null) return null;
   const workers = [...(run?.workers ?? [])].sort((a, b) => a.rank - b.rank);
@@ -55,28 +55,6 @@ export function ofAllRanks(selected: Selected): Selected {
   const size = spans.reduce((sum, s) => sum + s.bytes, 0);
   const rank = workers.reduce((least, w) => Math.min(least, w.rank), workers[0]?.rank ?? selected.place.rank);
   return { ...selected, place: { ...selected.place, rank }, stamp: `${spans.length}/${latest}/${size}/${spans.filter((s) => s.has_sidecar).length}` };
-}
-
-/** What the selection is compared with, unless the URL says it: the span before it, the same rank of
- * another run, another rank; null if there is nothing else. */
-export function baseOf(runs: Runs, state: State, selected: Selected): Selected | null {
-  const { place } = selected;
-  const said = state.base !== null || state.baserank !== null || state.basespan !== null || state.basestep !== null;
-  const of = (run: string, rank: number | null, span: number | null): Selected | null => {
-    const found = runs.runs.find((r) => r.run === run);
-    const rankOf = rank ?? (found?.workers.some((w) => w.rank === place.rank) ? place.rank : null);
-    return select(runs, { ...state, run, rank: rankOf, span, step: state.basestep });
-  };
-  if (said) {
-    const sameTrace = state.base === null && state.baserank === null;
-    return of(state.base ?? place.run, state.baserank, state.basespan ?? (sameTrace ? place.span : null));
-  }
-  const before = (selected.worker?.spans ?? []).map((s) => s.span).filter((s) => s < place.span);
-  if (before.length) return of(place.run, place.rank, Math.max(...before));
-  const run = runs.runs.find((r) => r.run !== place.run);
-  if (run) return of(run.run, null, null);
-  const worker = selected.run?.workers.find((w) => w.rank !== place.rank);
-  return worker ? of(place.run, worker.rank, null) : null;
 }
 
 /** N of `ProfilerStep#N`, or null for the one step of a trace without steps. */

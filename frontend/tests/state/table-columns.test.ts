@@ -11,6 +11,7 @@ beforeEach(async () => {
   vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value), removeItem: (key: string) => kept.delete(key) });
   chosen = await import("../../src/state/table-columns");
   state = await import("../../src/state/url");
+  state.follow((await import("../../src/pages/url-keys")).PAGE_KEYS);
 });
 afterEach(() => vi.unstubAllGlobals());
 

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { PAGE_KEYS } from "../../src/pages/url-keys";
+import type { UrlKey } from "../../src/state/url-key";
 import { inTensorBoard, type FakeWindow } from "../support/browser";
 
 let parent: FakeWindow;
@@ -8,7 +10,7 @@ async function open(hash: string): Promise<void> {
   vi.resetModules();
   parent = inTensorBoard(`http://host/${hash}`);
   module = await import("../../src/state/url");
-  module.follow();
+  module.follow(PAGE_KEYS);
 }
 
 beforeEach(() => open(""));
@@ -35,6 +37,10 @@ describe("URL", () => {
   test("what cannot be read is the default", () => {
     const state = module.parse("#privateuse1&p.privateuse1.rank=x&p.privateuse1.step=-1&p.privateuse1.run=%E0%A4%A&p.privateuse1.span=&p.privateuse1.nope=1");
     expect(Object.values(state).every((v) => v === null)).toBe(true);
+  });
+  test("the selection stands before the page's own keys", () => {
+    module.go({ filter: "gemm", view: "kernels", run: "mlp" });
+    expect(parent.location.hash).toBe("#privateuse1&p.privateuse1.view=kernels&p.privateuse1.run=mlp&p.privateuse1.filter=gemm");
   });
   test("linkTo leaves the selection as it is", () => {
     const link = module.linkTo({ view: "operators", filter: "mm" });
@@ -77,10 +83,10 @@ describe("history", () => {
 });
 
 test.each([
-  [{ step: 4 }, "calls:12", null], [{ run: "s" }, "12", null], [{ rank: 3 }, "calls:12", null], [{ span: 2 }, "12", null],
-  [{ step: 4 }, "Net_0/Linear_1", "Net_0/Linear_1"], [{ step: 3 }, "calls:12", "calls:12"], [{ sort: "-a" }, "12", "12"],
-])("after %o the row %s is %s", (changes, before, after) => {
-  module.go({ step: 3, selected: before });
+  ["operators", { step: 4 }, "calls:12", null], ["operators", { run: "s" }, "12", null], ["operators", { rank: 3 }, "calls:12", null], ["kernels", { span: 2 }, "12", null],
+  ["modules", { step: 4 }, "Net_0/Linear_1", "Net_0/Linear_1"], ["modules", { step: 4 }, "0", "0"], ["operators", { step: 3 }, "calls:12", "calls:12"], ["operators", { sort: "-a" }, "12", "12"],
+])("on %s, after %o the row %s is %s", (view, changes, before, after) => {
+  module.go({ view, step: 3, selected: before });
   module.go(changes);
   expect(module.state.value.selected).toBe(after);
 });
@@ -110,4 +116,39 @@ describe("what depends on what", () => {
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });
   });
+});
+
+describe("the keys of pages", () => {
+  const declared = Object.entries(PAGE_KEYS).flatMap(([page, keys]) => Object.entries<UrlKey>(keys).map(([name, key]) => ({ page, name, key })));
+  const values = (one: UrlKey): string | number | null => one.parse("7");
+  /** Every key of every page, set. */
+  const everything = () => Object.fromEntries(declared.map(({ name, key }) => [name, values(key)]));
+
+  test("a change of page resets all but what pages declare to stay", () => {
+    module.go({ view: "kernels", run: "r", rank: 1, span: 2, step: 3 });
+    module.go(everything());
+    module.go({ view: "operators" });
+    const left = Object.entries(module.state.value).filter(([, value]) => value !== null).map(([name]) => name);
+    expect(left.sort()).toEqual(["aside", "base", "baserank", "basespan", "basestep", "changes", "rank", "run", "span", "sql", "step", "view"]);
+  });
+  test.each(declared)("$name of $page depends on declared keys, and is read alike on all pages", ({ page, name, key }) => {
+    const known = ["view", "run", "rank", "span", "step", ...Object.keys(PAGE_KEYS[page as keyof typeof PAGE_KEYS])];
+    expect(key.resetBy.filter((by) => !known.includes(by))).toEqual([]);
+    expect(new Set(declared.filter((other) => other.name === name).map((other) => typeof values(other.key))).size).toBe(1);
+  });
+});
+
+test.each([
+  ["#privateuse1&p.privateuse1.view=timeline&p.privateuse1.rank=1&p.privateuse1.span=3&p.privateuse1.step=12&p.privateuse1.range=-5..900&p.privateuse1.item=kernels%3A12&p.privateuse1.lanes=3%2Cp5&p.privateuse1.marks=7%2C9&p.privateuse1.area=1..2%403%2C7&p.privateuse1.ranks=3%2C17&p.privateuse1.colors=module&p.privateuse1.critical=1&p.privateuse1.find=mm",
+    { view: "timeline", rank: 1, span: 3, step: 12, range: "-5..900", item: "kernels:12", lanes: "3,p5", marks: "7,9", area: "1..2@3,7", ranks: "3,17", colors: "module", critical: "1", find: "mm" }],
+  ["#privateuse1&p.privateuse1.view=memory&p.privateuse1.device=6%2F0&p.privateuse1.range=1..2&p.privateuse1.scale=fit&p.privateuse1.by=category&p.privateuse1.group=allocations&p.privateuse1.sort=-a&p.privateuse1.filter=b&p.privateuse1.columns=t%3Aa",
+    { view: "memory", device: "6/0", range: "1..2", scale: "fit", by: "category", group: "allocations", sort: "-a", filter: "b", columns: "t:a" }],
+  ["#privateuse1&p.privateuse1.view=diff&p.privateuse1.base=b&p.privateuse1.baserank=2&p.privateuse1.basespan=3&p.privateuse1.basestep=4&p.privateuse1.aside=r&p.privateuse1.changes=copies%3D0&p.privateuse1.sql=select%201&p.privateuse1.event=ops%2F3",
+    { view: "diff", base: "b", baserank: 2, basespan: 3, basestep: 4, aside: "r", changes: "copies=0", sql: "select 1", event: "ops/3" }],
+  ["#privateuse1&p.privateuse1.view=flame&p.privateuse1.zoom=a%3Bb&p.privateuse1.levels=modules&p.privateuse1.selected=x", { view: "flame", zoom: "a;b", levels: "modules", selected: "x" }],
+])("an address that was copied earlier means the same: %s", (hash, expected) => {
+  const read = module.parse(hash);
+  expect(Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null))).toEqual(expected);
+  const again = module.parse(module.serialize("", read));
+  expect(again).toEqual(read);
 });

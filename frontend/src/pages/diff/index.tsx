@@ -3,7 +3,8 @@ import type { Diff as Result, DiffFigure, DiffRow, Overview } from "../../api/ty
 import { DEVICE, LABELS, type Category } from "../../lib/color";
 import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
 import { useDiff, useLatest, useView } from "../../state/use-result";
-import { baseOf, type Selected } from "../../state/selection";
+import type { Selected } from "../../state/selection";
+import { baseOf } from "./base";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Changes, type Change } from "../../widgets/charts/change-bars";
