@@ -20,8 +20,12 @@ const room = (file: string): number => ROOMS.indexOf(file.split("/")[0] ?? "");
 const page = (file: string): string => /^pages\/([^/]+)\//.exec(file)?.[1] ?? "";
 
 function imports(file: string): string[] {
-  const paths = [...text(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((m) => join(dirname(file), m[1] ?? ""));
-  return paths.flatMap((path) => ["", ".ts", ".tsx", "/index.ts", "/index.tsx"].map((end) => path + end).filter((f) => FILES.includes(f)));
+  const paths = [...text(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map((m) =>
+    join(dirname(file), m[1] ?? ""),
+  );
+  return paths.flatMap((path) =>
+    ["", ".ts", ".tsx", "/index.ts", "/index.tsx"].map((end) => path + end).filter((f) => FILES.includes(f)),
+  );
 }
 
 const IMPORTS = new Map(FILES.map((file) => [file, imports(file).filter((other) => other !== TYPES)]));

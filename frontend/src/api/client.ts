@@ -1,6 +1,16 @@
 // The one place of fetch. Every request ends: with a result, or with a Failure that has words
 // for the user.
-import type { ApiError, Cancelled, EventRecord, Extras, Options, Progress, Results, Runs, SqlResult } from "./types";
+import type {
+  ApiError,
+  Cancelled,
+  EventRecord,
+  Extras,
+  Options,
+  Progress,
+  Results,
+  Runs,
+  SqlResult,
+} from "./types";
 import { whenShown } from "../lib/tensorboard-host";
 import { PACKED, unpack } from "./binary";
 import { language, t } from "../i18n";
@@ -51,7 +61,10 @@ export function fetchRuns(asking: Asking): Promise<Runs> {
 
 /** A view's result. Reading a trace takes a while: `onProgress` hears of it meanwhile. */
 export function fetchView<V extends keyof Results>(
-  view: V, place: Place, options: Omit<Options[V], "step">, asking: Asking,
+  view: V,
+  place: Place,
+  options: Omit<Options[V], "step">,
+  asking: Asking,
 ): Promise<Results[V]> {
   return ask<Results[V]>(view, { ...place, ...options, wait_ms: WAIT_MS }, asking);
 }
@@ -80,7 +93,10 @@ export interface Exporting {
 }
 
 /** The query of the `export` route. */
-export function exportQuery({ run, rank, span }: Place, asked: Exporting): Record<string, string | number | null> {
+export function exportQuery(
+  { run, rank, span }: Place,
+  asked: Exporting,
+): Record<string, string | number | null> {
   return { run, rank, span, ...asked };
 }
 
@@ -106,7 +122,10 @@ export async function cancelReading({ run, rank, span }: Place): Promise<boolean
 }
 
 /** The address of a route, relative to the page: TensorBoard may live below a path prefix. */
-export function address(route: string, query: Record<string, string | number | boolean | null | undefined>): string {
+export function address(
+  route: string,
+  query: Record<string, string | number | boolean | null | undefined>,
+): string {
   const url = new URL(route, document.baseURI);
   url.hash = "";
   url.search = "";
@@ -133,7 +152,9 @@ async function whenQuiet(hurry: () => boolean, signal: AbortSignal): Promise<voi
 }
 
 async function ask<T>(
-  route: string, query: Record<string, string | number | boolean | null | undefined>, asking: Asking,
+  route: string,
+  query: Record<string, string | number | boolean | null | undefined>,
+  asking: Asking,
 ): Promise<T> {
   if (asking.hurry) {
     await whenQuiet(asking.hurry, asking.signal);
@@ -148,7 +169,9 @@ async function ask<T>(
 }
 
 async function answer<T>(
-  route: string, query: Record<string, string | number | boolean | null | undefined>, { signal, onProgress }: Asking,
+  route: string,
+  query: Record<string, string | number | boolean | null | undefined>,
+  { signal, onProgress }: Asking,
 ): Promise<T> {
   const url = address(route, query);
   for (;;) {

@@ -17,5 +17,10 @@ export function start(): void {
   follow(PAGE_KEYS);
   document.documentElement.lang = language;
   document.title = t.frame.title;
-  render(<Remembered.Provider value={columnMemory}><Frame /></Remembered.Provider>, document.body);
+  render(
+    <Remembered.Provider value={columnMemory}>
+      <Frame />
+    </Remembered.Provider>,
+    document.body,
+  );
 }

@@ -5,7 +5,11 @@ import { CaptureLines } from "../pages/shared/timeline-source";
 import { Findings } from "../pages/shared/load-states";
 
 export function Scanning({ runs }: { runs: Runs }) {
-  return <p class="state muted" role="status" data-testid="scanning">{t.emptyLogdir.looking(runs.logdir)}</p>;
+  return (
+    <p class="state muted" role="status" data-testid="scanning">
+      {t.emptyLogdir.looking(runs.logdir)}
+    </p>
+  );
 }
 
 export function EmptyLogdir({ runs }: { runs: Runs }) {
@@ -15,7 +19,12 @@ export function EmptyLogdir({ runs }: { runs: Runs }) {
       <p>{t.emptyLogdir.what()}</p>
       <CaptureLines />
       <p class="muted">{t.emptyLogdir.again}</p>
-      {runs.warnings.length > 0 && <><h2>{t.emptyLogdir.else}</h2><Findings findings={runs.warnings} /></>}
+      {runs.warnings.length > 0 && (
+        <>
+          <h2>{t.emptyLogdir.else}</h2>
+          <Findings findings={runs.warnings} />
+        </>
+      )}
     </section>
   );
 }

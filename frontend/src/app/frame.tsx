@@ -23,9 +23,20 @@ export function Frame() {
   const selected = known && select(known, state.value);
   return (
     <div class="frame">
-      {known && selected
-        ? <OfTrace runs={known} selected={selected} page={page} help={() => setHelp(true)} />
-        : <><header class="topbar"><b>{t.frame.brand}</b></header><Rail page={page} /><main><h1 class="unseen">{t.frame.title}</h1><Show resource={runs}>{(r) => <Nothing runs={r} />}</Show></main></>}
+      {known && selected ? (
+        <OfTrace runs={known} selected={selected} page={page} help={() => setHelp(true)} />
+      ) : (
+        <>
+          <header class="topbar">
+            <b>{t.frame.brand}</b>
+          </header>
+          <Rail page={page} />
+          <main>
+            <h1 class="unseen">{t.frame.title}</h1>
+            <Show resource={runs}>{(r) => <Nothing runs={r} />}</Show>
+          </main>
+        </>
+      )}
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -35,7 +46,17 @@ function Nothing({ runs }: { runs: Runs }) {
   return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
 }
 
-function OfTrace({ runs, selected, page, help }: { runs: Runs; selected: Selected; page: Page; help: () => void }) {
+function OfTrace({
+  runs,
+  selected,
+  page,
+  help,
+}: {
+  runs: Runs;
+  selected: Selected;
+  page: Page;
+  help: () => void;
+}) {
   // Over all steps: the step selector, the badges and the chart need it whatever is selected.
   // A page that does without goes before.
   const base: Resource<Overview> = useView("overview", selected, {}, null, page.alone !== undefined);
@@ -49,8 +70,20 @@ function OfTrace({ runs, selected, page, help }: { runs: Runs; selected: Selecte
       <Rail page={page} />
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
         <h1 class="unseen">{page.title}</h1>
-        {Alone && <Guard key={own}><Alone selected={selected} /></Guard>}
-        {!Alone && <Show resource={base}>{(value) => <Guard key={own}><Component selected={selected} base={value} runs={runs} /></Guard>}</Show>}
+        {Alone && (
+          <Guard key={own}>
+            <Alone selected={selected} />
+          </Guard>
+        )}
+        {!Alone && (
+          <Show resource={base}>
+            {(value) => (
+              <Guard key={own}>
+                <Component selected={selected} base={value} runs={runs} />
+              </Guard>
+            )}
+          </Show>
+        )}
       </main>
       <RecordDialog selected={selected} />
     </>
@@ -68,12 +101,30 @@ function Rail({ page }: { page: Page }) {
   return (
     <nav class={collapsed ? "rail collapsed" : "rail"} aria-label={t.frame.pages}>
       {PAGES.map((p) => (
-        <a key={p.name} {...linkProps({ view: p.name })} aria-current={p === page ? "page" : undefined} data-testid={`rail-${p.name}`} title={`${p.title}  (g ${p.letter})`}>
-          <svg viewBox="0 0 16 16" aria-hidden="true"><path d={p.icon} /></svg><span>{p.title}</span>
+        <a
+          key={p.name}
+          {...linkProps({ view: p.name })}
+          aria-current={p === page ? "page" : undefined}
+          data-testid={`rail-${p.name}`}
+          title={`${p.title}  (g ${p.letter})`}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d={p.icon} />
+          </svg>
+          <span>{p.title}</span>
         </a>
       ))}
-      <button type="button" class="quiet collapse" onClick={toggle} aria-expanded={!collapsed} title={collapsed ? t.frame.showNames : t.frame.iconsOnly} data-testid="rail-collapse">
-        <svg viewBox="0 0 16 16" aria-hidden="true"><path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} /></svg>
+      <button
+        type="button"
+        class="quiet collapse"
+        onClick={toggle}
+        aria-expanded={!collapsed}
+        title={collapsed ? t.frame.showNames : t.frame.iconsOnly}
+        data-testid="rail-collapse"
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} />
+        </svg>
       </button>
     </nav>
   );
@@ -103,7 +154,14 @@ function useKeys(toggleHelp: () => void): void {
   useEffect(() => {
     let jump = -Infinity;
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || (isCovered() && event.key !== "?")) return;
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isTyping(event.target) ||
+        (isCovered() && event.key !== "?")
+      )
+        return;
       const page = performance.now() - jump < JUMP_MS ? PAGES.find((p) => p.letter === event.key) : undefined;
       jump = event.key === "g" ? performance.now() : -Infinity;
       if (page) go({ view: page.name });

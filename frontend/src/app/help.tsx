@@ -11,14 +11,41 @@ export function Help({ close }: { close: () => void }) {
   return (
     <Modal class="help" testid="help" label={t.help.title} close={close}>
       <h2>{t.help.title}</h2>
-      <dl>{keys.map(([key, what]) => <div key={key}><dt><kbd>{named(key)}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl>
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{named(key)}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
       <h2>{t.help.timeline}</h2>
-      <dl>{Object.entries(t.help.ofTimeline).map(([key, what]) => <div key={key}><dt><kbd>{named(key)}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl>
+        {Object.entries(t.help.ofTimeline).map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{named(key)}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
       <h2>{t.help.filters}</h2>
       <dl>
-        {Object.entries(t.help.ofFilter).map(([text, what]) => <div key={text}><dt><code>{text}</code></dt><dd>{what}</dd></div>)}
+        {Object.entries(t.help.ofFilter).map(([text, what]) => (
+          <div key={text}>
+            <dt>
+              <code>{text}</code>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
       </dl>
-      <button type="button" onClick={close}>{t.help.close}</button>
+      <button type="button" onClick={close}>
+        {t.help.close}
+      </button>
     </Modal>
   );
 }

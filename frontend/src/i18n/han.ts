@@ -7,6 +7,10 @@ const LATIN = /[A-Za-z0-9%±−]/;
 export function spaced(...parts: readonly string[]): string {
   return parts.filter(Boolean).reduce((text, part) => {
     const [last, first] = [text.at(-1) ?? "", part[0] ?? ""];
-    return text + ((HAN.test(last) && LATIN.test(first)) || (LATIN.test(last) && HAN.test(first)) ? " " : "") + part;
+    return (
+      text +
+      ((HAN.test(last) && LATIN.test(first)) || (LATIN.test(last) && HAN.test(first)) ? " " : "") +
+      part
+    );
   }, "");
 }

@@ -22,7 +22,9 @@ export function missingTexts(english: unknown, translation: unknown, path: reado
   if (translation === undefined && !isGroup(english)) return [path.join(".")];
   if (!isGroup(english)) return [];
   const translated = isGroup(translation) ? translation : {};
-  return Object.entries(english).flatMap(([key, text]) => missingTexts(text, translated[key], [...path, key]));
+  return Object.entries(english).flatMap(([key, text]) =>
+    missingTexts(text, translated[key], [...path, key]),
+  );
 }
 
 function isGroup(texts: unknown): texts is Record<string, unknown> {

@@ -3,7 +3,14 @@
 import { t } from "../i18n";
 
 export const CATEGORIES = [
-  "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other",
+  "kernel",
+  "memcpy",
+  "memset",
+  "communication",
+  "runtime",
+  "dataloader",
+  "cpu",
+  "other",
 ] as const;
 
 export type Category = (typeof CATEGORIES)[number];

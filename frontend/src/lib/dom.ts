@@ -3,7 +3,9 @@
 /** Whether a key press belongs to a text field and so is no shortcut. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLInputElement) return !/^(checkbox|radio|button)$/.test(target.type);
-  return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 /** Whether a dialog lies over the page: the keys are its own. */

@@ -25,14 +25,19 @@ const isAbsolute = (path: string): boolean => /^(\/|[A-Za-z]:[\\/]|\\\\)/.test(p
 export function faultOf(template: string): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(template.trim())?.[1]?.toLowerCase();
   if (!scheme) return t.editorLink.noScheme;
-  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme)) return t.editorLink.forbidden(scheme);
+  if (["javascript", "data", "vbscript", "blob", "file", "about"].includes(scheme))
+    return t.editorLink.forbidden(scheme);
   return template.includes("{path}") ? null : t.editorLink.noPath;
 }
 
 /** The file's path on this machine. An empty beginning stands for all paths that are relative. */
 export function pathHere(file: string, { paths }: Editor): string {
   for (const [there, here] of paths) {
-    if (there === "" ? !isAbsolute(file) : file === there || file.startsWith(/[\\/]$/.test(there) ? there : `${there}/`)) {
+    if (
+      there === ""
+        ? !isAbsolute(file)
+        : file === there || file.startsWith(/[\\/]$/.test(there) ? there : `${there}/`)
+    ) {
       const rest = file.slice(there.length).replace(/^[\\/]+/, "");
       return `${here.replace(/[\\/]+$/, "")}/${rest}`;
     }
@@ -44,9 +49,13 @@ export function pathHere(file: string, { paths }: Editor): string {
 export function editorLink(file: string, line: number, editor: Editor): string | null {
   const path = pathHere(file, editor);
   if (!isAbsolute(path) || faultOf(editor.template) !== null) return null;
-  const parts = path.replaceAll("\\", "/").split("/").map((part) => encodeURIComponent(part).replace(/^([A-Za-z])%3A$/, "$1:"));
+  const parts = path
+    .replaceAll("\\", "/")
+    .split("/")
+    .map((part) => encodeURIComponent(part).replace(/^([A-Za-z])%3A$/, "$1:"));
   const encoded = parts.join("/");
-  return editor.template.trim()
+  return editor.template
+    .trim()
     .replace("/{path}", () => `/${encoded.replace(/^\/+/, "")}`)
     .replaceAll("{path}", () => encoded)
     .replaceAll("{line}", String(line));
@@ -61,7 +70,8 @@ export function parsePaths(text: string): [string, string][] {
   });
 }
 
-export const pathsText = (paths: Editor["paths"]): string => paths.map(([there, here]) => `${there} => ${here}`.trim()).join("\n");
+export const pathsText = (paths: Editor["paths"]): string =>
+  paths.map(([there, here]) => `${there} => ${here}`.trim()).join("\n");
 
 /** What was kept; null for nothing and for what is none. */
 export function parseEditor(text: string | null): Editor | null {
@@ -69,7 +79,12 @@ export function parseEditor(text: string | null): Editor | null {
     const found = JSON.parse(text ?? "null") as Partial<Editor> | null;
     const pairs = found?.paths;
     if (typeof found?.template !== "string" || !Array.isArray(pairs)) return null;
-    return { template: found.template, paths: pairs.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string")) };
+    return {
+      template: found.template,
+      paths: pairs.filter(
+        (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string"),
+      ),
+    };
   } catch {
     return null;
   }

@@ -28,13 +28,17 @@ export type Parsed = { terms: Term[]; error: null } | { terms: null; error: stri
 
 const UNITS: Readonly<Record<Kind, Readonly<Record<string, number>>>> = {
   text: {},
-  time: { ns: 1, us: 1e3, "µs": 1e3, "μs": 1e3, ms: 1e6, s: 1e9, min: 60e9 },
+  time: { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9, min: 60e9 },
   count: { "": 1, k: 1e3, m: 1e6 },
   bytes: { b: 1, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, kb: 1e3, mb: 1e6, gb: 1e9 },
   share: { "%": 0.01 },
 };
 const EXAMPLES: Readonly<Record<Kind, string>> = {
-  text: '"aten::mm"', time: "1 ms", count: "10", bytes: "4 MiB", share: "5%",
+  text: '"aten::mm"',
+  time: "1 ms",
+  count: "10",
+  bytes: "4 MiB",
+  share: "5%",
 };
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"/;
@@ -97,12 +101,18 @@ export function quote(text: string): string {
 /** Whether a number fulfils a comparison. */
 export function compares(value: number, operator: Operator, limit: number): boolean {
   switch (operator) {
-    case "<": return value < limit;
-    case "<=": return value <= limit;
-    case ">": return value > limit;
-    case ">=": return value >= limit;
-    case "=": return value === limit;
-    case "!=": return value !== limit;
+    case "<":
+      return value < limit;
+    case "<=":
+      return value <= limit;
+    case ">":
+      return value > limit;
+    case ">=":
+      return value >= limit;
+    case "=":
+      return value === limit;
+    case "!=":
+      return value !== limit;
   }
 }
 
@@ -132,9 +142,17 @@ function failed(error: string): Parsed {
 
 /** The first text that rows must contain, or that a column must equal; null if there is none.
  * Columns whose names end in a unit are of its kind, `texts` are text, and others counts. */
-export function firstWord(expression: string | null, texts: readonly string[], numbers: readonly string[]): string | null {
-  const kindOf = (key: string): Kind => (key.endsWith("_ns") ? "time" : key.endsWith("_bytes") ? "bytes" : key === "share" ? "share" : "count");
-  const fields = [...texts.map((key): Field => ({ key, kind: "text" })), ...numbers.map((key) => ({ key, kind: kindOf(key) }))];
+export function firstWord(
+  expression: string | null,
+  texts: readonly string[],
+  numbers: readonly string[],
+): string | null {
+  const kindOf = (key: string): Kind =>
+    key.endsWith("_ns") ? "time" : key.endsWith("_bytes") ? "bytes" : key === "share" ? "share" : "count";
+  const fields = [
+    ...texts.map((key): Field => ({ key, kind: "text" })),
+    ...numbers.map((key) => ({ key, kind: kindOf(key) })),
+  ];
   for (const term of parseFilter(expression ?? "", fields).terms ?? []) {
     if (term.type !== "number" && !term.negated) return term.text;
   }

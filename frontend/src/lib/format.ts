@@ -5,8 +5,16 @@ import { count as counting } from "../i18n/count";
 
 export const MISSING = "–";
 
-const TIME_UNITS: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];
-const BYTE_UNITS: readonly [string, number][] = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
+const TIME_UNITS: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["us", 1e3],
+];
+const BYTE_UNITS: readonly [string, number][] = [
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
+];
 
 /** `1.23 ms`; whole nanoseconds below 1 us. */
 export function duration(ns: number | null): string {
@@ -70,7 +78,9 @@ export function counted(value: number, unit: string): string {
   if (unit === "share") return percent(value);
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes/s") return rate(value);
-  return unit === "kernels" ? t.format.kernels(value) : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));
+  return unit === "kernels"
+    ? t.format.kernels(value)
+    : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));
 }
 
 /** `± 5 us`, or nothing for what is exact. */
@@ -104,6 +114,7 @@ function significant(x: number): string {
 function scaled(x: number, units: readonly [string, number][], smallest: string): string {
   // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 us.
   const rounded = Math.abs(Number(x.toPrecision(3)));
-  for (const [unit, size] of units) if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;
+  for (const [unit, size] of units)
+    if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;
   return `${Number.isInteger(x) ? x : x.toPrecision(3)} ${smallest}`;
 }

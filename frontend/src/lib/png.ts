@@ -3,8 +3,21 @@ import { t } from "../i18n";
 
 /** What of the page's styles a drawing depends on. */
 const STYLES = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size",
-  "font-weight", "paint-order", "text-anchor", "shape-rendering", "clip-path", "display", "visibility",
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "paint-order",
+  "text-anchor",
+  "shape-rendering",
+  "clip-path",
+  "display",
+  "visibility",
 ] as const;
 
 const MARGIN = 12;
@@ -26,7 +39,11 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
 }
 
 /** A canvas with the labels beside it, each as high as it stands on the page, and a line above. */
-export function pictureWithLabels(canvas: HTMLCanvasElement, labels: readonly HTMLElement[], title: string): HTMLCanvasElement {
+export function pictureWithLabels(
+  canvas: HTMLCanvasElement,
+  labels: readonly HTMLElement[],
+  title: string,
+): HTMLCanvasElement {
   const box = canvas.getBoundingClientRect();
   const left = Math.max(0, ...labels.map((l) => l.getBoundingClientRect().width));
   const [whole, context] = sheet(left + box.width, TITLE + box.height);
@@ -42,7 +59,13 @@ export function pictureWithLabels(canvas: HTMLCanvasElement, labels: readonly HT
   context.beginPath();
   context.rect(MARGIN, MARGIN + TITLE, left, box.height);
   context.clip();
-  for (const label of labels) write((label.querySelector("span") ?? label).textContent.trim(), label, MARGIN + 4, MARGIN + TITLE + label.getBoundingClientRect().top - box.top + 2);
+  for (const label of labels)
+    write(
+      (label.querySelector("span") ?? label).textContent.trim(),
+      label,
+      MARGIN + 4,
+      MARGIN + TITLE + label.getBoundingClientRect().top - box.top + 2,
+    );
   context.restore();
   context.drawImage(canvas, MARGIN + left, MARGIN + TITLE, box.width, box.height);
   return whole;

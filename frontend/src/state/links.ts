@@ -19,10 +19,18 @@ export function linkProps(changes: Partial<State>): LinkProps {
 }
 
 /** Another rank, of the span and the step that are selected. */
-export const ofRank = (rank: number): Partial<State> => ({ rank, span: state.value.span, step: state.value.step });
+export const ofRank = (rank: number): Partial<State> => ({
+  rank,
+  span: state.value.span,
+  step: state.value.step,
+});
 
 /** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */
 export function stretch(start: number, stop: number, end: number, changes: Partial<State> = {}): LinkProps {
   const window = around(start, stop, { start: 0, stop: end });
-  return linkProps({ view: "timeline", range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}`, ...changes });
+  return linkProps({
+    view: "timeline",
+    range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}`,
+    ...changes,
+  });
 }

@@ -37,13 +37,20 @@ export function select(runs: Runs, state: Pick<State, "run" | "rank" | "span" | 
   };
 }
 
-const stampOf = (span: Span | undefined): string => (span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "");
+const stampOf = (span: Span | undefined): string =>
+  span ? `${span.modified_ns}/${span.bytes}/${span.has_sidecar}` : "";
 
 /** The same span of another rank of the run. */
 export function withRank(selected: Selected, rank: number): Selected {
   const worker = selected.run?.workers.find((w) => w.rank === rank);
   const span = worker?.spans.find((s) => s.span === selected.place.span);
-  return { ...selected, place: { ...selected.place, rank }, worker: worker ?? null, span: span ?? null, stamp: stampOf(span) };
+  return {
+    ...selected,
+    place: { ...selected.place, rank },
+    worker: worker ?? null,
+    span: span ?? null,
+    stamp: stampOf(span),
+  };
 }
 
 /** The selection for a view of all its ranks: another rank is no other question, and a change of any
@@ -54,7 +61,11 @@ export function ofAllRanks(selected: Selected): Selected {
   const latest = spans.reduce((most, s) => Math.max(most, s.modified_ns ?? 0), 0);
   const size = spans.reduce((sum, s) => sum + s.bytes, 0);
   const rank = workers.reduce((least, w) => Math.min(least, w.rank), workers[0]?.rank ?? selected.place.rank);
-  return { ...selected, place: { ...selected.place, rank }, stamp: `${spans.length}/${latest}/${size}/${spans.filter((s) => s.has_sidecar).length}` };
+  return {
+    ...selected,
+    place: { ...selected.place, rank },
+    stamp: `${spans.length}/${latest}/${size}/${spans.filter((s) => s.has_sidecar).length}`,
+  };
 }
 
 /** N of `ProfilerStep#N`, or null for the one step of a trace without steps. */

@@ -31,10 +31,15 @@ export const columnMemory: ColumnMemory = {
 
 /** The choices by table: `kernels:short_calls,-kind;instances:bound_ns`. */
 function told(): Map<string, string> {
-  return new Map((state.value.columns ?? "").split(";").filter(Boolean).map((part) => {
-    const [table = "", ...columns] = part.split(":");
-    return [table, columns.join(":")];
-  }));
+  return new Map(
+    (state.value.columns ?? "")
+      .split(";")
+      .filter(Boolean)
+      .map((part) => {
+        const [table = "", ...columns] = part.split(":");
+        return [table, columns.join(":")];
+      }),
+  );
 }
 
 function stored(table: string): string | null {

@@ -91,8 +91,14 @@ export function serialize(hash: string, next: State): string {
 /** What is chosen below something is reset with it, by the rules of the page that is shown. */
 function withChanges(now: State, changes: Partial<State>): State {
   const changed = new Set<string>(names().filter((key) => key in changes && changes[key] !== now[key]));
-  const rules: UrlKeys = { ...keys, ...(pages[now.view ?? ""] ?? Object.values(pages)[0]), ...SELECTION_KEYS };
-  const reset = Object.keys(rules).filter((key) => key === "event" || rules[key]?.resetBy.some((by) => changed.has(by)));
+  const rules: UrlKeys = {
+    ...keys,
+    ...(pages[now.view ?? ""] ?? Object.values(pages)[0]),
+    ...SELECTION_KEYS,
+  };
+  const reset = Object.keys(rules).filter(
+    (key) => key === "event" || rules[key]?.resetBy.some((by) => changed.has(by)),
+  );
   return { ...now, ...Object.fromEntries(reset.map((key) => [key, null])), ...changes };
 }
 

@@ -2,7 +2,17 @@
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "../api/types";
-import { asFailure, cancelReading, fetchEvent, fetchRuns, fetchSql, fetchView, type Asking, type Failure, type Place } from "../api/client";
+import {
+  asFailure,
+  cancelReading,
+  fetchEvent,
+  fetchRuns,
+  fetchSql,
+  fetchView,
+  type Asking,
+  type Failure,
+  type Place,
+} from "../api/client";
 import { reloads, shown } from "../lib/tensorboard-host";
 import { withRank, type Selected } from "./selection";
 
@@ -27,18 +37,28 @@ const KEPT = 24;
 /** A view's result for the selection; asks again whenever one of them changes. Without options
  * nothing is asked, and it stays on its way. With `patient` others go before. */
 export function useView<V extends keyof Results>(
-  view: V, selected: Selected, options: Omit<Options[V], "step"> | null, step = selected.place.step, patient = false,
+  view: V,
+  selected: Selected,
+  options: Omit<Options[V], "step"> | null,
+  step = selected.place.step,
+  patient = false,
 ): Resource<Results[V]> {
   const place = { ...selected.place, step };
   const key = options && JSON.stringify([view, place, options, selected.stamp]);
   const waits = useRef(patient);
   waits.current = patient;
   const hurry = (): boolean => !waits.current;
-  return useLoad(key, place, (asking) => fetchView(view, place, options as NonNullable<typeof options>, patient ? { ...asking, hurry } : asking));
+  return useLoad(key, place, (asking) =>
+    fetchView(view, place, options as NonNullable<typeof options>, patient ? { ...asking, hurry } : asking),
+  );
 }
 
 /** The difference of two traces. */
-export function useDiff(selected: Selected, base: Selected, options: Omit<Options["diff"], "step" | "base_step">): Resource<Results["diff"]> {
+export function useDiff(
+  selected: Selected,
+  base: Selected,
+  options: Omit<Options["diff"], "step" | "base_step">,
+): Resource<Results["diff"]> {
   const { run, rank, span, step } = base.place;
   const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
   const key = JSON.stringify(["diff", selected.place, asked, selected.stamp, base.stamp]);
@@ -54,15 +74,27 @@ export interface Beside {
 
 export function useBeside(selected: Selected, ranks: readonly number[]): Resource<Beside> {
   const { run, rank, span } = selected.place;
-  const key = JSON.stringify(["beside", run, rank, span, ranks.map((one) => [one, withRank(selected, one).stamp]), selected.stamp]);
+  const key = JSON.stringify([
+    "beside",
+    run,
+    rank,
+    span,
+    ranks.map((one) => [one, withRank(selected, one).stamp]),
+    selected.stamp,
+  ]);
   return useLoad(key, selected.place, async (asking) => {
     const only = [rank, ...ranks].join(",");
     const of = (one: number): Promise<Results["timeline"] | Failure> =>
-      fetchView("timeline", { run, rank: one, span, step: null }, { tracks: "", width: 1 }, asking).catch((error: unknown) => {
-        if (asking.signal.aborted) throw error;
-        return asFailure(error);
-      });
-    const clock = ranks.length > 0 ? fetchView("clock", { run, rank, span, step: null }, { only, to: rank }, asking) : null;
+      fetchView("timeline", { run, rank: one, span, step: null }, { tracks: "", width: 1 }, asking).catch(
+        (error: unknown) => {
+          if (asking.signal.aborted) throw error;
+          return asFailure(error);
+        },
+      );
+    const clock =
+      ranks.length > 0
+        ? fetchView("clock", { run, rank, span, step: null }, { only, to: rank }, asking)
+        : null;
     return { timelines: await Promise.all(ranks.map(of)), clock: await clock };
   });
 }
@@ -122,18 +154,20 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
       if (!own.signal.aborted) setNow({ key, loaded });
     };
     say({ status: "loading", progress: null });
-    load({ signal: own.signal, onProgress: (progress) => say({ status: "loading", progress }) }).then(
-      (value) => {
-        keep(key, value);
-        say({ status: "ready", value });
-      },
-      (error: unknown) => {
-        if (own.signal.aborted) return;
-        const failure = asFailure(error);
-        if (failure.code === "cancelled") setCancelled(trace, true);
-        else say({ status: "failed", failure });
-      },
-    ).finally(() => asking.delete(own));
+    load({ signal: own.signal, onProgress: (progress) => say({ status: "loading", progress }) })
+      .then(
+        (value) => {
+          keep(key, value);
+          say({ status: "ready", value });
+        },
+        (error: unknown) => {
+          if (own.signal.aborted) return;
+          const failure = asFailure(error);
+          if (failure.code === "cancelled") setCancelled(trace, true);
+          else say({ status: "failed", failure });
+        },
+      )
+      .finally(() => asking.delete(own));
     return () => own.abort();
   }, [key, attempt, isCancelled]);
   const cancel = (): void => {
@@ -149,7 +183,11 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   return { loaded: current(key, now, isCancelled), retry, cancel };
 }
 
-function current<T>(key: string | null, now: { key: string; loaded: Loaded<T> } | null, isCancelled: boolean): Loaded<T> {
+function current<T>(
+  key: string | null,
+  now: { key: string; loaded: Loaded<T> } | null,
+  isCancelled: boolean,
+): Loaded<T> {
   if (key !== null && kept.has(key)) return { status: "ready", value: kept.get(key) as T };
   if (isCancelled) return { status: "cancelled" };
   return now?.key === key ? now.loaded : { status: "loading", progress: null };

@@ -11,7 +11,10 @@ function answers(...list: (Response | Error | (() => Promise<Response>))[]): voi
   vi.stubGlobal("fetch", (url: string, { signal, method }: { signal: AbortSignal; method: string }) => {
     asked.push(method === "GET" ? url : `${method} ${url}`);
     const next = list.shift();
-    if (next === undefined) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    if (next === undefined)
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
     if (typeof next === "function") return next();
     return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
   });
@@ -33,19 +36,30 @@ afterEach(() => {
 });
 
 test("addresses are relative to the page, so that a path prefix works", () => {
-  expect(api.address("runs", { a: null, b: "x y&z", c: 0 })).toBe("http://host/prefix/data/plugin/privateuse1/runs?b=x+y%26z&c=0");
+  expect(api.address("runs", { a: null, b: "x y&z", c: 0 })).toBe(
+    "http://host/prefix/data/plugin/privateuse1/runs?b=x+y%26z&c=0",
+  );
 });
 
 test("a result", async () => {
   answers(json({ rows: [] }));
-  expect(await api.fetchView("kernels", PLACE, { group: "name" }, { signal: signal() })).toEqual({ rows: [] });
-  expect(asked).toEqual(["http://host/prefix/data/plugin/privateuse1/kernels?run=a%2Fb&rank=0&span=1&group=name&wait_ms=300"]);
+  expect(await api.fetchView("kernels", PLACE, { group: "name" }, { signal: signal() })).toEqual({
+    rows: [],
+  });
+  expect(asked).toEqual([
+    "http://host/prefix/data/plugin/privateuse1/kernels?run=a%2Fb&rank=0&span=1&group=name&wait_ms=300",
+  ]);
 });
 
 test("202 is asked again, not at once, and its progress is told", async () => {
   answers(json(PROGRESS, 202), json({ ...PROGRESS, phase: "storing" }, 202), json({ rows: [] }));
   const phases: string[] = [];
-  const result = api.fetchView("kernels", PLACE, {}, { signal: signal(), onProgress: (p) => phases.push(p.phase) });
+  const result = api.fetchView(
+    "kernels",
+    PLACE,
+    {},
+    { signal: signal(), onProgress: (p) => phases.push(p.phase) },
+  );
   await vi.advanceTimersByTimeAsync(100);
   expect(asked).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(600);
@@ -59,7 +73,13 @@ describe("what can wait lets others go before", () => {
   const names = (): string[] => asked.map((url) => url.slice(base.length).split("?")[0] ?? "");
   test("until all of them are there", async () => {
     let arrive: (response: Response) => void = () => undefined;
-    answers(() => new Promise((resolve) => { arrive = resolve; }), json({ later: 1 }));
+    answers(
+      () =>
+        new Promise((resolve) => {
+          arrive = resolve;
+        }),
+      json({ later: 1 }),
+    );
     const later = api.fetchView("overview", PLACE, {}, quiet);
     const first = api.fetchView("timeline", PLACE, {}, { signal: signal() });
     await vi.advanceTimersByTimeAsync(2000);
@@ -83,7 +103,9 @@ describe("what can wait lets others go before", () => {
     let hurry = false;
     const needed = api.fetchView("overview", PLACE, {}, { signal: signal(), hurry: () => hurry });
     const own = new AbortController();
-    const left = expect(api.fetchView("kernels", PLACE, {}, { ...quiet, signal: own.signal })).rejects.toThrow();
+    const left = expect(
+      api.fetchView("kernels", PLACE, {}, { ...quiet, signal: own.signal }),
+    ).rejects.toThrow();
     own.abort();
     hurry = true;
     await vi.advanceTimersByTimeAsync(100);
@@ -104,8 +126,15 @@ describe("failures have words", () => {
     throw new Error("it did not fail");
   };
   test.each([400, 404, 422])("the server's own, with %i", async (status) => {
-    answers(json({ error: { code: "unknown_step", message: "There is no step 9.", hint: "It has: 1." } }, status));
-    expect(await failure()).toMatchObject({ code: "unknown_step", message: "There is no step 9.", hint: "It has: 1.", status });
+    answers(
+      json({ error: { code: "unknown_step", message: "There is no step 9.", hint: "It has: 1." } }, status),
+    );
+    expect(await failure()).toMatchObject({
+      code: "unknown_step",
+      message: "There is no step 9.",
+      hint: "It has: 1.",
+      status,
+    });
   });
   test("an answer of something else", async () => {
     answers(new Response("<h1>Bad gateway</h1>", { status: 502 }));

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { missingTexts, withEnglish } from "../../src/i18n/translation";
 
-const ENGLISH = { page: { title: "Title", calls: (n: number) => `${n} calls` }, kinds: { kernel: "kernel", copy: "copy" } };
+const ENGLISH = {
+  page: { title: "Title", calls: (n: number) => `${n} calls` },
+  kinds: { kernel: "kernel", copy: "copy" },
+};
 
 test("a translated text replaces the English one", () => {
   const texts = withEnglish(ENGLISH, { page: { title: "标题", calls: (n) => `${n} 次` } });
@@ -20,6 +23,10 @@ test("a text that is translated as nothing stays empty", () => {
 });
 
 test("the report names each text that is missing", () => {
-  expect(missingTexts(ENGLISH, { page: { title: "标题" } })).toEqual(["page.calls", "kinds.kernel", "kinds.copy"]);
+  expect(missingTexts(ENGLISH, { page: { title: "标题" } })).toEqual([
+    "page.calls",
+    "kinds.kernel",
+    "kinds.copy",
+  ]);
   expect(missingTexts(ENGLISH, ENGLISH)).toEqual([]);
 });

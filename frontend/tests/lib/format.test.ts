@@ -1,11 +1,33 @@
 import { describe, expect, test } from "vitest";
-import { bound, bytes, count, dateTime, duration, exactDuration, percent, signedBytes, signedDuration, utc, wallClock } from "../../src/lib/format";
+import {
+  bound,
+  bytes,
+  count,
+  dateTime,
+  duration,
+  exactDuration,
+  percent,
+  signedBytes,
+  signedDuration,
+  utc,
+  wallClock,
+} from "../../src/lib/format";
 import { plural } from "../../src/i18n/count";
 
 describe("duration", () => {
   test.each([
-    [null, "–"], [0, "0 ns"], [1, "1 ns"], [999, "999 ns"], [1000, "1.00 us"], [12_345, "12.3 us"], [999_499, "999 us"],
-    [999_999, "1.00 ms"], [1_234_567, "1.23 ms"], [999_600_000, "1.00 s"], [61_000_000_000, "61.0 s"], [3_600_000_000_000, "3,600 s"],
+    [null, "–"],
+    [0, "0 ns"],
+    [1, "1 ns"],
+    [999, "999 ns"],
+    [1000, "1.00 us"],
+    [12_345, "12.3 us"],
+    [999_499, "999 us"],
+    [999_999, "1.00 ms"],
+    [1_234_567, "1.23 ms"],
+    [999_600_000, "1.00 s"],
+    [61_000_000_000, "61.0 s"],
+    [3_600_000_000_000, "3,600 s"],
   ])("%s ns is %s", (ns, text) => expect(duration(ns)).toBe(text));
 
   test("never shows more than three significant digits below 1000 s", () => {
@@ -35,15 +57,41 @@ test("counts have thousands", () => {
 });
 
 test.each([
-  [null, "–"], [0, "0 %"], [1, "100 %"], [0.9996, "> 99.9 %"], [0.123456, "12.3 %"], [0.00123, "0.12 %"], [0.00001, "< 0.01 %"], [2.5, "250 %"],
+  [null, "–"],
+  [0, "0 %"],
+  [1, "100 %"],
+  [0.9996, "> 99.9 %"],
+  [0.123456, "12.3 %"],
+  [0.00123, "0.12 %"],
+  [0.00001, "< 0.01 %"],
+  [2.5, "250 %"],
 ])("a share of %s is %s", (share, text) => expect(percent(share)).toBe(text));
 
-test.each([[null, "–"], [512, "512 B"], [1024, "1.00 KiB"], [-1024, "-1.00 KiB"], [1536, "1.50 KiB"], [435e6, "415 MiB"], [5 * 2 ** 30, "5.00 GiB"]])("%s bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
+test.each([
+  [null, "–"],
+  [512, "512 B"],
+  [1024, "1.00 KiB"],
+  [-1024, "-1.00 KiB"],
+  [1536, "1.50 KiB"],
+  [435e6, "415 MiB"],
+  [5 * 2 ** 30, "5.00 GiB"],
+])("%s bytes are %s", (n, text) => expect(bytes(n)).toBe(text));
 
-test.each([[null, "–"], [0, "0 ns"], [1536, "+1.54 us"], [-3, "−3 ns"]])("a change of %s ns is %s", (n, text) => expect(signedDuration(n)).toBe(text));
-test.each([[null, "–"], [0, "0 B"], [1536, "+1.50 KiB"], [-3, "−3 B"]])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
+test.each([
+  [null, "–"],
+  [0, "0 ns"],
+  [1536, "+1.54 us"],
+  [-3, "−3 ns"],
+])("a change of %s ns is %s", (n, text) => expect(signedDuration(n)).toBe(text));
+test.each([
+  [null, "–"],
+  [0, "0 B"],
+  [1536, "+1.50 KiB"],
+  [-3, "−3 B"],
+])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
 
-test("dates sort as text", () => expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));
+test("dates sort as text", () =>
+  expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));
 
 test("a clock shows each µs", () => {
   const at = 1_795_227_708_999_999;

@@ -8,7 +8,11 @@ beforeEach(async () => {
   vi.resetModules();
   inTensorBoard("http://host/");
   const kept = new Map<string, string>();
-  vi.stubGlobal("localStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value), removeItem: (key: string) => kept.delete(key) });
+  vi.stubGlobal("localStorage", {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+  });
   chosen = await import("../../src/state/table-columns");
   state = await import("../../src/state/url");
   state.follow((await import("../../src/pages/url-keys")).PAGE_KEYS);

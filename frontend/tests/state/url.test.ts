@@ -31,16 +31,23 @@ describe("URL", () => {
     expect(hash.startsWith("#privateuse1&p.privateuse1.")).toBe(true);
   });
   test("what belongs to others stays", () => {
-    const hash = module.serialize("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=3", { ...module.state.value, rank: 4 });
+    const hash = module.serialize("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=3", {
+      ...module.state.value,
+      rank: 4,
+    });
     expect(hash).toBe("#scalars&tagFilter=x%20y&p.other.run=1&p.privateuse1.rank=4");
   });
   test("what cannot be read is the default", () => {
-    const state = module.parse("#privateuse1&p.privateuse1.rank=x&p.privateuse1.step=-1&p.privateuse1.run=%E0%A4%A&p.privateuse1.span=&p.privateuse1.nope=1");
+    const state = module.parse(
+      "#privateuse1&p.privateuse1.rank=x&p.privateuse1.step=-1&p.privateuse1.run=%E0%A4%A&p.privateuse1.span=&p.privateuse1.nope=1",
+    );
     expect(Object.values(state).every((v) => v === null)).toBe(true);
   });
   test("the selection stands before the page's own keys", () => {
     module.go({ filter: "gemm", view: "kernels", run: "mlp" });
-    expect(parent.location.hash).toBe("#privateuse1&p.privateuse1.view=kernels&p.privateuse1.run=mlp&p.privateuse1.filter=gemm");
+    expect(parent.location.hash).toBe(
+      "#privateuse1&p.privateuse1.view=kernels&p.privateuse1.run=mlp&p.privateuse1.filter=gemm",
+    );
   });
   test("linkTo leaves the selection as it is", () => {
     const link = module.linkTo({ view: "operators", filter: "mm" });
@@ -83,8 +90,14 @@ describe("history", () => {
 });
 
 test.each([
-  ["operators", { step: 4 }, "calls:12", null], ["operators", { run: "s" }, "12", null], ["operators", { rank: 3 }, "calls:12", null], ["kernels", { span: 2 }, "12", null],
-  ["modules", { step: 4 }, "Net_0/Linear_1", "Net_0/Linear_1"], ["modules", { step: 4 }, "0", "0"], ["operators", { step: 3 }, "calls:12", "calls:12"], ["operators", { sort: "-a" }, "12", "12"],
+  ["operators", { step: 4 }, "calls:12", null],
+  ["operators", { run: "s" }, "12", null],
+  ["operators", { rank: 3 }, "calls:12", null],
+  ["kernels", { span: 2 }, "12", null],
+  ["modules", { step: 4 }, "Net_0/Linear_1", "Net_0/Linear_1"],
+  ["modules", { step: 4 }, "0", "0"],
+  ["operators", { step: 3 }, "calls:12", "calls:12"],
+  ["operators", { sort: "-a" }, "12", "12"],
 ])("on %s, after %o the row %s is %s", (view, changes, before, after) => {
   module.go({ view, step: 3, selected: before });
   module.go(changes);
@@ -93,12 +106,39 @@ test.each([
 
 describe("what depends on what", () => {
   test.each([
-    [{ view: "operators" }, { sort: null, filter: null, group: null, columns: null, device: null, range: null, scale: null, by: null, levels: null, zoom: null, selected: null, item: null, find: null, lanes: null, marks: null, area: null, step: 3 }],
-    [{ run: "other" }, { rank: null, span: null, step: null, device: null, range: null, item: null, marks: null, filter: "f" }],
+    [
+      { view: "operators" },
+      {
+        sort: null,
+        filter: null,
+        group: null,
+        columns: null,
+        device: null,
+        range: null,
+        scale: null,
+        by: null,
+        levels: null,
+        zoom: null,
+        selected: null,
+        item: null,
+        find: null,
+        lanes: null,
+        marks: null,
+        area: null,
+        step: 3,
+      },
+    ],
+    [
+      { run: "other" },
+      { rank: null, span: null, step: null, device: null, range: null, item: null, marks: null, filter: "f" },
+    ],
     [{ rank: 9 }, { span: null, step: null, run: "r" }],
     [{ span: 9 }, { step: null, rank: 1 }],
     [{ step: 9 }, { span: 2, filter: "f", device: "6/0", range: null, zoom: null, levels: "modules" }],
-    [{ view: "operators", filter: "new" }, { filter: "new", sort: null }],
+    [
+      { view: "operators", filter: "new" },
+      { filter: "new", sort: null },
+    ],
     [{ step: 9 }, { event: null }],
     [{ run: "s" }, { changes: null, critical: null }],
     [{ view: "operators" }, { changes: "aten::mm=0.5\ncopies=0", critical: null }],
@@ -106,12 +146,45 @@ describe("what depends on what", () => {
     [{ base: "c" }, { run: "r", step: 3, ranks: "3,9", baserank: null, basespan: null, basestep: null }],
     [{ baserank: 5 }, { base: "b", basespan: null, basestep: null }],
     [{ basespan: 5 }, { baserank: 2, basestep: null }],
-    [{ step: 9, view: "operators" }, { ranks: null, colors: null, base: "b", basestep: 4 }],
+    [
+      { step: 9, view: "operators" },
+      { ranks: null, colors: null, base: "b", basestep: 4 },
+    ],
     [{ event: "ops/7" }, { view: "kernels", filter: "f", step: 3 }],
   ])("%o", (changes, expected) => {
     module.state.value = {
-      view: "kernels", run: "r", rank: 1, span: 2, step: 3, sort: "s", filter: "f", group: "g", columns: "t:a", device: "6/0", range: "1..2", scale: "fit", event: "kernels/5", by: "host", levels: "modules", zoom: "a;b", selected: "x", aside: "r", changes: "aten::mm=0.5\ncopies=0", critical: "1",
-      item: "kernels:1", find: "mm", lanes: "3,p5", marks: "7", area: "1..2@3", ranks: "3,9", colors: "module", sql: "select 1 && a=b", base: "b", baserank: 2, basespan: 3, basestep: 4,
+      view: "kernels",
+      run: "r",
+      rank: 1,
+      span: 2,
+      step: 3,
+      sort: "s",
+      filter: "f",
+      group: "g",
+      columns: "t:a",
+      device: "6/0",
+      range: "1..2",
+      scale: "fit",
+      event: "kernels/5",
+      by: "host",
+      levels: "modules",
+      zoom: "a;b",
+      selected: "x",
+      aside: "r",
+      changes: "aten::mm=0.5\ncopies=0",
+      critical: "1",
+      item: "kernels:1",
+      find: "mm",
+      lanes: "3,p5",
+      marks: "7",
+      area: "1..2@3",
+      ranks: "3,9",
+      colors: "module",
+      sql: "select 1 && a=b",
+      base: "b",
+      baserank: 2,
+      basespan: 3,
+      basestep: 4,
     };
     module.go(changes);
     expect(module.state.value).toMatchObject({ ...changes, ...expected });
@@ -119,7 +192,9 @@ describe("what depends on what", () => {
 });
 
 describe("the keys of pages", () => {
-  const declared = Object.entries(PAGE_KEYS).flatMap(([page, keys]) => Object.entries<UrlKey>(keys).map(([name, key]) => ({ page, name, key })));
+  const declared = Object.entries(PAGE_KEYS).flatMap(([page, keys]) =>
+    Object.entries<UrlKey>(keys).map(([name, key]) => ({ page, name, key })),
+  );
   const values = (one: UrlKey): string | number | null => one.parse("7");
   /** Every key of every page, set. */
   const everything = () => Object.fromEntries(declared.map(({ name, key }) => [name, values(key)]));
@@ -128,24 +203,95 @@ describe("the keys of pages", () => {
     module.go({ view: "kernels", run: "r", rank: 1, span: 2, step: 3 });
     module.go(everything());
     module.go({ view: "operators" });
-    const left = Object.entries(module.state.value).filter(([, value]) => value !== null).map(([name]) => name);
-    expect(left.sort()).toEqual(["aside", "base", "baserank", "basespan", "basestep", "changes", "rank", "run", "span", "sql", "step", "view"]);
+    const left = Object.entries(module.state.value)
+      .filter(([, value]) => value !== null)
+      .map(([name]) => name);
+    expect(left.sort()).toEqual([
+      "aside",
+      "base",
+      "baserank",
+      "basespan",
+      "basestep",
+      "changes",
+      "rank",
+      "run",
+      "span",
+      "sql",
+      "step",
+      "view",
+    ]);
   });
-  test.each(declared)("$name of $page depends on declared keys, and is read alike on all pages", ({ page, name, key }) => {
-    const known = ["view", "run", "rank", "span", "step", ...Object.keys(PAGE_KEYS[page as keyof typeof PAGE_KEYS])];
-    expect(key.resetBy.filter((by) => !known.includes(by))).toEqual([]);
-    expect(new Set(declared.filter((other) => other.name === name).map((other) => typeof values(other.key))).size).toBe(1);
-  });
+  test.each(declared)(
+    "$name of $page depends on declared keys, and is read alike on all pages",
+    ({ page, name, key }) => {
+      const known = [
+        "view",
+        "run",
+        "rank",
+        "span",
+        "step",
+        ...Object.keys(PAGE_KEYS[page as keyof typeof PAGE_KEYS]),
+      ];
+      expect(key.resetBy.filter((by) => !known.includes(by))).toEqual([]);
+      expect(
+        new Set(declared.filter((other) => other.name === name).map((other) => typeof values(other.key)))
+          .size,
+      ).toBe(1);
+    },
+  );
 });
 
 test.each([
-  ["#privateuse1&p.privateuse1.view=timeline&p.privateuse1.rank=1&p.privateuse1.span=3&p.privateuse1.step=12&p.privateuse1.range=-5..900&p.privateuse1.item=kernels%3A12&p.privateuse1.lanes=3%2Cp5&p.privateuse1.marks=7%2C9&p.privateuse1.area=1..2%403%2C7&p.privateuse1.ranks=3%2C17&p.privateuse1.colors=module&p.privateuse1.critical=1&p.privateuse1.find=mm",
-    { view: "timeline", rank: 1, span: 3, step: 12, range: "-5..900", item: "kernels:12", lanes: "3,p5", marks: "7,9", area: "1..2@3,7", ranks: "3,17", colors: "module", critical: "1", find: "mm" }],
-  ["#privateuse1&p.privateuse1.view=memory&p.privateuse1.device=6%2F0&p.privateuse1.range=1..2&p.privateuse1.scale=fit&p.privateuse1.by=category&p.privateuse1.group=allocations&p.privateuse1.sort=-a&p.privateuse1.filter=b&p.privateuse1.columns=t%3Aa",
-    { view: "memory", device: "6/0", range: "1..2", scale: "fit", by: "category", group: "allocations", sort: "-a", filter: "b", columns: "t:a" }],
-  ["#privateuse1&p.privateuse1.view=diff&p.privateuse1.base=b&p.privateuse1.baserank=2&p.privateuse1.basespan=3&p.privateuse1.basestep=4&p.privateuse1.aside=r&p.privateuse1.changes=copies%3D0&p.privateuse1.sql=select%201&p.privateuse1.event=ops%2F3",
-    { view: "diff", base: "b", baserank: 2, basespan: 3, basestep: 4, aside: "r", changes: "copies=0", sql: "select 1", event: "ops/3" }],
-  ["#privateuse1&p.privateuse1.view=flame&p.privateuse1.zoom=a%3Bb&p.privateuse1.levels=modules&p.privateuse1.selected=x", { view: "flame", zoom: "a;b", levels: "modules", selected: "x" }],
+  [
+    "#privateuse1&p.privateuse1.view=timeline&p.privateuse1.rank=1&p.privateuse1.span=3&p.privateuse1.step=12&p.privateuse1.range=-5..900&p.privateuse1.item=kernels%3A12&p.privateuse1.lanes=3%2Cp5&p.privateuse1.marks=7%2C9&p.privateuse1.area=1..2%403%2C7&p.privateuse1.ranks=3%2C17&p.privateuse1.colors=module&p.privateuse1.critical=1&p.privateuse1.find=mm",
+    {
+      view: "timeline",
+      rank: 1,
+      span: 3,
+      step: 12,
+      range: "-5..900",
+      item: "kernels:12",
+      lanes: "3,p5",
+      marks: "7,9",
+      area: "1..2@3,7",
+      ranks: "3,17",
+      colors: "module",
+      critical: "1",
+      find: "mm",
+    },
+  ],
+  [
+    "#privateuse1&p.privateuse1.view=memory&p.privateuse1.device=6%2F0&p.privateuse1.range=1..2&p.privateuse1.scale=fit&p.privateuse1.by=category&p.privateuse1.group=allocations&p.privateuse1.sort=-a&p.privateuse1.filter=b&p.privateuse1.columns=t%3Aa",
+    {
+      view: "memory",
+      device: "6/0",
+      range: "1..2",
+      scale: "fit",
+      by: "category",
+      group: "allocations",
+      sort: "-a",
+      filter: "b",
+      columns: "t:a",
+    },
+  ],
+  [
+    "#privateuse1&p.privateuse1.view=diff&p.privateuse1.base=b&p.privateuse1.baserank=2&p.privateuse1.basespan=3&p.privateuse1.basestep=4&p.privateuse1.aside=r&p.privateuse1.changes=copies%3D0&p.privateuse1.sql=select%201&p.privateuse1.event=ops%2F3",
+    {
+      view: "diff",
+      base: "b",
+      baserank: 2,
+      basespan: 3,
+      basestep: 4,
+      aside: "r",
+      changes: "copies=0",
+      sql: "select 1",
+      event: "ops/3",
+    },
+  ],
+  [
+    "#privateuse1&p.privateuse1.view=flame&p.privateuse1.zoom=a%3Bb&p.privateuse1.levels=modules&p.privateuse1.selected=x",
+    { view: "flame", zoom: "a;b", levels: "modules", selected: "x" },
+  ],
 ])("an address that was copied earlier means the same: %s", (hash, expected) => {
   const read = module.parse(hash);
   expect(Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null))).toEqual(expected);

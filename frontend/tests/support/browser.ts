@@ -4,7 +4,11 @@ import { vi } from "vitest";
 
 export interface FakeWindow extends EventTarget {
   location: { href: string; hash: string };
-  history: { state: unknown; replaceState: (state: unknown, title: string, hash: string) => void; entries: string[] };
+  history: {
+    state: unknown;
+    replaceState: (state: unknown, title: string, hash: string) => void;
+    entries: string[];
+  };
   innerHeight: number;
 }
 
@@ -12,8 +16,13 @@ export function fakeWindow(href: string): FakeWindow {
   const target = new EventTarget() as FakeWindow;
   const entries = [href];
   const location = {
-    get href() { return entries.at(-1) ?? ""; },
-    get hash() { const at = location.href.indexOf("#"); return at < 0 ? "" : location.href.slice(at); },
+    get href() {
+      return entries.at(-1) ?? "";
+    },
+    get hash() {
+      const at = location.href.indexOf("#");
+      return at < 0 ? "" : location.href.slice(at);
+    },
     set hash(hash: string) {
       entries.push(location.href.replace(/#.*$/, "") + hash);
       target.dispatchEvent(new Event("hashchange"));
@@ -22,8 +31,11 @@ export function fakeWindow(href: string): FakeWindow {
   target.location = location;
   target.innerHeight = 800;
   target.history = {
-    state: null, entries,
-    replaceState: (_state, _title, hash) => { entries[entries.length - 1] = location.href.replace(/#.*$/, "") + hash; },
+    state: null,
+    entries,
+    replaceState: (_state, _title, hash) => {
+      entries[entries.length - 1] = location.href.replace(/#.*$/, "") + hash;
+    },
   };
   return target;
 }
@@ -33,7 +45,10 @@ export function inTensorBoard(href: string): FakeWindow {
   const parent = fakeWindow(href);
   const own = fakeWindow("http://host/data/plugin_entry.html?name=privateuse1");
   vi.stubGlobal("window", Object.assign(own, { parent }));
-  const document = Object.assign(new EventTarget(), { visibilityState: "visible", baseURI: "http://host/prefix/data/plugin/privateuse1/" });
+  const document = Object.assign(new EventTarget(), {
+    visibilityState: "visible",
+    baseURI: "http://host/prefix/data/plugin/privateuse1/",
+  });
   vi.stubGlobal("document", document);
   return parent;
 }

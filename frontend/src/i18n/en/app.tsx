@@ -32,7 +32,12 @@ export const eventRecord = {
   toTimeline: "Show on the timeline",
   record: "Record",
   asIn: (file: string) => `as it is in ${file}`,
-  noRecord: (operator: ComponentChildren) => <>This activity was inferred: no file tells of it. What it was inferred from is its operator{operator && <>, {operator}</>}.</>,
+  noRecord: (operator: ComponentChildren) => (
+    <>
+      This activity was inferred: no file tells of it. What it was inferred from is its operator
+      {operator && <>, {operator}</>}.
+    </>
+  ),
   cut: "The record is longer: this is its beginning.",
 };
 
@@ -70,23 +75,24 @@ export const help = {
   ofPage: {
     "/": "Filter the page's table",
     "↑ ↓ PgUp PgDn": "Move in a table, a list; ← → in the step chart",
-    "Enter": "Open or select",
-    "shiftClick": "Sort by one more column",
-    "Esc": "Clear the filter, close a panel",
+    Enter: "Open or select",
+    shiftClick: "Sort by one more column",
+    Esc: "Clear the filter, close a panel",
     "?": "These keys",
   },
   ofTimeline: {
     "w s": "Zoom in and out where the pointer is; also Ctrl and the wheel",
     "a d": "Move left and right; also Shift and the wheel, or Shift and drag",
     "← → ↑ ↓": "The next range, the one above or below",
-    "[ ]": "Along the arrows: back to the operator that launched it or its forward one, on to its first kernel or backward one",
-    "drag": "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
-    "f": "Fit the selection; 0 shows the whole recording",
-    "c": "Show the critical path",
-    "m": "Set or remove a mark where the pointer is",
-    "x": "Select what is shown, or what is between the last two marks",
+    "[ ]":
+      "Along the arrows: back to the operator that launched it or its forward one, on to its first kernel or backward one",
+    drag: "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
+    f: "Fit the selection; 0 shows the whole recording",
+    c: "Show the critical path",
+    m: "Set or remove a mark where the pointer is",
+    x: "Select what is shown, or what is between the last two marks",
     "/ n N": "Search the whole trace, next and previous match",
-    "doubleClick": "Zoom to a range",
+    doubleClick: "Zoom to a range",
   },
   ofFilter: {
     "mm -relu": "contains mm, not relu",
@@ -101,7 +107,12 @@ export const help = {
 export const emptyLogdir = {
   looking: (logdir: string) => `Looking for traces in ${logdir}…`,
   title: (logdir: string) => `No traces in ${logdir || "the logdir"} yet`,
-  what: () => <>Traces of torch.profiler are files such as <code>worker0.1700000000000.pt.trace.json.gz</code>, in any folder below the logdir. With these lines a training script writes one there:</>,
+  what: () => (
+    <>
+      Traces of torch.profiler are files such as <code>worker0.1700000000000.pt.trace.json.gz</code>, in any
+      folder below the logdir. With these lines a training script writes one there:
+    </>
+  ),
   again: "The page looks again every few seconds and shows a trace as soon as there is one.",
   else: "What else was found",
 };

@@ -32,7 +32,9 @@ export const eventRecord: Translation<typeof english.eventRecord> = {
   toTimeline: "在时间线中显示",
   record: "记录",
   asIn: (file) => `${file} 中的原文`,
-  noRecord: (operator) => <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>,
+  noRecord: (operator) => (
+    <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>
+  ),
   cut: "记录更长，此处只显示开头。",
 };
 
@@ -68,9 +70,9 @@ export const help: Translation<typeof english.help> = {
   ofPage: {
     "/": "筛选当前页面的表格",
     "↑ ↓ PgUp PgDn": "在表格或列表中移动；迭代图中用 ← →",
-    "Enter": "打开或选中",
-    "shiftClick": "再按一列排序",
-    "Esc": "清除筛选，关闭面板",
+    Enter: "打开或选中",
+    shiftClick: "再按一列排序",
+    Esc: "清除筛选，关闭面板",
     "?": "显示这些快捷键",
   },
   ofTimeline: {
@@ -78,13 +80,13 @@ export const help: Translation<typeof english.help> = {
     "a d": "左右移动；也可按住 Shift 滚动滚轮或拖动",
     "← → ↑ ↓": "下一个区间，上方或下方的区间",
     "[ ]": "沿箭头移动：回到启动它的算子或其前向算子，前往其第一个 kernel 或反向算子",
-    "drag": "在拖过的轨道上选取一段时间：显示其长度与其中的内容；随后可拖动其边缘",
-    "f": "缩放至选中内容；按 0 显示整个录制",
-    "c": "显示关键路径",
-    "m": "在指针处设置或移除标记",
-    "x": "选取当前显示的范围，或最近两个标记之间的范围",
+    drag: "在拖过的轨道上选取一段时间：显示其长度与其中的内容；随后可拖动其边缘",
+    f: "缩放至选中内容；按 0 显示整个录制",
+    c: "显示关键路径",
+    m: "在指针处设置或移除标记",
+    x: "选取当前显示的范围，或最近两个标记之间的范围",
     "/ n N": "搜索整个 trace，下一个与上一个匹配",
-    "doubleClick": "缩放至一个区间",
+    doubleClick: "缩放至一个区间",
   },
   ofFilter: {
     "mm -relu": "包含 mm，不包含 relu",
@@ -98,7 +100,12 @@ export const help: Translation<typeof english.help> = {
 export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
   looking: (logdir) => `正在 ${logdir} 中查找 trace…`,
   title: (logdir) => (logdir ? `${logdir} 中还没有 trace` : "logdir 中还没有 trace"),
-  what: () => <>torch.profiler 的 trace 是 logdir 下任意文件夹中形如 <code>worker0.1700000000000.pt.trace.json.gz</code> 的文件。训练脚本用以下几行代码即可写出一个：</>,
+  what: () => (
+    <>
+      torch.profiler 的 trace 是 logdir 下任意文件夹中形如 <code>worker0.1700000000000.pt.trace.json.gz</code>{" "}
+      的文件。训练脚本用以下几行代码即可写出一个：
+    </>
+  ),
   again: "页面每隔几秒重新查找一次，一有 trace 就会显示。",
   else: "其他发现",
 };

@@ -9,7 +9,8 @@ export const filter: Translation<typeof english.filter> = {
   noUnit: (unit, name, example) => `${unit} 不是 ${name} 的单位：${example}。`,
   lacksUnit: (number, example) => `${number} 缺少单位：${example}。`,
   mayBe: (name, names) => `${name} 可能是 ${names.join("、").replace(/、([^、]*)$/, " 或 $1")}。`,
-  noColumn: (name, names) => `没有名为 ${name} 的列。可用的列：${names.join("、")}。如要搜索该文本，请加引号。`,
+  noColumn: (name, names) =>
+    `没有名为 ${name} 的列。可用的列：${names.join("、")}。如要搜索该文本，请加引号。`,
 };
 
 export const color: Translation<typeof english.color> = {

@@ -21,7 +21,8 @@ export const widgets: Translation<typeof english.widgets> = {
   flame: { keys: (label) => `${label}方向键移动，Enter 放大，Backspace 返回。` },
   heat: {
     keys: (label) => `${label}方向键移动，Enter 选中。`,
-    scale: (share, each) => `比该列中位数少或多 ${share}${each > 1 ? `；每条线代表 ${each} 行，显示其中偏离最大者` : ""}`,
+    scale: (share, each) =>
+      `比该列中位数少或多 ${share}${each > 1 ? `；每条线代表 ${each} 行，显示其中偏离最大者` : ""}`,
   },
   histogram: {
     label: (title, bins) => `${title}：${bins.map((b) => `${count(b.calls)} 次从 ${b.low} 起`).join("，")}`,
@@ -42,7 +43,8 @@ const named = (noun: string): string => noun.replace(/^[次条项](?=.)/, "");
 
 export const table: Translation<typeof english.table> = {
   nouns: (noun) => noun,
-  rows: (chosen, all, noun) => spaced(chosen === all ? "" : `${count(chosen)} / `, count(all), MEASURE.test(noun) ? "" : "个", noun),
+  rows: (chosen, all, noun) =>
+    spaced(chosen === all ? "" : `${count(chosen)} / `, count(all), MEASURE.test(noun) ? "" : "个", noun),
   label: (what, opens) => `${spaced(named(what), "的表格")}。方向键移动${opens ? "，Enter 打开一行" : ""}。`,
   sums: (all, n) => `${all ? "共" : "选"} ${count(n)}`,
   sort: (help) => `${help}点击排序，按住 Shift 点击再按一列排序。`,
@@ -57,7 +59,8 @@ export const table: Translation<typeof english.table> = {
   usualColumns: "恢复默认",
   filter: (nouns) => spaced("筛选", named(nouns)),
   placeholder: (example) => `筛选：文本${example === null ? "" : `，或 ${example}`}   ( / )`,
-  filterHelp: (names) => `可用：词语、"带引号的文本"、-排除的词，以及对 ${names.join("、")} 的比较。所有条件须同时成立。`,
+  filterHelp: (names) =>
+    `可用：词语、"带引号的文本"、-排除的词，以及对 ${names.join("、")} 的比较。所有条件须同时成立。`,
 };
 
 export const trackLayout: Translation<typeof english.trackLayout> = {

@@ -13,22 +13,41 @@ export function About({ selected: { worker, span, run }, base }: PageProps) {
   const { provenance } = base;
   const facts = [
     ...(run ? [{ label: texts.run, value: run.run }] : []),
-    ...(worker ? [{ label: texts.rank, value: texts.rankFrom(worker.rank, RANK_SOURCES[worker.rank_source] ?? worker.rank_source) }] : []),
-    ...(span ? [
-      { label: texts.span, value: `${span.span}, ${span.label}` },
-      { label: texts.size, value: bytes(span.bytes) },
-      ...(span.modified_ns === null ? [] : [{ label: texts.written, value: dateTime(span.modified_ns) }]),
-      { label: texts.elapsed, value: span.has_sidecar ? texts.inSidecar : texts.noSidecar },
-    ] : []),
+    ...(worker
+      ? [
+          {
+            label: texts.rank,
+            value: texts.rankFrom(worker.rank, RANK_SOURCES[worker.rank_source] ?? worker.rank_source),
+          },
+        ]
+      : []),
+    ...(span
+      ? [
+          { label: texts.span, value: `${span.span}, ${span.label}` },
+          { label: texts.size, value: bytes(span.bytes) },
+          ...(span.modified_ns === null ? [] : [{ label: texts.written, value: dateTime(span.modified_ns) }]),
+          { label: texts.elapsed, value: span.has_sidecar ? texts.inSidecar : texts.noSidecar },
+        ]
+      : []),
     { label: texts.engine, value: `tb_privateuse1 ${provenance.version}` },
   ];
   return (
     <div class="about">
-      <section><h2>{texts.findings}</h2><Findings findings={provenance.warnings} /></section>
-      <section><h2>{texts.deviceTimes}</h2><Source overview={base} /></section>
+      <section>
+        <h2>{texts.findings}</h2>
+        <Findings findings={provenance.warnings} />
+      </section>
+      <section>
+        <h2>{texts.deviceTimes}</h2>
+        <Source overview={base} />
+      </section>
       <section>
         <h2>{texts.files}</h2>
-        <ul class="files" data-testid="files">{provenance.files.map((f) => <li key={f}>{f}</li>)}</ul>
+        <ul class="files" data-testid="files">
+          {provenance.files.map((f) => (
+            <li key={f}>{f}</li>
+          ))}
+        </ul>
       </section>
       <div class="columns equal">
         <Facts title={texts.thisTrace} facts={facts} testid="trace-facts" />

@@ -9,7 +9,8 @@ type Choice = Pick<State, "run" | "rank" | "span" | "step" | "base" | "baserank"
  * another run, another rank; null if there is nothing else. */
 export function baseOf(runs: Runs, state: Choice, selected: Selected): Selected | null {
   const { place } = selected;
-  const said = state.base !== null || state.baserank !== null || state.basespan !== null || state.basestep !== null;
+  const said =
+    state.base !== null || state.baserank !== null || state.basespan !== null || state.basestep !== null;
   const of = (run: string, rank: number | null, span: number | null): Selected | null => {
     const found = runs.runs.find((r) => r.run === run);
     const rankOf = rank ?? (found?.workers.some((w) => w.rank === place.rank) ? place.rank : null);

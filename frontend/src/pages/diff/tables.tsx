@@ -26,29 +26,74 @@ const texts = t.diffTables;
 export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
   const { sort, filter } = state.value;
   const shared = {
-    sort, filter, inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
-    onSort: (s: string | null) => go({ sort: s }), onFilter: (f: string | null) => go({ filter: f }, "replace"),
+    sort,
+    filter,
+    inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
+    onSort: (s: string | null) => go({ sort: s }),
+    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
   const choice = (
     <>
-      <Segmented label={texts.table} value={shown} onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })} choices={[
-        ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
-        { value: "memory", ...texts.shown.memory }, { value: "steps", ...texts.shown.steps },
-      ]} />
+      <Segmented
+        label={texts.table}
+        value={shown}
+        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
+        choices={[
+          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+          { value: "memory", ...texts.shown.memory },
+          { value: "steps", ...texts.shown.steps },
+        ]}
+      />
       {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
-        <Segmented label={texts.time} value={result.time} onPick={(by) => go({ by, sort: null })} choices={[
-          { value: "device", label: texts.device }, { value: "host", label: texts.host },
-        ]} />
+        <Segmented
+          label={texts.time}
+          value={result.time}
+          onPick={(by) => go({ by, sort: null })}
+          choices={[
+            { value: "device", label: texts.device },
+            { value: "host", label: texts.host },
+          ]}
+        />
       )}
     </>
   );
-  if (shown === "steps") return (
-    <Table {...shared} name="diff-steps" {...texts.stepNoun} columns={STEPS} rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))} rowKey={(s) => String(s.number)} defaultSort="number">{choice}</Table>
-  );
-  if (shown === "memory") return <MemoryDiff result={result} shared={shared}>{choice}</MemoryDiff>;
+  if (shown === "steps")
+    return (
+      <Table
+        {...shared}
+        name="diff-steps"
+        {...texts.stepNoun}
+        columns={STEPS}
+        rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))}
+        rowKey={(s) => String(s.number)}
+        defaultSort="number"
+      >
+        {choice}
+      </Table>
+    );
+  if (shown === "memory")
+    return (
+      <MemoryDiff result={result} shared={shared}>
+        {choice}
+      </MemoryDiff>
+    );
   const nested = result.rows.some((r) => r.parent !== null);
-  return nested ? <Tree result={result} shared={shared}>{choice}</Tree> : (
-    <Table {...shared} name="diff" {...texts.nouns[result.by]} columns={columnsOf(result, null)} rows={result.rows} rowKey={keyOf} defaultSort="">{choice}</Table>
+  return nested ? (
+    <Tree result={result} shared={shared}>
+      {choice}
+    </Tree>
+  ) : (
+    <Table
+      {...shared}
+      name="diff"
+      {...texts.nouns[result.by]}
+      columns={columnsOf(result, null)}
+      rows={result.rows}
+      rowKey={keyOf}
+      defaultSort=""
+    >
+      {choice}
+    </Table>
   );
 }
 
@@ -65,21 +110,43 @@ function Tree({ result, shared, children }: TreeProps) {
   const { rows } = result;
   const [open, setOpen] = useState(() => openAtFirst(rows));
   const parents = useMemo(() => rows.map((r) => r.parent), [rows]);
-  const tree = useMemo(() => ({
-    parents,
-    isOpen: (row: DiffRow) => open.has(row.name),
-    setOpen: (row: DiffRow, now: boolean) => setOpen((before) => {
-      const next = new Set(before);
-      if (now) next.add(row.name);
-      else next.delete(row.name);
-      return next;
+  const tree = useMemo(
+    () => ({
+      parents,
+      isOpen: (row: DiffRow) => open.has(row.name),
+      setOpen: (row: DiffRow, now: boolean) =>
+        setOpen((before) => {
+          const next = new Set(before);
+          if (now) next.add(row.name);
+          else next.delete(row.name);
+          return next;
+        }),
     }),
-  }), [parents, open]);
+    [parents, open],
+  );
   const columns = useMemo(() => {
-    const places = new Map(rows.map((row): [DiffRow, Place] => [row, { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null }]));
+    const places = new Map(
+      rows.map((row): [DiffRow, Place] => [
+        row,
+        { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null },
+      ]),
+    );
     return columnsOf(result, { places, turn: tree.setOpen });
   }, [result]);
-  return <Table {...shared} name="diff" {...texts.nouns[result.by]} columns={columns} rows={rows} rowKey={keyOf} defaultSort="" tree={tree}>{children}</Table>;
+  return (
+    <Table
+      {...shared}
+      name="diff"
+      {...texts.nouns[result.by]}
+      columns={columns}
+      rows={rows}
+      rowKey={keyOf}
+      defaultSort=""
+      tree={tree}
+    >
+      {children}
+    </Table>
+  );
 }
 
 const OPEN_FOR = 12;
@@ -111,9 +178,21 @@ interface Handles {
 
 const STATUS = t.diff.statuses;
 
-function change<Row>(key: keyof Row & string, head: { title: string; help: string }, width: number, unsure: (row: Row) => boolean = () => false): Column<Row> {
+function change<Row>(
+  key: keyof Row & string,
+  head: { title: string; help: string },
+  width: number,
+  unsure: (row: Row) => boolean = () => false,
+): Column<Row> {
   const value = (row: Row): number | null => row[key] as number | null;
-  return { key, ...head, kind: "time", width, value, cell: (row) => <span class={unsure(row) ? "value muted" : "value"}>{signedDuration(value(row))}</span> };
+  return {
+    key,
+    ...head,
+    kind: "time",
+    width,
+    value,
+    cell: (row) => <span class={unsure(row) ? "value muted" : "value"}>{signedDuration(value(row))}</span>,
+  };
 }
 
 function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
@@ -121,22 +200,94 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const host = result.rows.some((r) => r.host_change_ns !== null);
   const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
-    { key: "name", title: texts.heads[result.by], kind: "text", width: 260, value: (r) => nameOf(r.name), code: (r) => r.name,
-      cell: (r) => (handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />) },
-    result.by === "shapes" && { key: "detail", title: texts.inputShapes, kind: "text", width: 200, value: (r) => r.detail },
-    result.by === "kernels" && { key: "detail", title: texts.kind, kind: "text", width: 104, value: (r) => r.detail },
-    { key: "status", title: "", kind: "text", width: 52, help: texts.statusHelp, value: (r) => STATUS[r.status], code: (r) => r.status, cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span> },
-    { key: "base_ns", title: texts.base.title, kind: "time", width: 84, additive, help: texts.base.help(result.time), value: (r) => r.base_ns },
+    {
+      key: "name",
+      title: texts.heads[result.by],
+      kind: "text",
+      width: 260,
+      value: (r) => nameOf(r.name),
+      code: (r) => r.name,
+      cell: (r) =>
+        handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
+    },
+    result.by === "shapes" && {
+      key: "detail",
+      title: texts.inputShapes,
+      kind: "text",
+      width: 200,
+      value: (r) => r.detail,
+    },
+    result.by === "kernels" && {
+      key: "detail",
+      title: texts.kind,
+      kind: "text",
+      width: 104,
+      value: (r) => r.detail,
+    },
+    {
+      key: "status",
+      title: "",
+      kind: "text",
+      width: 52,
+      help: texts.statusHelp,
+      value: (r) => STATUS[r.status],
+      code: (r) => r.status,
+      cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
+    },
+    {
+      key: "base_ns",
+      title: texts.base.title,
+      kind: "time",
+      width: 84,
+      additive,
+      help: texts.base.help(result.time),
+      value: (r) => r.base_ns,
+    },
     { key: "now_ns", ...texts.now, kind: "time", width: 84, additive, value: (r) => r.now_ns },
-    { ...change<DiffRow>("change_ns", texts.change, 92, (r) => r.verdict !== "longer" && r.verdict !== "shorter"), additive },
+    {
+      ...change<DiffRow>(
+        "change_ns",
+        texts.change,
+        92,
+        (r) => r.verdict !== "longer" && r.verdict !== "shorter",
+      ),
+      additive,
+    },
     { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
-    { key: "verdict", ...texts.certainty, kind: "text", width: 132, value: (r) => WORDS[r.verdict], code: (r) => r.verdict },
+    {
+      key: "verdict",
+      ...texts.certainty,
+      kind: "text",
+      width: 132,
+      value: (r) => WORDS[r.verdict],
+      code: (r) => r.verdict,
+    },
     { key: "noise_ns", ...texts.noise, kind: "time", width: 80, value: (r) => r.noise_ns },
-    result.rows.some((r) => r.bound_ns !== 0) && { key: "bound_ns", ...texts.bound, kind: "time", width: 80, value: (r) => r.bound_ns },
+    result.rows.some((r) => r.bound_ns !== 0) && {
+      key: "bound_ns",
+      ...texts.bound,
+      kind: "time",
+      width: 80,
+      value: (r) => r.bound_ns,
+    },
     device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
     host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
-    { key: "base_calls", ...texts.baseCalls, kind: "count", width: 84, value: (r) => r.base_calls, cell: (r) => <span class="value">{calls(r.base_calls)}</span> },
-    { key: "now_calls", ...texts.calls, kind: "count", width: 68, value: (r) => r.now_calls, cell: (r) => <span class="value">{calls(r.now_calls)}</span> },
+    {
+      key: "base_calls",
+      ...texts.baseCalls,
+      kind: "count",
+      width: 84,
+      value: (r) => r.base_calls,
+      cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
+    },
+    {
+      key: "now_calls",
+      ...texts.calls,
+      kind: "count",
+      width: 68,
+      value: (r) => r.now_calls,
+      cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
+    },
   ];
   return columns.filter((c) => c !== false);
 }
@@ -145,14 +296,27 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
 export function linkOf(row: DiffRow, by: By): LinkProps | null {
   if (row.status === "gone" || row.now_calls === 0) return null;
   if (by === "annotations") return linkProps({ view: "timeline", find: lastOf(row.name) });
-  if (by === "modules") return linkProps({ view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` });
+  if (by === "modules")
+    return linkProps({ view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` });
   const view = by === "kernels" ? "kernels" : "operators";
-  return linkProps({ view, group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null, filter: `name = ${quote(row.name)}` });
+  return linkProps({
+    view,
+    group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,
+    filter: `name = ${quote(row.name)}`,
+  });
 }
 
 function Name({ row, by }: { row: DiffRow; by: By }) {
   const link = linkOf(row, by);
-  return link ? <a class="value" {...link} title={row.name}>{nameOf(row.name)}</a> : <span class="value" title={nameOf(row.name)}>{nameOf(row.name)}</span>;
+  return link ? (
+    <a class="value" {...link} title={row.name}>
+      {nameOf(row.name)}
+    </a>
+  ) : (
+    <span class="value" title={nameOf(row.name)}>
+      {nameOf(row.name)}
+    </span>
+  );
 }
 
 /** Of a path of modules the innermost. */
@@ -166,7 +330,11 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
   const link = linkOf(row, by);
   const name = place?.around == null ? nameOf(row.name) : row.name.slice(place.around.length + 3);
   return (
-    <span class="value treename" style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }} title={nameOf(row.name)}>
+    <span
+      class="value treename"
+      style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }}
+      title={nameOf(row.name)}
+    >
       <Twist labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
       {link ? <a {...link}>{name}</a> : name}
     </span>
@@ -176,9 +344,23 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
 const STEPS: readonly Column<DiffStep & { number: number }>[] = [
   { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
   { key: "base", title: texts.steps.base, kind: "text", width: 160, value: (s) => s.base },
-  { key: "now", ...texts.steps.now, kind: "text", width: 160, value: (s) => s.now,
-    cell: (s) => (s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>) },
-  { key: "base_ns", title: texts.base.title, kind: "time", width: 90, additive: true, value: (s) => s.base_ns },
+  {
+    key: "now",
+    ...texts.steps.now,
+    kind: "text",
+    width: 160,
+    value: (s) => s.now,
+    cell: (s) =>
+      s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>,
+  },
+  {
+    key: "base_ns",
+    title: texts.base.title,
+    kind: "time",
+    width: 90,
+    additive: true,
+    value: (s) => s.base_ns,
+  },
   { key: "now_ns", title: texts.now.title, kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
   change("change_ns", texts.steps.change, 96),
 ];

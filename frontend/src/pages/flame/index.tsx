@@ -27,7 +27,9 @@ export function Flame({ selected, base }: PageProps) {
   const host = base.provenance.timeline === "none";
   const shown: Levels = levels === "operators" || levels === "modules" ? levels : "all";
   const options: Omit<Options["flame"], "step"> = {
-    by: by === "host" || host ? "host" : "device", levels: shown, group: group === "class" ? "class" : "instance",
+    by: by === "host" || host ? "host" : "device",
+    levels: shown,
+    group: group === "class" ? "class" : "instance",
     ...(zoom !== null && { root: zoom }),
   };
   const resource = useView("flame", selected, options);
@@ -36,9 +38,15 @@ export function Flame({ selected, base }: PageProps) {
   return (
     <div class="flame fill" aria-busy={loaded !== resource.loaded}>
       {host && <NoDeviceTimes overview={base} />}
-      <Show resource={{ ...resource, loaded }}>{(result) => <Graph result={result} levels={shown} hostOnly={host} />}</Show>
+      <Show resource={{ ...resource, loaded }}>
+        {(result) => <Graph result={result} levels={shown} hostOnly={host} />}
+      </Show>
       {loaded.status === "failed" && zoom !== null && (
-        <p class="state"><button type="button" data-testid="zoom-reset" onClick={() => go({ zoom: null })}>{texts.showAll}</button></p>
+        <p class="state">
+          <button type="button" data-testid="zoom-reset" onClick={() => go({ zoom: null })}>
+            {texts.showAll}
+          </button>
+        </p>
       )}
     </div>
   );
@@ -68,33 +76,101 @@ function Graph({ result, levels, hostOnly }: { result: Result; levels: Levels; h
   return (
     <>
       <div class="toolbar">
-        <Segmented label={texts.time} value={result.by} onPick={(v) => go({ by: v === "host" ? v : null })} choices={[
-          { value: "device", label: texts.device.label, disabled: hostOnly, title: hostOnly ? texts.noDevice : texts.device.title },
-          { value: "host", ...texts.host },
-        ]} />
-        <Segmented label={texts.show} value={levels} onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })} choices={[
-          { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
-          { value: "operators", ...texts.operators },
-          { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
-        ]} />
-        <Segmented label={texts.modules} value={group === "class" ? "class" : "instance"} onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })} choices={[
-          { value: "instance", label: texts.eachModule, disabled: !result.has_modules },
-          { value: "class", ...texts.byClass, disabled: !result.has_modules },
-        ]} />
-        <input type="search" data-filter data-testid="flame-search" value={search} placeholder={texts.find} aria-label={texts.findHelp} spellcheck={false} autocomplete="off"
-          onInput={(e) => setSearch(e.currentTarget.value)} onChange={() => go({ filter: search.trim() || null }, "replace")}
-          onKeyDown={(e) => { if (e.key === "Escape") { setSearch(""); go({ filter: null }, "replace"); } }} />
-        {search.trim() !== "" && <span class="muted" data-testid="flame-matched" data-value={matched}>{texts.found(percent(result.total_ns > 0 ? matched / result.total_ns : 0))}</span>}
+        <Segmented
+          label={texts.time}
+          value={result.by}
+          onPick={(v) => go({ by: v === "host" ? v : null })}
+          choices={[
+            {
+              value: "device",
+              label: texts.device.label,
+              disabled: hostOnly,
+              title: hostOnly ? texts.noDevice : texts.device.title,
+            },
+            { value: "host", ...texts.host },
+          ]}
+        />
+        <Segmented
+          label={texts.show}
+          value={levels}
+          onPick={(v) => go({ levels: v === "all" ? null : v, zoom: null })}
+          choices={[
+            { value: "all", label: texts.everything, title: texts.everythingHelp(result.has_frames) },
+            { value: "operators", ...texts.operators },
+            { value: "modules", label: texts.modules, title: texts.modulesHelp(result.has_modules) },
+          ]}
+        />
+        <Segmented
+          label={texts.modules}
+          value={group === "class" ? "class" : "instance"}
+          onPick={(v) => go({ group: v === "class" ? v : null, zoom: null })}
+          choices={[
+            { value: "instance", label: texts.eachModule, disabled: !result.has_modules },
+            { value: "class", ...texts.byClass, disabled: !result.has_modules },
+          ]}
+        />
+        <input
+          type="search"
+          data-filter
+          data-testid="flame-search"
+          value={search}
+          placeholder={texts.find}
+          aria-label={texts.findHelp}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(e) => setSearch(e.currentTarget.value)}
+          onChange={() => go({ filter: search.trim() || null }, "replace")}
+          onKeyDown={(e) => {
+            if (e.key === "Escape") {
+              setSearch("");
+              go({ filter: null }, "replace");
+            }
+          }}
+        />
+        {search.trim() !== "" && (
+          <span class="muted" data-testid="flame-matched" data-value={matched}>
+            {texts.found(percent(result.total_ns > 0 ? matched / result.total_ns : 0))}
+          </span>
+        )}
         <span class="push" />
-        <button type="button" class="quiet" data-testid="collapsed" onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
-          title={texts.stacksHelp}>{texts.stacks}</button>
-        <button type="button" class="quiet" data-testid="png" onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)} title={t.png.save}>PNG</button>
+        <button
+          type="button"
+          class="quiet"
+          data-testid="collapsed"
+          onClick={() => download("flame.txt", collapsed(rows, names), "text/plain")}
+          title={texts.stacksHelp}
+        >
+          {texts.stacks}
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          data-testid="png"
+          onClick={() => canvas.current && downloadPicture("flame.png", canvas.current)}
+          title={t.png.save}
+        >
+          PNG
+        </button>
       </div>
       <Crumbs names={names} />
-      {rows.length === 0
-        ? <p class="state" data-testid="flame-empty">{texts.empty(result.by)}</p>
-        : <FlameGraph boxes={boxes} total={result.total_ns} search={search} onLook={setAt} onZoom={zoomTo} onOut={out}
-            onCanvas={(c) => { canvas.current = c; }} label={texts.label(result.by, rows.length)} />}
+      {rows.length === 0 ? (
+        <p class="state" data-testid="flame-empty">
+          {texts.empty(result.by)}
+        </p>
+      ) : (
+        <FlameGraph
+          boxes={boxes}
+          total={result.total_ns}
+          search={search}
+          onLook={setAt}
+          onZoom={zoomTo}
+          onOut={out}
+          onCanvas={(c) => {
+            canvas.current = c;
+          }}
+          label={texts.label(result.by, rows.length)}
+        />
+      )}
       <Details result={result} row={at === null ? null : (rows[at] ?? null)} inferred={inferred} />
     </>
   );
@@ -104,9 +180,19 @@ function Crumbs({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
     <nav class="crumbs" aria-label={texts.crumbs} data-testid="crumbs">
-      <a {...linkProps({ zoom: null })} data-testid="zoom-reset">{texts.all}</a>
+      <a {...linkProps({ zoom: null })} data-testid="zoom-reset">
+        {texts.all}
+      </a>
       {names.map((name, i) => (
-        <span key={i}> › {i === names.length - 1 ? <b>{name}</b> : <a {...linkProps({ zoom: joinNames(names.slice(0, i + 1)) })}>{name}</a>}</span>
+        <span key={i}>
+          {" "}
+          ›{" "}
+          {i === names.length - 1 ? (
+            <b>{name}</b>
+          ) : (
+            <a {...linkProps({ zoom: joinNames(names.slice(0, i + 1)) })}>{name}</a>
+          )}
+        </span>
       ))}
     </nav>
   );
@@ -123,24 +209,49 @@ function Details({ result, row, inferred }: { result: Result; row: FlameNode | n
   }
   const share = result.total_ns > 0 ? row.total_ns / result.total_ns : 0;
   return (
-    <div class="flame-details" role="status" data-testid="flame-details" data-value={row.total_ns} data-name={row.name}>
+    <div
+      class="flame-details"
+      role="status"
+      data-testid="flame-details"
+      data-value={row.total_ns}
+      data-name={row.name}
+    >
       <i class={inferred ? "swatch inferred" : "swatch"} style={{ "--fill": `var(${colourOf(row.kind)})` }} />
       <b>{row.name}</b> <span class="muted">{KINDS[row.kind] ?? row.kind}</span>{" "}
-      {texts.times(<span title={exactDuration(row.total_ns)}>{duration(row.total_ns)}{inferred && ` ${boundOf(row.bound_ns, true)}`}</span>, percent(share),
-        <span title={exactDuration(row.self_ns)}>{duration(row.self_ns)}</span>, row.calls)}
+      {texts.times(
+        <span title={exactDuration(row.total_ns)}>
+          {duration(row.total_ns)}
+          {inferred && ` ${boundOf(row.bound_ns, true)}`}
+        </span>,
+        percent(share),
+        <span title={exactDuration(row.self_ns)}>{duration(row.self_ns)}</span>,
+        row.calls,
+      )}
       {row.merged > 0 && <span class="muted">{texts.merged(row.merged, duration(row.merged_ns))}</span>}
-      {row.kind === "operator" && <> · <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>{texts.toOperator}</a></>}
+      {row.kind === "operator" && (
+        <>
+          {" "}
+          ·{" "}
+          <a {...linkProps({ view: "operators", filter: `name = ${quote(row.name)}` })}>{texts.toOperator}</a>
+        </>
+      )}
     </div>
   );
 }
 
 function colourOf(kind: string): string {
   switch (kind) {
-    case "module": return "--accent";
-    case "operator": return "--cpu";
-    case "annotation": return "--dataloader";
-    case "frame": case "none": return "--other";
-    default: return color(categoryOf(kind)).slice(4, -1);
+    case "module":
+      return "--accent";
+    case "operator":
+      return "--cpu";
+    case "annotation":
+      return "--dataloader";
+    case "frame":
+    case "none":
+      return "--other";
+    default:
+      return color(categoryOf(kind)).slice(4, -1);
   }
 }
 
@@ -148,13 +259,21 @@ const HOST = new Set(["module", "operator", "annotation", "frame", "none"]);
 
 function boxOf(row: FlameNode, inferred: boolean): FlameBox {
   const device = !HOST.has(row.kind);
-  return { name: row.name, colour: colourOf(row.kind), strong: device, hatched: inferred && device, parent: row.parent, value: row.total_ns };
+  return {
+    name: row.name,
+    colour: colourOf(row.kind),
+    strong: device,
+    hatched: inferred && device,
+    parent: row.parent,
+    value: row.total_ns,
+  };
 }
 
 /** From the first row down. */
 function namesOf(rows: readonly FlameNode[], row: number): string[] {
   const names: string[] = [];
-  for (let at: FlameNode | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent]) names.unshift(at.name);
+  for (let at: FlameNode | undefined = rows[row]; at; at = at.parent === null ? undefined : rows[at.parent])
+    names.unshift(at.name);
   return names;
 }
 

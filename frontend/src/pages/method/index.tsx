@@ -32,7 +32,10 @@ function Page({ result }: { result: Result }) {
       {result.kind !== null && (
         <section>
           <h2>{texts.elapsed}</h2>
-          <p data-testid="method-kind" data-value={result.kind}><b>{texts.sentence(texts.kinds[result.kind])}</b> {result.kind_evidence !== result.reason && result.kind_evidence}</p>
+          <p data-testid="method-kind" data-value={result.kind}>
+            <b>{texts.sentence(texts.kinds[result.kind])}</b>{" "}
+            {result.kind_evidence !== result.reason && result.kind_evidence}
+          </p>
         </section>
       )}
       {result.evidence.length > 0 && (
@@ -52,19 +55,58 @@ function Page({ result }: { result: Result }) {
 function KeyFigures({ result }: { result: Result }) {
   const { step } = state.value;
   const inferred = result.provenance.timeline === "inferred";
-  const typical = (ns: number | null): string => (!inferred ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`);
+  const typical = (ns: number | null): string =>
+    !inferred ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`;
   return (
     <div class="figures-row">
-      <Figure name="activities" label={step === null ? texts.activities : texts.activitiesOf(step)} exact={result.activities} unit={texts.activitiesUnit} value={count(result.activities)}
-        note={result.linked_share === null ? "" : texts.linked(percent(result.linked_share))} help={texts.activitiesHelp} />
-      <Figure name="device_ns" label={step === null ? texts.deviceTime : texts.deviceTimeOf(step)} exact={result.device_ns} unit="ns" value={duration(result.device_ns)}
-        bound={boundOf(result.device_bound_ns, inferred)} note={texts.sumOfDurations} help={texts.deviceTimeHelp} />
-      <Figure name="median_start_bound_ns" label={texts.startsTypically} exact={result.median_start_bound_ns} unit="ns" value={typical(result.median_start_bound_ns)}
-        note={texts.medianBound} help={texts.noFarther} />
-      <Figure name="median_duration_bound_ns" label={texts.durationsTypically} exact={result.median_duration_bound_ns} unit="ns" value={typical(result.median_duration_bound_ns)}
-        note={texts.medianBound} help={texts.noFarther} />
-      {inferred && <Figure name="timed" label={texts.timed} exact={result.timed} unit={texts.ranges} value={count(result.timed)}
-        note={texts.operators(result.operators)} help={texts.timedHelp} />}
+      <Figure
+        name="activities"
+        label={step === null ? texts.activities : texts.activitiesOf(step)}
+        exact={result.activities}
+        unit={texts.activitiesUnit}
+        value={count(result.activities)}
+        note={result.linked_share === null ? "" : texts.linked(percent(result.linked_share))}
+        help={texts.activitiesHelp}
+      />
+      <Figure
+        name="device_ns"
+        label={step === null ? texts.deviceTime : texts.deviceTimeOf(step)}
+        exact={result.device_ns}
+        unit="ns"
+        value={duration(result.device_ns)}
+        bound={boundOf(result.device_bound_ns, inferred)}
+        note={texts.sumOfDurations}
+        help={texts.deviceTimeHelp}
+      />
+      <Figure
+        name="median_start_bound_ns"
+        label={texts.startsTypically}
+        exact={result.median_start_bound_ns}
+        unit="ns"
+        value={typical(result.median_start_bound_ns)}
+        note={texts.medianBound}
+        help={texts.noFarther}
+      />
+      <Figure
+        name="median_duration_bound_ns"
+        label={texts.durationsTypically}
+        exact={result.median_duration_bound_ns}
+        unit="ns"
+        value={typical(result.median_duration_bound_ns)}
+        note={texts.medianBound}
+        help={texts.noFarther}
+      />
+      {inferred && (
+        <Figure
+          name="timed"
+          label={texts.timed}
+          exact={result.timed}
+          unit={texts.ranges}
+          value={count(result.timed)}
+          note={texts.operators(result.operators)}
+          help={texts.timedHelp}
+        />
+      )}
     </div>
   );
 }
@@ -77,9 +119,15 @@ function Refused({ result }: { result: Result }) {
     <ul class="findings" data-testid="refused">
       {rows.map((f) => (
         <li key={f.code} data-code={f.code} data-severity={f.severity}>
-          <div><Mark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}</div>
+          <div>
+            <Mark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}
+          </div>
           {f.message !== result.reason && f.hint && <div class="hint">{f.hint}</div>}
-          <div class="small"><a {...linkProps({ view: "quality", filter: f.code })}><code>{f.code}</code></a></div>
+          <div class="small">
+            <a {...linkProps({ view: "quality", filter: f.code })}>
+              <code>{f.code}</code>
+            </a>
+          </div>
         </li>
       ))}
     </ul>
@@ -90,10 +138,30 @@ function Limits({ result }: { result: Result }) {
   return (
     <section>
       <Head title={texts.limits} note={texts.worstFirst} name="limits" rows={result.limits} />
-      {result.limits.length === 0 ? <p class="muted">{texts.nothingStandsOut}</p> : (
+      {result.limits.length === 0 ? (
+        <p class="muted">{texts.nothingStandsOut}</p>
+      ) : (
         <table class="plain ranked" data-testid="limits">
-          <thead><tr><th scope="col">{texts.limit}</th><th scope="col">{texts.why}</th><th scope="col" class="number">{texts.activities}</th><th scope="col" class="number">{texts.deviceTime}</th><th scope="col" class="number" title={texts.accountsForHelp}>{texts.accountsFor}</th></tr></thead>
-          <tbody>{result.limits.map((l) => <LimitRow key={l.code} limit={l} />)}</tbody>
+          <thead>
+            <tr>
+              <th scope="col">{texts.limit}</th>
+              <th scope="col">{texts.why}</th>
+              <th scope="col" class="number">
+                {texts.activities}
+              </th>
+              <th scope="col" class="number">
+                {texts.deviceTime}
+              </th>
+              <th scope="col" class="number" title={texts.accountsForHelp}>
+                {texts.accountsFor}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {result.limits.map((l) => (
+              <LimitRow key={l.code} limit={l} />
+            ))}
+          </tbody>
         </table>
       )}
     </section>
@@ -104,10 +172,28 @@ function LimitRow({ limit: l }: { limit: Limit }) {
   return (
     <tr data-key={l.code} data-value={l.bound_ns ?? ""}>
       <td>{l.title}</td>
-      <td class="what">{l.message}{l.advice && <> <a href={`#advice-${l.advice}`} onClick={(e) => { e.preventDefault(); show(l.advice); }}>{texts.whatHelps}</a></>}</td>
+      <td class="what">
+        {l.message}
+        {l.advice && (
+          <>
+            {" "}
+            <a
+              href={`#advice-${l.advice}`}
+              onClick={(e) => {
+                e.preventDefault();
+                show(l.advice);
+              }}
+            >
+              {texts.whatHelps}
+            </a>
+          </>
+        )}
+      </td>
       <td class="number">{count(l.kernels)}</td>
       <td class="number">{percent(l.share)}</td>
-      <td class="number" title={l.bound_ns === null ? "" : exactDuration(l.bound_ns)}>{l.bound_ns === null ? MISSING : `± ${duration(l.bound_ns)}`}</td>
+      <td class="number" title={l.bound_ns === null ? "" : exactDuration(l.bound_ns)}>
+        {l.bound_ns === null ? MISSING : `± ${duration(l.bound_ns)}`}
+      </td>
     </tr>
   );
 }
@@ -119,11 +205,22 @@ function show(code: string | null): void {
 }
 
 function Changes({ result }: { result: Result }) {
-  if (result.advice.length === 0) return result.provenance.timeline === "none" ? <p class="muted" data-testid="no-advice">{t.noDeviceTimes.cpuAlone}</p> : null;
+  if (result.advice.length === 0)
+    return result.provenance.timeline === "none" ? (
+      <p class="muted" data-testid="no-advice">
+        {t.noDeviceTimes.cpuAlone}
+      </p>
+    ) : null;
   return (
     <section>
-      <h2>{texts.changes} <small class="muted">{texts.changesNote}</small></h2>
-      <ol class="plainlist advice" data-testid="advice">{result.advice.map((a) => <Change key={a.code} advice={a} />)}</ol>
+      <h2>
+        {texts.changes} <small class="muted">{texts.changesNote}</small>
+      </h2>
+      <ol class="plainlist advice" data-testid="advice">
+        {result.advice.map((a) => (
+          <Change key={a.code} advice={a} />
+        ))}
+      </ol>
     </section>
   );
 }
@@ -131,7 +228,9 @@ function Changes({ result }: { result: Result }) {
 function Change({ advice: a }: { advice: Advice }) {
   return (
     <li id={`advice-${a.code}`} data-key={a.code} tabIndex={-1}>
-      <p><b>{texts.sentence(a.title)}</b> {a.message}</p>
+      <p>
+        <b>{texts.sentence(a.title)}</b> {a.message}
+      </p>
       {a.example !== null && <Code text={a.example} />}
     </li>
   );
@@ -142,12 +241,29 @@ function Constants({ constants }: { constants: readonly Constant[] }) {
     <section>
       <Head title={texts.constants} name="constants" rows={constants} />
       <table class="plain" data-testid="constants">
-        <thead><tr><th scope="col">{texts.constant}</th><th scope="col" class="number">{texts.value}</th><th scope="col" class="number" title={texts.betweenHelp}>{texts.between}</th><th scope="col">{texts.source}</th><th scope="col" class="number" title={texts.samplesHelp}>{texts.samples}</th><th scope="col">{texts.evidence}</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">{texts.constant}</th>
+            <th scope="col" class="number">
+              {texts.value}
+            </th>
+            <th scope="col" class="number" title={texts.betweenHelp}>
+              {texts.between}
+            </th>
+            <th scope="col">{texts.source}</th>
+            <th scope="col" class="number" title={texts.samplesHelp}>
+              {texts.samples}
+            </th>
+            <th scope="col">{texts.evidence}</th>
+          </tr>
+        </thead>
         <tbody>
           {constants.map((c) => (
             <tr key={c.name} data-key={c.name} data-value={c.value_ns} data-source={c.source}>
               <td>{texts.constantNames[c.name]}</td>
-              <td class="number" title={exactDuration(c.value_ns)}>{duration(c.value_ns)}</td>
+              <td class="number" title={exactDuration(c.value_ns)}>
+                {duration(c.value_ns)}
+              </td>
               <td class="number">{range(c)}</td>
               <td class={c.source === "assumed" ? "warn" : ""}>{texts.sources[c.source]}</td>
               <td class="number">{count(c.samples)}</td>
@@ -168,17 +284,27 @@ function range({ least_ns: least, most_ns: most }: Constant): string {
 
 function Solution({ result: r }: { result: Result }) {
   const { marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere } = r;
-  const rows = Object.entries({ marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere }) as [keyof typeof texts.solutionRows, number | null][];
+  const rows = Object.entries({ marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere }) as [
+    keyof typeof texts.solutionRows,
+    number | null,
+  ][];
   return (
     <section>
       <Head title={texts.solution} name="solution" rows={rows.map(([name, value]) => ({ name, value }))} />
       <table class="plain" data-testid="solution">
-        <tbody>{rows.map(([name, value]) => (
-          <tr key={name} data-key={name} data-value={value ?? ""}>
-            <td>{texts.solutionRows[name].name}</td><td class="number">{count(value)}</td>
-            <td class="muted">{name === "elsewhere" && r.others.length > 0 ? texts.seenBehind(r.others.join(", ")) : texts.solutionRows[name].help}</td>
-          </tr>
-        ))}</tbody>
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr key={name} data-key={name} data-value={value ?? ""}>
+              <td>{texts.solutionRows[name].name}</td>
+              <td class="number">{count(value)}</td>
+              <td class="muted">
+                {name === "elsewhere" && r.others.length > 0
+                  ? texts.seenBehind(r.others.join(", "))
+                  : texts.solutionRows[name].help}
+              </td>
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );
@@ -193,5 +319,10 @@ interface HeadProps {
 
 /** A section's title, and its table as CSV. */
 function Head({ title, note, name, rows }: HeadProps) {
-  return <h2 class="withcsv">{title} {note && <small class="muted">{note}</small>}<CsvButton name={name} file={`method-${name}`} rows={rows} /></h2>;
+  return (
+    <h2 class="withcsv">
+      {title} {note && <small class="muted">{note}</small>}
+      <CsvButton name={name} file={`method-${name}`} rows={rows} />
+    </h2>
+  );
 }

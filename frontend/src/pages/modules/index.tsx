@@ -30,13 +30,17 @@ export function Modules({ selected, base }: PageProps) {
   return (
     <div class="fill" aria-busy={loaded !== resource.loaded}>
       <Show resource={{ ...resource, loaded }}>
-        {(result) => (result.source === "none" ? <NoModules result={result} /> : (
-          <>
-            {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
-            {result.source === "annotations" && <Annotations result={result} />}
-            <ModuleTree key={group} result={result} group={group} />
-          </>
-        ))}
+        {(result) =>
+          result.source === "none" ? (
+            <NoModules result={result} />
+          ) : (
+            <>
+              {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
+              {result.source === "annotations" && <Annotations result={result} />}
+              <ModuleTree key={group} result={result} group={group} />
+            </>
+          )
+        }
       </Show>
     </div>
   );
@@ -50,41 +54,86 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { rows } = result;
   const parents = useMemo(() => rows.map((r) => r.parent), [rows]);
   const [open, setOpen] = useState(() => openAtFirst(rows, state.value.selected));
-  const tree = useMemo(() => ({
-    parents,
-    path: (row: ModuleRow) => row.path,
-    isOpen: (row: ModuleRow) => open.has(row.path),
-    setOpen: (row: ModuleRow, now: boolean) => setOpen((before) => {
-      const next = new Set(before);
-      if (now) next.add(row.path);
-      else next.delete(row.path);
-      return next;
+  const tree = useMemo(
+    () => ({
+      parents,
+      path: (row: ModuleRow) => row.path,
+      isOpen: (row: ModuleRow) => open.has(row.path),
+      setOpen: (row: ModuleRow, now: boolean) =>
+        setOpen((before) => {
+          const next = new Set(before);
+          if (now) next.add(row.path);
+          else next.delete(row.path);
+          return next;
+        }),
     }),
-  }), [parents, open]);
-  const columns = useMemo(() => columnsOf(result, {
-    places: placesOf(rows), turn: tree.setOpen,
-  }), [result]);
+    [parents, open],
+  );
+  const columns = useMemo(
+    () =>
+      columnsOf(result, {
+        places: placesOf(rows),
+        turn: tree.setOpen,
+      }),
+    [result],
+  );
   const { filter, sort, selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
   return (
-    <Table name="modules" {...words} columns={columns} rows={rows} rowKey={(r) => r.path} tree={tree}
-      sort={sort} defaultSort={device ? "-share" : "-host_total_ns"} filter={filter} selected={selected}
+    <Table
+      name="modules"
+      {...words}
+      columns={columns}
+      rows={rows}
+      rowKey={(r) => r.path}
+      tree={tree}
+      sort={sort}
+      defaultSort={device ? "-share" : "-host_total_ns"}
+      filter={filter}
+      selected={selected}
       inferred={result.provenance.timeline === "inferred"}
       onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
-      onSort={(s) => go({ sort: s })} onFilter={(f) => go({ filter: f }, "replace")}>
-      {result.source === "modules" && <Segmented label={texts.rows} value={group} onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })} choices={[
-        { value: "instance", label: texts.modules, title: texts.modulesHelp },
-        { value: "class", label: texts.classes, title: texts.classesHelp },
-      ]} />}
+      onSort={(s) => go({ sort: s })}
+      onFilter={(f) => go({ filter: f }, "replace")}
+    >
+      {result.source === "modules" && (
+        <Segmented
+          label={texts.rows}
+          value={group}
+          onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })}
+          choices={[
+            { value: "instance", label: texts.modules, title: texts.modulesHelp },
+            { value: "class", label: texts.classes, title: texts.classesHelp },
+          ]}
+        />
+      )}
       <span class="segmented">
-        <TurnAll label={texts.expand} title={texts.expandHelp} testid="open-all" onClick={() => setOpen(new Set(rows.map((r) => r.path)))} />
-        <TurnAll label={texts.collapse} title={texts.collapseHelp} testid="close-all" onClick={() => setOpen(new Set())} />
+        <TurnAll
+          label={texts.expand}
+          title={texts.expandHelp}
+          testid="open-all"
+          onClick={() => setOpen(new Set(rows.map((r) => r.path)))}
+        />
+        <TurnAll
+          label={texts.collapse}
+          title={texts.collapseHelp}
+          testid="close-all"
+          onClick={() => setOpen(new Set())}
+        />
       </span>
       {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
-        <span class="muted" data-testid="outside" data-value={result.outside_device_ns}
-          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}>
-          {texts.outside(duration(result.outside_device_ns), percent(result.outside_device_ns / result.device_ns), words.nouns)}
+        <span
+          class="muted"
+          data-testid="outside"
+          data-value={result.outside_device_ns}
+          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}
+        >
+          {texts.outside(
+            duration(result.outside_device_ns),
+            percent(result.outside_device_ns / result.device_ns),
+            words.nouns,
+          )}
         </span>
       )}
     </Table>
@@ -127,20 +176,87 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
   const trains = result.rows.some((r) => r.backward_host_ns > 0);
   const all = result.device_ns || 1;
   const columns: (Column<ModuleRow> | false)[] = [
-    { key: "name", ...(result.source === "modules" ? heads.module : heads.annotation), kind: "text", width: 300, value: (r) => r.name,
-      cell: (r) => <Name row={r} handles={handles} /> },
-    { key: "share", ...heads.share, kind: "share", width: 132, value: (r) => r.share, bar: () => (device ? "kernel" : "cpu"),
+    {
+      key: "name",
+      ...(result.source === "modules" ? heads.module : heads.annotation),
+      kind: "text",
+      width: 300,
+      value: (r) => r.name,
+      cell: (r) => <Name row={r} handles={handles} />,
+    },
+    {
+      key: "share",
+      ...heads.share,
+      kind: "share",
+      width: 132,
+      value: (r) => r.share,
+      bar: () => (device ? "kernel" : "cpu"),
       help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
-      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all) },
-    device && { key: "device_total_ns", ...heads.deviceTotal, kind: "time", width: 98,
-      help: trains ? texts.deviceTotalForward : texts.deviceTotal, value: (r) => r.device_total_ns, bound: ofAll },
-    device && { key: "device_self_ns", ...heads.deviceSelf, kind: "time", width: 92, additive: true, value: (r) => r.device_self_ns, bound: ofAll },
-    device && trains && { key: "backward_device_ns", ...heads.backwardDevice, kind: "time", width: 92, value: (r) => r.backward_device_ns, bound: ofAll },
+      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
+    },
+    device && {
+      key: "device_total_ns",
+      ...heads.deviceTotal,
+      kind: "time",
+      width: 98,
+      help: trains ? texts.deviceTotalForward : texts.deviceTotal,
+      value: (r) => r.device_total_ns,
+      bound: ofAll,
+    },
+    device && {
+      key: "device_self_ns",
+      ...heads.deviceSelf,
+      kind: "time",
+      width: 92,
+      additive: true,
+      value: (r) => r.device_self_ns,
+      bound: ofAll,
+    },
+    device &&
+      trains && {
+        key: "backward_device_ns",
+        ...heads.backwardDevice,
+        kind: "time",
+        width: 92,
+        value: (r) => r.backward_device_ns,
+        bound: ofAll,
+      },
     { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
-    { key: "host_self_ns", ...heads.hostSelf, kind: "time", width: 88, additive: true, value: (r) => r.host_self_ns },
-    trains && { key: "backward_host_ns", ...heads.backwardHost, kind: "time", width: 112, value: (r) => r.backward_host_ns },
-    { key: "calls", ...heads.calls, kind: "count", width: 68, value: (r) => r.calls,
-      cell: (r) => <a class="value" data-testid="module-timeline" {...linkProps({ view: "timeline", find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name })} title={texts.toTimeline}>{count(r.calls)}</a> },
+    {
+      key: "host_self_ns",
+      ...heads.hostSelf,
+      kind: "time",
+      width: 88,
+      additive: true,
+      value: (r) => r.host_self_ns,
+    },
+    trains && {
+      key: "backward_host_ns",
+      ...heads.backwardHost,
+      kind: "time",
+      width: 112,
+      value: (r) => r.backward_host_ns,
+    },
+    {
+      key: "calls",
+      ...heads.calls,
+      kind: "count",
+      width: 68,
+      value: (r) => r.calls,
+      cell: (r) => (
+        <a
+          class="value"
+          data-testid="module-timeline"
+          {...linkProps({
+            view: "timeline",
+            find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name,
+          })}
+          title={texts.toTimeline}
+        >
+          {count(r.calls)}
+        </a>
+      ),
+    },
     device && { key: "kernels", ...heads.kernels, kind: "count", width: 76, value: (r) => r.kernels },
   ];
   return columns.filter((c) => c !== false);
@@ -150,7 +266,17 @@ function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(row.depth, 16) * 14}px` }}>
       <Twist labels={texts} name={row.name} onTurn={(open) => handles.turn(row, open)} />
-      <a {...linkProps({ view: "flame", levels: "modules", group: state.value.group, zoom: joinNames(handles.places.get(row) ?? []) })} title={texts.toFlame(row.path)}>{row.name}</a>
+      <a
+        {...linkProps({
+          view: "flame",
+          levels: "modules",
+          group: state.value.group,
+          zoom: joinNames(handles.places.get(row) ?? []),
+        })}
+        title={texts.toFlame(row.path)}
+      >
+        {row.name}
+      </a>
       {row.instances > 1 && <span class="muted"> × {count(row.instances)}</span>}
     </span>
   );
@@ -159,7 +285,9 @@ function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
 function Annotations({ result }: { result: Result }) {
   return (
     <aside class="notice" data-kind="host_only" data-testid="annotations">
-      <p>{texts.annotations()} {!result.stacks && texts.withStack()}</p>
+      <p>
+        {texts.annotations()} {!result.stacks && texts.withStack()}
+      </p>
     </aside>
   );
 }
@@ -173,10 +301,19 @@ function NoModules({ result }: { result: Result }) {
   return (
     <section class="state" data-testid="no-modules" data-stacks={result.stacks}>
       <h2>{texts.noModules}</h2>
-      {result.stacks
-        ? <p>{texts.noneCalled((flame) => <a {...linkProps({ view: "flame" })}>{flame}</a>)}</p>
-        : <><p>{texts.linesDo}</p><Code text={CAPTURE} />
-            <p class="muted">{texts.rangesToo()}</p></>}
+      {result.stacks ? (
+        <p>
+          {texts.noneCalled((flame) => (
+            <a {...linkProps({ view: "flame" })}>{flame}</a>
+          ))}
+        </p>
+      ) : (
+        <>
+          <p>{texts.linesDo}</p>
+          <Code text={CAPTURE} />
+          <p class="muted">{texts.rangesToo()}</p>
+        </>
+      )}
     </section>
   );
 }

@@ -47,14 +47,24 @@ export function IdleTime({ now, step }: { now: Overview; step: number | null }) 
   const inferred = now.provenance.timeline === "inferred";
   const whole = now.totals.idle_ns;
   if (whole === null) return null;
-  const causes = ORDER.flatMap((c) => now.idle.filter((one) => one.cause === c && (one.idle_ns > 0)));
+  const causes = ORDER.flatMap((c) => now.idle.filter((one) => one.cause === c && one.idle_ns > 0));
   return (
     <section data-testid="idle">
-      <h2 class="withcsv">{texts.title} <small class="muted">{texts.titleNote(step, [duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" "), inferred)}</small>
+      <h2 class="withcsv">
+        {texts.title}{" "}
+        <small class="muted">
+          {texts.titleNote(
+            step,
+            [duration(whole), boundOf(now.totals.idle_bound_ns, inferred)].filter(Boolean).join(" "),
+            inferred,
+          )}
+        </small>
         <CsvButton name="idle" rows={causes} />
       </h2>
       <Doubts findings={now.provenance.warnings} figures={["totals"]} />
-      {whole === 0 ? <p class="muted">{texts.never}</p> : (
+      {whole === 0 ? (
+        <p class="muted">{texts.never}</p>
+      ) : (
         <>
           <CauseBar causes={causes} whole={whole} inferred={inferred} />
           <div class="columns equal top">
@@ -76,10 +86,20 @@ interface CausesProps {
 function CauseBar({ causes, whole, inferred }: CausesProps) {
   const told = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
   return (
-    <div class={inferred ? "causebar inferred" : "causebar"} role="img" aria-label={texts.shares(told)} data-testid="idle-bar">
+    <div
+      class={inferred ? "causebar inferred" : "causebar"}
+      role="img"
+      aria-label={texts.shares(told)}
+      data-testid="idle-bar"
+    >
       {causes.map((c) => (
-        <span key={c.cause} data-key={c.cause} data-value={c.idle_ns} style={{ flexGrow: c.idle_ns, "--fill": color(about(c.cause).category) }}
-          title={texts.part(about(c.cause).label, exactDuration(c.idle_ns), percent(c.idle_ns / whole))} />
+        <span
+          key={c.cause}
+          data-key={c.cause}
+          data-value={c.idle_ns}
+          style={{ flexGrow: c.idle_ns, "--fill": color(about(c.cause).category) }}
+          title={texts.part(about(c.cause).label, exactDuration(c.idle_ns), percent(c.idle_ns / whole))}
+        />
       ))}
     </div>
   );
@@ -88,17 +108,52 @@ function CauseBar({ causes, whole, inferred }: CausesProps) {
 function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Overview; inferred: boolean }) {
   return (
     <table class="plain" data-testid="idle-causes">
-      <thead><tr><th scope="col">{texts.cause}</th><th scope="col" class="number">{texts.idle}</th><th scope="col" class="number">{texts.ofTotal}</th><th scope="col" class="number" title={texts.stretchesHelp}>{texts.stretches}</th><th scope="col" class="number" title={texts.longestHelp}>{texts.longest}</th></tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">{texts.cause}</th>
+          <th scope="col" class="number">
+            {texts.idle}
+          </th>
+          <th scope="col" class="number">
+            {texts.ofTotal}
+          </th>
+          <th scope="col" class="number" title={texts.stretchesHelp}>
+            {texts.stretches}
+          </th>
+          <th scope="col" class="number" title={texts.longestHelp}>
+            {texts.longest}
+          </th>
+        </tr>
+      </thead>
       <tbody>
         {causes.map((c) => {
           const { label, category, help, view } = about(c.cause);
           return (
             <tr key={c.cause} data-key={c.cause} data-value={c.idle_ns}>
-              <td title={help}><i class={`swatch ${inferred ? "inferred" : "measured"}`} style={{ "--fill": color(category) }} />{view ? <a {...linkProps({ view })}>{label}</a> : label}</td>
-              <td class={inferred ? "number uncertain" : "number"} data-bound={c.bound_ns ?? "unknown"} title={`${exactDuration(c.idle_ns)} ${boundOf(c.bound_ns, inferred)}`}>{duration(c.idle_ns)}</td>
+              <td title={help}>
+                <i
+                  class={`swatch ${inferred ? "inferred" : "measured"}`}
+                  style={{ "--fill": color(category) }}
+                />
+                {view ? <a {...linkProps({ view })}>{label}</a> : label}
+              </td>
+              <td
+                class={inferred ? "number uncertain" : "number"}
+                data-bound={c.bound_ns ?? "unknown"}
+                title={`${exactDuration(c.idle_ns)} ${boundOf(c.bound_ns, inferred)}`}
+              >
+                {duration(c.idle_ns)}
+              </td>
               <td class="number">{percent(c.share)}</td>
               <td class="number">{count(c.stretches)}</td>
-              <td class="number"><a {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, now.duration_ns)} data-testid={`idle-to-${c.cause}`}>{duration(c.longest_ns)}</a></td>
+              <td class="number">
+                <a
+                  {...stretch(c.longest_start_ns, c.longest_start_ns + c.longest_ns, now.duration_ns)}
+                  data-testid={`idle-to-${c.cause}`}
+                >
+                  {duration(c.longest_ns)}
+                </a>
+              </td>
             </tr>
           );
         })}
@@ -110,21 +165,51 @@ function Causes({ causes, now, inferred }: { causes: readonly Cause[]; now: Over
 function Before({ now, inferred }: { now: Overview; inferred: boolean }) {
   return (
     <div>
-    <table class="plain" data-testid="idle-before">
-      <thead><tr><th scope="col" title={texts.beforeHelp}>{texts.before}</th><th scope="col" class="number">{texts.idle}</th><th scope="col" class="number">{texts.ofTotal}</th><th scope="col" class="number">{texts.gaps}</th><th scope="col" class="number" title={texts.longestHelp}>{texts.longest}</th></tr></thead>
-      <tbody>
-        {now.idle_before.slice(0, 6).map((r) => (
-          <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
-            <td class="wrap">{r.name ? <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a> : <span class="muted">{texts.noOperator}</span>}</td>
-            <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>{duration(r.idle_ns)}</td>
-            <td class="number">{percent(r.share)}</td>
-            <td class="number">{count(r.gaps)}</td>
-            <td class="number"><a {...stretch(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>{duration(r.longest_ns)}</a></td>
+      <table class="plain" data-testid="idle-before">
+        <thead>
+          <tr>
+            <th scope="col" title={texts.beforeHelp}>
+              {texts.before}
+            </th>
+            <th scope="col" class="number">
+              {texts.idle}
+            </th>
+            <th scope="col" class="number">
+              {texts.ofTotal}
+            </th>
+            <th scope="col" class="number">
+              {texts.gaps}
+            </th>
+            <th scope="col" class="number" title={texts.longestHelp}>
+              {texts.longest}
+            </th>
           </tr>
-        ))}
-      </tbody>
-    </table>
-    <CsvButton name="idle-before" rows={now.idle_before} />
+        </thead>
+        <tbody>
+          {now.idle_before.slice(0, 6).map((r) => (
+            <tr key={r.name} data-key={r.name} data-value={r.idle_ns}>
+              <td class="wrap">
+                {r.name ? (
+                  <a {...linkProps({ view: "operators", filter: `name = ${quote(r.name)}` })}>{r.name}</a>
+                ) : (
+                  <span class="muted">{texts.noOperator}</span>
+                )}
+              </td>
+              <td class={inferred ? "number uncertain" : "number"} title={exactDuration(r.idle_ns)}>
+                {duration(r.idle_ns)}
+              </td>
+              <td class="number">{percent(r.share)}</td>
+              <td class="number">{count(r.gaps)}</td>
+              <td class="number">
+                <a {...stretch(r.longest_start_ns, r.longest_start_ns + r.longest_ns, now.duration_ns)}>
+                  {duration(r.longest_ns)}
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <CsvButton name="idle-before" rows={now.idle_before} />
     </div>
   );
 }
@@ -144,11 +229,36 @@ export function IdleSteps({ all, step }: { all: Overview; step: number | null })
   };
   return (
     <section>
-      <h2>{texts.bySteps} <small class="muted">{texts.byStepsNote}</small></h2>
-      <StackedBars bars={rows.map((r) => barOf(r, incomplete.has(r.name), inferred))} inferred={inferred} hatched={ALL} names={NAMES} testid="idle-chart" picture="idle" selected={selected} average={null} onSelect={choose} />
+      <h2>
+        {texts.bySteps} <small class="muted">{texts.byStepsNote}</small>
+      </h2>
+      <StackedBars
+        bars={rows.map((r) => barOf(r, incomplete.has(r.name), inferred))}
+        inferred={inferred}
+        hatched={ALL}
+        names={NAMES}
+        testid="idle-chart"
+        picture="idle"
+        selected={selected}
+        average={null}
+        onSelect={choose}
+      />
       <div class="steptable" style={{ "--rows": Math.min(8, rows.length + (rows.length > 1 ? 2 : 1)) }}>
-        <Table name="idle-steps" {...texts.stepNoun} columns={COLUMNS} rows={rows} rowKey={(r) => r.name} sort={sort} defaultSort="" filter={filter}
-          inferred={inferred} selected={selected} onSort={setSort} onFilter={setFilter} onOpen={(r) => choose(r.name)} />
+        <Table
+          name="idle-steps"
+          {...texts.stepNoun}
+          columns={COLUMNS}
+          rows={rows}
+          rowKey={(r) => r.name}
+          sort={sort}
+          defaultSort=""
+          filter={filter}
+          inferred={inferred}
+          selected={selected}
+          onSort={setSort}
+          onFilter={setFilter}
+          onOpen={(r) => choose(r.name)}
+        />
       </div>
     </section>
   );
@@ -156,24 +266,61 @@ export function IdleSteps({ all, step }: { all: Overview; step: number | null })
 
 const ALL: ReadonlySet<Category> = new Set(CATEGORIES);
 
-type CauseKey = "host_operator" | "host_code" | "data_loader" | "synchronisation" | "communication_wait" | "launch_latency" | "unknown";
+type CauseKey =
+  | "host_operator"
+  | "host_code"
+  | "data_loader"
+  | "synchronisation"
+  | "communication_wait"
+  | "launch_latency"
+  | "unknown";
 
 const OF_STEPS = ORDER.filter((c): c is CauseKey => c !== "other_step");
 
 const COLUMNS: readonly Column<StepIdle>[] = [
-  { key: "name", title: texts.step, kind: "text", width: 64, value: (r) => nameOf(r.name), code: (r) => r.name, cell: (r) => <span class="value">{stepLabel(r.name)}</span> },
-  { key: "idle_ns", ...texts.idleOfStep, kind: "time", width: 90, additive: true, value: (r) => r.idle_ns, bound: (r) => r.idle_bound_ns,
-    cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink> },
-  ...OF_STEPS.map((cause): Column<StepIdle> => ({
-    key: `${cause}_ns`, title: about(cause).label, help: about(cause).help, kind: "time", additive: true,
-    width: Math.max(76, about(cause).label.length * 7.4 + 14), value: (r) => r[`${cause}_ns`],
-    // What is inferred has a bound that is not known: only that of the sum is.
-    bound: (r) => (r.idle_bound_ns === 0 || r[`${cause}_ns`] === 0 ? 0 : null),
-  })),
+  {
+    key: "name",
+    title: texts.step,
+    kind: "text",
+    width: 64,
+    value: (r) => nameOf(r.name),
+    code: (r) => r.name,
+    cell: (r) => <span class="value">{stepLabel(r.name)}</span>,
+  },
+  {
+    key: "idle_ns",
+    ...texts.idleOfStep,
+    kind: "time",
+    width: 90,
+    additive: true,
+    value: (r) => r.idle_ns,
+    bound: (r) => r.idle_bound_ns,
+    cell: (r) => <StepLink name={r.name}>{duration(r.idle_ns)}</StepLink>,
+  },
+  ...OF_STEPS.map(
+    (cause): Column<StepIdle> => ({
+      key: `${cause}_ns`,
+      title: about(cause).label,
+      help: about(cause).help,
+      kind: "time",
+      additive: true,
+      width: Math.max(76, about(cause).label.length * 7.4 + 14),
+      value: (r) => r[`${cause}_ns`],
+      // What is inferred has a bound that is not known: only that of the sum is.
+      bound: (r) => (r.idle_bound_ns === 0 || r[`${cause}_ns`] === 0 ? 0 : null),
+    }),
+  ),
 ];
 
 function barOf(row: StepIdle, incomplete: boolean, inferred: boolean): Bar {
   const parts = Object.fromEntries(CATEGORIES.map((c) => [c, 0])) as Record<Category, number>;
   for (const cause of OF_STEPS) parts[about(cause).category] = row[`${cause}_ns`];
-  return { key: row.name, label: stepLabel(row.name), total: row.idle_ns, parts, incomplete, ...(inferred && { bound: row.idle_bound_ns }) };
+  return {
+    key: row.name,
+    label: stepLabel(row.name),
+    total: row.idle_ns,
+    parts,
+    incomplete,
+    ...(inferred && { bound: row.idle_bound_ns }),
+  };
 }

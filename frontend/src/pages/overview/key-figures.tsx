@@ -29,30 +29,101 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
   return (
     <div class="figures-row">
       {chosen && (
-        <Figure name="step_ns" label={texts.step.label(step)} exact={chosen.duration_ns} unit="ns" value={duration(chosen.duration_ns)} bound={off(chosen.duration_bound_ns)}
-          note={chosen.incomplete ? texts.step.incomplete : average ? texts.step.ofAverage(percent(chosen.duration_ns / average)) : ""}
-          help={texts.step.help} />
+        <Figure
+          name="step_ns"
+          label={texts.step.label(step)}
+          exact={chosen.duration_ns}
+          unit="ns"
+          value={duration(chosen.duration_ns)}
+          bound={off(chosen.duration_bound_ns)}
+          note={
+            chosen.incomplete
+              ? texts.step.incomplete
+              : average
+                ? texts.step.ofAverage(percent(chosen.duration_ns / average))
+                : ""
+          }
+          help={texts.step.help}
+        />
       )}
-      <Figure name="average_step_ns" label={texts.average.label} exact={average} unit="ns" value={duration(average)}
+      <Figure
+        name="average_step_ns"
+        label={texts.average.label}
+        exact={average}
+        unit="ns"
+        value={duration(average)}
         bound={average === null ? "" : off(all.average_step_bound_ns)}
-        note={spread && complete > 1 ? texts.average.note(duration(spread.deviation_ns), duration(spread.min_ns), duration(spread.max_ns), steps) : steps}
-        help={texts.average.help} />
-      <Figure name="utilisation" label={texts.utilisation.label(step)} exact={now.utilisation} unit={texts.share} value={percent(now.utilisation)} bound={now.utilisation === null ? "" : percentBound(now.utilisation_bound, inferred)}
+        note={
+          spread && complete > 1
+            ? texts.average.note(
+                duration(spread.deviation_ns),
+                duration(spread.min_ns),
+                duration(spread.max_ns),
+                steps,
+              )
+            : steps
+        }
+        help={texts.average.help}
+      />
+      <Figure
+        name="utilisation"
+        label={texts.utilisation.label(step)}
+        exact={now.utilisation}
+        unit={texts.share}
+        value={percent(now.utilisation)}
+        bound={now.utilisation === null ? "" : percentBound(now.utilisation_bound, inferred)}
         note={now.utilisation === null ? texts.utilisation.none : texts.utilisation.note}
-        help={texts.utilisation.help} />
+        help={texts.utilisation.help}
+      />
       {now.sm_efficiency !== null && (
-        <Figure name="sm_efficiency" label={texts.smEfficiency.label(step)} exact={now.sm_efficiency} unit={texts.share} value={percent(now.sm_efficiency)}
+        <Figure
+          name="sm_efficiency"
+          label={texts.smEfficiency.label(step)}
+          exact={now.sm_efficiency}
+          unit={texts.share}
+          value={percent(now.sm_efficiency)}
           note={now.occupancy === null ? "" : texts.smEfficiency.note(percent(now.occupancy))}
-          help={texts.smEfficiency.help} />
+          help={texts.smEfficiency.help}
+        />
       )}
-      <Figure name="busy_ns" label={texts.busy.label(step)} exact={totals.busy_ns} unit="ns" value={duration(totals.busy_ns)} bound={totals.busy_ns === null ? "" : off(totals.busy_bound_ns)}
-        note={ofSpan(totals.busy_ns, totals.span_ns)} help={texts.busy.help} />
-      <Figure name="idle_ns" label={texts.idle.label(step)} exact={totals.idle_ns} unit="ns" value={duration(totals.idle_ns)} bound={totals.idle_ns === null ? "" : off(totals.idle_bound_ns)}
-        note={ofSpan(totals.idle_ns, totals.span_ns)} help={texts.idle.help} />
-      <Figure name="kernels" label={texts.kernels.label(step)} exact={totals.kernels} unit={texts.kernels.unit} value={count(totals.kernels)}
-        note={others(totals)} help={texts.kernels.help} />
-      <Figure name="duration_ns" label={texts.recording.label} exact={all.duration_ns} unit="ns" value={duration(all.duration_ns)}
-        note={texts.recording.steps(all.steps.length)} help={texts.recording.help} />
+      <Figure
+        name="busy_ns"
+        label={texts.busy.label(step)}
+        exact={totals.busy_ns}
+        unit="ns"
+        value={duration(totals.busy_ns)}
+        bound={totals.busy_ns === null ? "" : off(totals.busy_bound_ns)}
+        note={ofSpan(totals.busy_ns, totals.span_ns)}
+        help={texts.busy.help}
+      />
+      <Figure
+        name="idle_ns"
+        label={texts.idle.label(step)}
+        exact={totals.idle_ns}
+        unit="ns"
+        value={duration(totals.idle_ns)}
+        bound={totals.idle_ns === null ? "" : off(totals.idle_bound_ns)}
+        note={ofSpan(totals.idle_ns, totals.span_ns)}
+        help={texts.idle.help}
+      />
+      <Figure
+        name="kernels"
+        label={texts.kernels.label(step)}
+        exact={totals.kernels}
+        unit={texts.kernels.unit}
+        value={count(totals.kernels)}
+        note={others(totals)}
+        help={texts.kernels.help}
+      />
+      <Figure
+        name="duration_ns"
+        label={texts.recording.label}
+        exact={all.duration_ns}
+        unit="ns"
+        value={duration(all.duration_ns)}
+        note={texts.recording.steps(all.steps.length)}
+        help={texts.recording.help}
+      />
     </div>
   );
 }

@@ -26,7 +26,9 @@ const NOTICED = new Set(["no_device_times", "events_route_dead"]);
 
 /** Errors and warnings about some figures. */
 export function doubts(findings: readonly Finding[], figures: readonly Figures[]): Finding[] {
-  return ranked(findings).filter((f) => f.severity !== "info" && !NOTICED.has(f.code) && f.affects.some((a) => figures.includes(a)));
+  return ranked(findings).filter(
+    (f) => f.severity !== "info" && !NOTICED.has(f.code) && f.affects.some((a) => figures.includes(a)),
+  );
 }
 
 interface DoubtsProps {
@@ -40,10 +42,19 @@ export function Doubts({ findings, figures }: DoubtsProps) {
   const [first, ...others] = doubts(findings, figures);
   if (!first) return null;
   return (
-    <p class="doubts" data-testid={`doubts-${figures.join("-")}`} data-value={others.length + 1} data-code={first.code} data-severity={first.severity}>
+    <p
+      class="doubts"
+      data-testid={`doubts-${figures.join("-")}`}
+      data-value={others.length + 1}
+      data-code={first.code}
+      data-severity={first.severity}
+    >
       <Mark severity={first.severity} />
-      <span title={[first, ...others].map((f) => f.message).join("\n")}>{first.message}{others.length > 0 && t.dataWarnings.more(others.length)}</span>
-      {" "}<a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
+      <span title={[first, ...others].map((f) => f.message).join("\n")}>
+        {first.message}
+        {others.length > 0 && t.dataWarnings.more(others.length)}
+      </span>{" "}
+      <a {...linkProps({ view: "quality", filter: first.code })}>{t.dataWarnings.quality}</a>
     </p>
   );
 }
@@ -52,7 +63,12 @@ export function Doubts({ findings, figures }: DoubtsProps) {
 export function Mark({ severity, word = false }: { severity: Severity; word?: boolean | string }) {
   return (
     <span class={`mark ${severity}`}>
-      <svg viewBox="0 0 16 16" width="14" height="14" {...(word ? { "aria-hidden": true } : { role: "img", "aria-label": SEVERITIES[severity] })}>
+      <svg
+        viewBox="0 0 16 16"
+        width="14"
+        height="14"
+        {...(word ? { "aria-hidden": true } : { role: "img", "aria-label": SEVERITIES[severity] })}
+      >
         <path d={SHAPES[severity]} />
       </svg>
       {word === true ? SEVERITIES[severity] : word}

@@ -13,5 +13,10 @@ export const MARKS: Readonly<Record<AdviceRow["severity"], { shape: Severity; wo
 };
 
 export function Fact({ id, name, children }: { id: string; name: string; children: ComponentChildren }) {
-  return <div data-key={id}><dt>{name}</dt><dd>{children}</dd></div>;
+  return (
+    <div data-key={id}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }

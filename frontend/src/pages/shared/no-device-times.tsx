@@ -14,7 +14,9 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (unusable) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="unusable">
-        <p><b>{t.noDeviceTimes.noDeviceTimes}</b> {unusable.message}</p>
+        <p>
+          <b>{t.noDeviceTimes.noDeviceTimes}</b> {unusable.message}
+        </p>
         {unusable.hint && <p>{unusable.hint}</p>}
       </aside>
     );
@@ -22,7 +24,9 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   if (finding(HOST_ONLY)) {
     return (
       <aside class="notice" data-testid="no-device-times" data-kind="host_only">
-        <p><b>{t.noDeviceTimes.hostOnly}</b> {t.noDeviceTimes.cpuAlone}</p>
+        <p>
+          <b>{t.noDeviceTimes.hostOnly}</b> {t.noDeviceTimes.cpuAlone}
+        </p>
         <details>
           <summary>{t.noDeviceTimes.deviceAfterAll}</summary>
           <p>{t.noDeviceTimes.notRecorded}</p>
@@ -33,7 +37,9 @@ export function NoDeviceTimes({ overview: { provenance } }: { overview: Overview
   }
   return (
     <aside class="notice" data-testid="no-device-times" data-kind="device">
-      <p><b>{t.noDeviceTimes.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.noDeviceTimes.why}</p>
+      <p>
+        <b>{t.noDeviceTimes.noDeviceTimes}</b> {finding(DEAD)?.message ?? t.noDeviceTimes.why}
+      </p>
       <p>{t.noDeviceTimes.changeCapture}</p>
       <CaptureLines />
       <p class="muted">{t.noDeviceTimes.follows}</p>

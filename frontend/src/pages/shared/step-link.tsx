@@ -15,6 +15,15 @@ interface StepLinkProps {
 
 /** The timeline shows a selected step. Without steps it shows the whole recording, the only one. */
 export function StepLink({ name, rank, testid, children }: StepLinkProps) {
-  const changes: Partial<State> = { view: "timeline", ...(rank !== undefined && { rank }), step: stepNumber(name), range: null };
-  return <a class="value" {...linkProps(changes)} data-testid={testid} title={t.stepLink.title(name)}>{children}</a>;
+  const changes: Partial<State> = {
+    view: "timeline",
+    ...(rank !== undefined && { rank }),
+    step: stepNumber(name),
+    range: null,
+  };
+  return (
+    <a class="value" {...linkProps(changes)} data-testid={testid} title={t.stepLink.title(name)}>
+      {children}
+    </a>
+  );
 }

@@ -20,16 +20,39 @@ export function Colors({ modules }: { modules: boolean }) {
   const choices = [
     { value: "kind" as const, label: texts.byKind, title: texts.byKindHelp },
     { value: "name" as const, label: texts.byName, title: texts.byNameHelp },
-    { value: "module" as const, label: texts.byModule, title: modules ? texts.byModuleHelp : texts.noModules, disabled: !modules },
+    {
+      value: "module" as const,
+      label: texts.byModule,
+      title: modules ? texts.byModuleHelp : texts.noModules,
+      disabled: !modules,
+    },
   ];
   return (
-    <Popover label={texts.colors} title={texts.colorsTitle} testid="colors" attributes={{ "data-value": by, "aria-pressed": String(by !== "kind") }}>
+    <Popover
+      label={texts.colors}
+      title={texts.colorsTitle}
+      testid="colors"
+      attributes={{ "data-value": by, "aria-pressed": String(by !== "kind") }}
+    >
       {() => (
         <div class="colorpanel">
-          <Segmented label={texts.colorBy} value={by} choices={choices} onPick={(value: ColorBy) => go({ colors: value === "kind" ? null : value }, "replace")} />
+          <Segmented
+            label={texts.colorBy}
+            value={by}
+            choices={choices}
+            onPick={(value: ColorBy) => go({ colors: value === "kind" ? null : value }, "replace")}
+          />
           {!modules && <p class="muted">{texts.noModules}</p>}
           {modules && by === "module" && <p class="muted">{texts.outside}</p>}
-          <label title={texts.safeHelp}><input type="checkbox" checked={safe.value} data-testid="color-safe" onChange={(e) => chooseSafe(e.currentTarget.checked)} /> {texts.safe}</label>
+          <label title={texts.safeHelp}>
+            <input
+              type="checkbox"
+              checked={safe.value}
+              data-testid="color-safe"
+              onChange={(e) => chooseSafe(e.currentTarget.checked)}
+            />{" "}
+            {texts.safe}
+          </label>
         </div>
       )}
     </Popover>

@@ -17,8 +17,13 @@ const MOST = 2000;
 export function useSpots(critical: Critical | null, lane: Lane | undefined): readonly Spot[] {
   const shift = lane?.shift ?? 0;
   const on = state.value.critical !== null;
-  return useMemo(() => (on && critical ? critical.pieces : []).filter((p) => p.track >= 0)
-    .map((p) => ({ track: p.track, row: p.row, start: p.start_ns + shift, end: p.end_ns + shift })), [on, critical, shift]);
+  return useMemo(
+    () =>
+      (on && critical ? critical.pieces : [])
+        .filter((p) => p.track >= 0)
+        .map((p) => ({ track: p.track, row: p.row, start: p.start_ns + shift, end: p.end_ns + shift })),
+    [on, critical, shift],
+  );
 }
 
 interface ToggleProps {
@@ -35,22 +40,46 @@ export function CriticalToggle({ selected, step, lane, found, onFound }: ToggleP
   const shown = found?.pieces.length ?? 0;
   return (
     <>
-      <button type="button" aria-pressed={on} data-testid="critical-path" data-value={on ? shown : ""} title={t.timeline.criticalHelp}
-        onClick={() => go({ critical: on ? null : "1" }, "replace")}>{t.timeline.critical}</button>
+      <button
+        type="button"
+        aria-pressed={on}
+        data-testid="critical-path"
+        data-value={on ? shown : ""}
+        title={t.timeline.criticalHelp}
+        onClick={() => go({ critical: on ? null : "1" }, "replace")}
+      >
+        {t.timeline.critical}
+      </button>
       {on && <Ask selected={selected} step={step} shift={lane?.shift ?? 0} onFound={onFound} />}
-      {on && found && found.found > shown && <span class="muted" data-testid="critical-more">{t.timeline.longestPieces(count(shown), count(found.found), percent(shown / found.found))}</span>}
+      {on && found && found.found > shown && (
+        <span class="muted" data-testid="critical-more">
+          {t.timeline.longestPieces(count(shown), count(found.found), percent(shown / found.found))}
+        </span>
+      )}
     </>
   );
 }
 
 /** Asks for the selected rank's pieces in the part of the recording that the URL names, by its range or
  * its step. */
-function Ask({ selected, step, shift, onFound }: Pick<ToggleProps, "selected" | "step" | "onFound"> & { shift: number }) {
+function Ask({
+  selected,
+  step,
+  shift,
+  onFound,
+}: Pick<ToggleProps, "selected" | "step" | "onFound"> & { shift: number }) {
   const window = parseRange(state.value.range) ?? (step && { start: step.start, end: step.stop });
   const { run, rank, span } = selected.place;
-  const asked = useView("critical", selected, { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST }, null);
+  const asked = useView(
+    "critical",
+    selected,
+    { start_ns: (window?.start ?? shift) - shift, stop_ns: window ? window.end - shift : null, limit: MOST },
+    null,
+  );
   const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}`);
   const value = loaded.status === "ready" ? loaded.value : null;
-  useEffect(() => { if (value) onFound(value); }, [value]);
+  useEffect(() => {
+    if (value) onFound(value);
+  }, [value]);
   return value ? null : <span class="muted">…</span>;
 }

@@ -34,13 +34,16 @@ function Menu({ selected, camera, area, all }: ExportProps) {
   const [part, choose] = useState<Part>(area ? "area" : "all");
   const place = selected.place;
   const shown = part === "area" && area ? area : camera;
-  const stretch: Stretch = part === "all"
-    ? { start_ns: null, end_ns: null }
-    : { start_ns: Math.max(0, Math.floor(shown.start)), end_ns: Math.max(1, Math.ceil(shown.stop)) };
+  const stretch: Stretch =
+    part === "all"
+      ? { start_ns: null, end_ns: null }
+      : { start_ns: Math.max(0, Math.floor(shown.start)), end_ns: Math.max(1, Math.ceil(shown.stop)) };
   const choices = [
     { value: "all" as const, label: texts.all },
     { value: "shown" as const, label: texts.shown(duration(Math.round(camera.stop - camera.start))) },
-    ...(area ? [{ value: "area" as const, label: texts.area(duration(Math.round(area.stop - area.start))) }] : []),
+    ...(area
+      ? [{ value: "area" as const, label: texts.area(duration(Math.round(area.stop - area.start))) }]
+      : []),
   ];
   return (
     <div class="exportmenu">
@@ -48,12 +51,22 @@ function Menu({ selected, camera, area, all }: ExportProps) {
       <ul>
         {FORMATS.map((format) => (
           <li key={format}>
-            <a href={address("export", exportQuery(place, { format, ...stretch }))} download data-testid={`export-${format}`}>{texts.formats[format].title}</a>
+            <a
+              href={address("export", exportQuery(place, { format, ...stretch }))}
+              download
+              data-testid={`export-${format}`}
+            >
+              {texts.formats[format].title}
+            </a>
             <div class="muted">{texts.formats[format].about}</div>
           </li>
         ))}
       </ul>
-      <Perfetto selected={selected} stretch={stretch} visible={{ start: shown.start, stop: Math.min(shown.stop, all.stop) }} />
+      <Perfetto
+        selected={selected}
+        stretch={stretch}
+        visible={{ start: shown.start, stop: Math.min(shown.stop, all.stop) }}
+      />
     </div>
   );
 }
@@ -79,15 +92,27 @@ function Perfetto({ selected, stretch, visible }: { selected: Selected; stretch:
     <section>
       <h2>{texts.inPerfetto}</h2>
       {extras?.perfetto && (
-        <p><button type="button" data-testid="perfetto-bundled" onClick={() => open(true)}>{texts.bundled}</button> <span class="muted">{texts.bundledNote}</span></p>
+        <p>
+          <button type="button" data-testid="perfetto-bundled" onClick={() => open(true)}>
+            {texts.bundled}
+          </button>{" "}
+          <span class="muted">{texts.bundledNote}</span>
+        </p>
       )}
       {extras && (
         <p>
-          <button type="button" data-testid="perfetto-public" onClick={() => open(false)}>{texts.public}</button>{" "}
-          <span class="muted">{texts.publicNote}{!extras.perfetto && texts.install()}</span>
+          <button type="button" data-testid="perfetto-public" onClick={() => open(false)}>
+            {texts.public}
+          </button>{" "}
+          <span class="muted">
+            {texts.publicNote}
+            {!extras.perfetto && texts.install()}
+          </span>
         </p>
       )}
-      <p role="status" class="muted" data-testid="perfetto-state">{state}</p>
+      <p role="status" class="muted" data-testid="perfetto-state">
+        {state}
+      </p>
     </section>
   );
 }

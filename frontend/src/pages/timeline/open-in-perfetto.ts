@@ -15,13 +15,21 @@ export interface Stretch {
 
 /** `bundled`: the copy of the pages on this server. To be called from a click: it opens a window.
  * Resolves when the trace is handed over; rejects with a Failure, or with words. */
-export async function openInPerfetto(place: Place, stretch: Stretch, visible: { start: number; stop: number }, bundled: boolean): Promise<void> {
+export async function openInPerfetto(
+  place: Place,
+  stretch: Stretch,
+  visible: { start: number; stop: number },
+  bundled: boolean,
+): Promise<void> {
   const query = `visStart=${Math.max(0, Math.ceil(visible.start))}&visEnd=${Math.floor(visible.stop)}`;
   const url = `${bundled ? address("perfetto/index.html", {}) : `${PUBLIC}/`}#!/viewer?${query}`;
   const opened = window.open(url, "_blank");
   if (!opened) throw new Error(t.perfetto.noWindow);
   const origin = new URL(url).origin;
-  const [buffer] = await Promise.all([fetchExport(place, { format: "perfetto", ...stretch }), answered(opened, origin)]);
+  const [buffer] = await Promise.all([
+    fetchExport(place, { format: "perfetto", ...stretch }),
+    answered(opened, origin),
+  ]);
   const title = t.perfetto.title(place.run, place.rank, place.span);
   opened.postMessage({ perfetto: { buffer, title, fileName: "trace.perfetto-trace.gz" } }, origin, [buffer]);
 }

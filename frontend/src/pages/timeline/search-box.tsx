@@ -32,7 +32,12 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
   const [place, setPlace] = useState<At>({ find, at: -1, due: false });
   const { at, due } = place.find === find ? place : { at: -1, due: false };
   const usePage = (page: number | null): Resource<Found> =>
-    useView("search", selected, find === null || page === null ? null : { text: find, after: page * PAGE, limit: PAGE }, null);
+    useView(
+      "search",
+      selected,
+      find === null || page === null ? null : { text: find, after: page * PAGE, limit: PAGE },
+      null,
+    );
   const first = usePage(0);
   const found = find !== null && first.loaded.status === "ready" ? first.loaded.value : null;
   const matches = found?.matches ?? 0;
@@ -66,22 +71,56 @@ export function Search({ find, search, show }: { find: string | null; search: Se
   }, [late]);
   return (
     <span class="filterbox timesearch">
-      <input type="search" data-filter data-testid="timeline-search" placeholder={t.timeline.searchHint} aria-label={t.timeline.search} value={find ?? ""}
+      <input
+        type="search"
+        data-filter
+        data-testid="timeline-search"
+        placeholder={t.timeline.searchHint}
+        aria-label={t.timeline.search}
+        value={find ?? ""}
         onInput={(e) => go({ find: e.currentTarget.value || null }, "replace")}
         onKeyDown={(e) => {
           if (e.key === "Enter") search.next(e.shiftKey ? -1 : 1, show);
-          else if (e.key === "Escape") { go({ find: null }, "replace"); e.currentTarget.blur(); } else return;
+          else if (e.key === "Escape") {
+            go({ find: null }, "replace");
+            e.currentTarget.blur();
+          } else return;
           e.preventDefault();
           e.stopPropagation();
-        }} />
+        }}
+      />
       {found && (
         <span class="hits" data-testid="timeline-hits" data-value={found.matches} role="status">
-          {found.matches === 0 ? t.timeline.noMatch : <>
-            {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}{count(found.matches)}
-            {found.kernels_ns > 0 && <span class="muted"> {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}</span>}
-            <button type="button" class="quiet" title={t.timeline.previous} onClick={() => search.next(-1, show)}>‹</button>
-            <button type="button" class="quiet" title={t.timeline.next} onClick={() => search.next(1, show)}>›</button>
-          </>}
+          {found.matches === 0 ? (
+            t.timeline.noMatch
+          ) : (
+            <>
+              {search.at >= 0 && t.timeline.hitOf(count(search.at + 1))}
+              {count(found.matches)}
+              {found.kernels_ns > 0 && (
+                <span class="muted">
+                  {" "}
+                  {t.timeline.onDevice(duration(found.kernels_ns), boundOf(found.kernels_bound_ns, true))}
+                </span>
+              )}
+              <button
+                type="button"
+                class="quiet"
+                title={t.timeline.previous}
+                onClick={() => search.next(-1, show)}
+              >
+                ‹
+              </button>
+              <button
+                type="button"
+                class="quiet"
+                title={t.timeline.next}
+                onClick={() => search.next(1, show)}
+              >
+                ›
+              </button>
+            </>
+          )}
         </span>
       )}
     </span>

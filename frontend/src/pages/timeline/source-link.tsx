@@ -2,7 +2,17 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { copy } from "../../lib/dom";
-import { EDITORS, editorLink, faultOf, parseEditor, parsePaths, pathHere, pathsText, USUAL, type Editor } from "../../lib/editor-link";
+import {
+  EDITORS,
+  editorLink,
+  faultOf,
+  parseEditor,
+  parsePaths,
+  pathHere,
+  pathsText,
+  USUAL,
+  type Editor,
+} from "../../lib/editor-link";
 import { t } from "../../i18n";
 import { Modal } from "../../widgets/controls/modal";
 
@@ -37,10 +47,38 @@ export function SourceLink({ file, line }: { file: string; line: number }) {
   return (
     <>
       <code class="wrap">{path}</code>{" "}
-      <button type="button" class="quiet" data-testid="copy-path" onClick={() => void copy(path).then(setCopied)}>{copied ? texts.copied : texts.copyPath}</button>
-      {link && <a href={link} data-testid="open-in-editor" title={link}>{texts.open}</a>}{" "}
-      <button type="button" class="quiet" title={texts.settingsHelp} data-testid="editor-settings" onClick={() => setAsking(true)}>{link ? texts.settings : texts.openWith}</button>
-      {asking && <Modal label={texts.editor} class="editorsettings" testid="editor-dialog" close={() => setAsking(false)}><Settings file={file} line={line} close={() => setAsking(false)} /></Modal>}
+      <button
+        type="button"
+        class="quiet"
+        data-testid="copy-path"
+        onClick={() => void copy(path).then(setCopied)}
+      >
+        {copied ? texts.copied : texts.copyPath}
+      </button>
+      {link && (
+        <a href={link} data-testid="open-in-editor" title={link}>
+          {texts.open}
+        </a>
+      )}{" "}
+      <button
+        type="button"
+        class="quiet"
+        title={texts.settingsHelp}
+        data-testid="editor-settings"
+        onClick={() => setAsking(true)}
+      >
+        {link ? texts.settings : texts.openWith}
+      </button>
+      {asking && (
+        <Modal
+          label={texts.editor}
+          class="editorsettings"
+          testid="editor-dialog"
+          close={() => setAsking(false)}
+        >
+          <Settings file={file} line={line} close={() => setAsking(false)} />
+        </Modal>
+      )}
     </>
   );
 }
@@ -53,20 +91,83 @@ function Settings({ file, line, close }: { file: string; line: number; close: ()
   const link = editorLink(file, line, next);
   const named = Object.entries(EDITORS).find(([, one]) => one === template)?.[0] ?? "";
   return (
-    <form onKeyDown={(e) => e.stopPropagation()} onSubmit={(e) => { e.preventDefault(); if (!fault) { keep(next); close(); } }}>
+    <form
+      onKeyDown={(e) => e.stopPropagation()}
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (!fault) {
+          keep(next);
+          close();
+        }
+      }}
+    >
       <h2>{texts.editor}</h2>
-      <label>{texts.editor} <select value={named} data-testid="editor-name" onChange={(e) => { const chosen = EDITORS[e.currentTarget.value]; if (chosen) setTemplate(chosen); }}>
-        {Object.keys(EDITORS).map((name) => <option key={name} value={name}>{name}</option>)}
-        <option value="">{texts.another}</option>
-      </select></label>
-      <label>{texts.address()} <input type="text" value={template} spellcheck={false} data-testid="editor-template" onInput={(e) => setTemplate(e.currentTarget.value)} /></label>
-      {fault && <p class="warn" role="status">{fault}</p>}
-      <label>{texts.places()}
-        <textarea rows={3} value={paths} spellcheck={false} data-testid="editor-paths" placeholder={texts.placesExample} onInput={(e) => setPaths(e.currentTarget.value)} />
+      <label>
+        {texts.editor}{" "}
+        <select
+          value={named}
+          data-testid="editor-name"
+          onChange={(e) => {
+            const chosen = EDITORS[e.currentTarget.value];
+            if (chosen) setTemplate(chosen);
+          }}
+        >
+          {Object.keys(EDITORS).map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+          <option value="">{texts.another}</option>
+        </select>
+      </label>
+      <label>
+        {texts.address()}{" "}
+        <input
+          type="text"
+          value={template}
+          spellcheck={false}
+          data-testid="editor-template"
+          onInput={(e) => setTemplate(e.currentTarget.value)}
+        />
+      </label>
+      {fault && (
+        <p class="warn" role="status">
+          {fault}
+        </p>
+      )}
+      <label>
+        {texts.places()}
+        <textarea
+          rows={3}
+          value={paths}
+          spellcheck={false}
+          data-testid="editor-paths"
+          placeholder={texts.placesExample}
+          onInput={(e) => setPaths(e.currentTarget.value)}
+        />
       </label>
       <p class="muted">{texts.placesHelp()}</p>
-      <p class="wrap" data-testid="editor-example">{link ?? texts.noWholePath(pathHere(file, next))}</p>
-      <p><button type="submit" disabled={fault !== null} data-testid="editor-save">{texts.save}</button> <button type="button" class="quiet" onClick={() => { setTemplate(USUAL.template); setPaths(""); }}>{texts.reset}</button> <button type="button" class="quiet" onClick={close}>{texts.cancel}</button></p>
+      <p class="wrap" data-testid="editor-example">
+        {link ?? texts.noWholePath(pathHere(file, next))}
+      </p>
+      <p>
+        <button type="submit" disabled={fault !== null} data-testid="editor-save">
+          {texts.save}
+        </button>{" "}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            setTemplate(USUAL.template);
+            setPaths("");
+          }}
+        >
+          {texts.reset}
+        </button>{" "}
+        <button type="button" class="quiet" onClick={close}>
+          {texts.cancel}
+        </button>
+      </p>
     </form>
   );
 }

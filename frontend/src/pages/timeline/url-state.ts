@@ -10,7 +10,11 @@ import { useLater } from "../../widgets/controls/debounce";
 const SETTLED_MS = 300;
 
 /** What moves fast, kept in the URL once it rests; Back and links move it. */
-function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T | null, text: (value: T) => string): [T | null, (value: T | null) => void, (value: T) => string] {
+function useSettled<T>(
+  key: "range" | "area",
+  parse: (text: string | null) => T | null,
+  text: (value: T) => string,
+): [T | null, (value: T | null) => void, (value: T) => string] {
   const told = state.value[key];
   const [value, set] = useState(() => parse(told));
   const written = useRef(told);
@@ -41,14 +45,22 @@ function useSettled<T>(key: "range" | "area", parse: (text: string | null) => T 
 /** What the timeline shows: until somebody moves it what it begins with, of ranks that come later,
  * too. */
 export function useCamera(first: Camera): [Camera, (camera: Camera) => void, (camera: Camera) => string] {
-  const [moved, move, write] = useSettled("range", parseCamera, ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`);
+  const [moved, move, write] = useSettled(
+    "range",
+    parseCamera,
+    ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`,
+  );
   return [useMemo(() => moved ?? first, [moved, first.start, first.stop]), move, write];
 }
 
 /** The stretch of time that is selected, on the tracks of these ranks: of others, too, once they are
  * there. */
 export function useArea(ranks: readonly number[]): [Area | null, (area: Area | null) => void] {
-  const [text, move] = useSettled("area", (told) => told, (told: string) => told);
+  const [text, move] = useSettled(
+    "area",
+    (told) => told,
+    (told: string) => told,
+  );
   const area = useMemo(() => parseArea(text, ranks), [text, ranks]);
   return [area, (next) => move(next && areaText(next, ranks))];
 }
@@ -63,7 +75,15 @@ export function useKeys(keys: Record<string, () => void>): void {
   now.current = keys;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || isCovered()) return;
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        event.defaultPrevented ||
+        isTyping(event.target) ||
+        isCovered()
+      )
+        return;
       const act = now.current[event.key];
       if (!act) return;
       act();

@@ -44,24 +44,62 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
   return (
     <section class="changeset">
       <form class="toolbar" onSubmit={add}>
-        <label>{texts.whatIf} <input data-testid="change-text" value={text} size={44} placeholder={texts.placeholder} aria-describedby="change-help"
-          onInput={(e) => setText(e.currentTarget.value)} /></label>
-        <button type="submit" data-testid="change-add">{texts.add}</button>
-        {NAMELESS.map((one) => <button key={one.change} type="button" class="quiet" title={one.title} data-testid={`change-${one.change.split("=")[0]}`} onClick={() => go({ changes: withChange(state.value.changes, one.change) })}>{one.label}</button>)}
-        {lines.length > 0 && <button type="button" class="link" data-testid="change-clear" onClick={() => set([])}>{texts.clear}</button>}
+        <label>
+          {texts.whatIf}{" "}
+          <input
+            data-testid="change-text"
+            value={text}
+            size={44}
+            placeholder={texts.placeholder}
+            aria-describedby="change-help"
+            onInput={(e) => setText(e.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" data-testid="change-add">
+          {texts.add}
+        </button>
+        {NAMELESS.map((one) => (
+          <button
+            key={one.change}
+            type="button"
+            class="quiet"
+            title={one.title}
+            data-testid={`change-${one.change.split("=")[0]}`}
+            onClick={() => go({ changes: withChange(state.value.changes, one.change) })}
+          >
+            {one.label}
+          </button>
+        ))}
+        {lines.length > 0 && (
+          <button type="button" class="link" data-testid="change-clear" onClick={() => set([])}>
+            {texts.clear}
+          </button>
+        )}
       </form>
-      <p id="change-help" class="muted small">{texts.kinds}</p>
+      <p id="change-help" class="muted small">
+        {texts.kinds}
+      </p>
       {lines.length > 0 && (
-        <ul class="changelist" data-testid="changes">{lines.map((line, i) => {
-          const told = changes.find((c) => c.text === line) ?? changes[i];
-          return (
-            <li key={line} data-key={line}>
-              <code>{line}</code>
-              {told && <span class="muted"> {said(told)}</span>}
-              <button type="button" class="quiet" aria-label={texts.remove(line)} data-testid="change-remove" onClick={() => set(lines.filter((_, j) => j !== i))}>×</button>
-            </li>
-          );
-        })}</ul>
+        <ul class="changelist" data-testid="changes">
+          {lines.map((line, i) => {
+            const told = changes.find((c) => c.text === line) ?? changes[i];
+            return (
+              <li key={line} data-key={line}>
+                <code>{line}</code>
+                {told && <span class="muted"> {said(told)}</span>}
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={texts.remove(line)}
+                  data-testid="change-remove"
+                  onClick={() => set(lines.filter((_, j) => j !== i))}
+                >
+                  ×
+                </button>
+              </li>
+            );
+          })}
+        </ul>
       )}
     </section>
   );
@@ -75,8 +113,18 @@ const NAMELESS = [
 ] as const;
 
 function said(change: ChangeAsked): string {
-  const does = change.factor === 0 ? texts.gone : change.factor === 1 ? texts.asItIs : change.factor < 1 ? texts.faster(trim(1 / change.factor)) : texts.slower(trim(change.factor));
-  const parts = [change.host_ns > 0 ? texts.onHost(duration(change.host_ns)) : "", change.device_ns > 0 ? texts.onDevice(duration(change.device_ns)) : ""].filter(Boolean);
+  const does =
+    change.factor === 0
+      ? texts.gone
+      : change.factor === 1
+        ? texts.asItIs
+        : change.factor < 1
+          ? texts.faster(trim(1 / change.factor))
+          : texts.slower(trim(change.factor));
+  const parts = [
+    change.host_ns > 0 ? texts.onHost(duration(change.host_ns)) : "",
+    change.device_ns > 0 ? texts.onDevice(duration(change.device_ns)) : "",
+  ].filter(Boolean);
   return parts.length > 0 ? texts.perStep(does, parts) : does;
 }
 
@@ -95,7 +143,11 @@ function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) 
     <>
       {told.length > 0 && (
         <aside class="notice" data-kind="host_only">
-          {told.map((n) => <p key={n.code} data-testid="whatif-note" data-code={n.code}><b>{n.message}</b> {n.hint}</p>)}
+          {told.map((n) => (
+            <p key={n.code} data-testid="whatif-note" data-code={n.code}>
+              <b>{n.message}</b> {n.hint}
+            </p>
+          ))}
         </aside>
       )}
       <Key result={result} />
@@ -112,12 +164,43 @@ function Key({ result }: { result: Result }) {
   const error = result.replay_error_share;
   return (
     <div class="figures-row">
-      <Figure name="measured_ns" label={texts.measured} exact={result.measured_ns} unit="ns" value={duration(result.measured_ns)} note={steps} help={texts.measuredHelp} />
-      <Figure name="predicted_ns" label={texts.predicted} exact={result.predicted_ns} unit="ns" value={duration(result.predicted_ns)} bound={asked ? bound(result.bound_ns) : ""}
-        note={asked ? texts.withChanges : texts.nothingChanged} help={texts.predictedHelp} />
-      <Figure name="gain_share" label={texts.gain} exact={result.gain_share} unit={texts.ofOne} value={asked ? percent(result.gain_share) : "–"} note={asked ? texts.gainNote(duration(result.gain_ns)) : ""} help={texts.gainHelp} />
-      <Figure name="replay_error_share" label={texts.error} exact={error} unit={texts.ofOne} value={error === null ? "–" : `${error > 0 ? "+" : ""}${percent(error)}`}
-        note={texts.replayed(duration(result.replayed_ns))} help={texts.errorHelp} />
+      <Figure
+        name="measured_ns"
+        label={texts.measured}
+        exact={result.measured_ns}
+        unit="ns"
+        value={duration(result.measured_ns)}
+        note={steps}
+        help={texts.measuredHelp}
+      />
+      <Figure
+        name="predicted_ns"
+        label={texts.predicted}
+        exact={result.predicted_ns}
+        unit="ns"
+        value={duration(result.predicted_ns)}
+        bound={asked ? bound(result.bound_ns) : ""}
+        note={asked ? texts.withChanges : texts.nothingChanged}
+        help={texts.predictedHelp}
+      />
+      <Figure
+        name="gain_share"
+        label={texts.gain}
+        exact={result.gain_share}
+        unit={texts.ofOne}
+        value={asked ? percent(result.gain_share) : "–"}
+        note={asked ? texts.gainNote(duration(result.gain_ns)) : ""}
+        help={texts.gainHelp}
+      />
+      <Figure
+        name="replay_error_share"
+        label={texts.error}
+        exact={error}
+        unit={texts.ofOne}
+        value={error === null ? "–" : `${error > 0 ? "+" : ""}${percent(error)}`}
+        note={texts.replayed(duration(result.replayed_ns))}
+        help={texts.errorHelp}
+      />
     </div>
   );
 }
@@ -126,20 +209,36 @@ function Key({ result }: { result: Result }) {
 function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred: boolean }) {
   return (
     <section>
-      <h2 class="withcsv">{texts.path} <small class="muted">{texts.pathNote}</small> <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>{texts.toTimeline}</a><CsvButton name="path-causes" file="critical-path" rows={causes} /></h2>
-      <table class="bars" data-testid="path-causes"><tbody>
-        {[...causes].sort((a, b) => b.path_ns - a.path_ns).map((c) => {
-          const known = CAUSES[c.cause];
-          return (
-            <tr key={c.cause} data-key={c.cause} data-value={c.path_ns}>
-              <td class="label" title={known.help}>{known.label}</td>
-              <td class="track"><ShareBar share={c.share} category={known.category} inferred={inferred && known.device} /></td>
-              <td class="number" title={exactDuration(c.path_ns)}>{duration(c.path_ns)}</td>
-              <td class="number muted">{percent(c.share)}</td>
-            </tr>
-          );
-        })}
-      </tbody></table>
+      <h2 class="withcsv">
+        {texts.path} <small class="muted">{texts.pathNote}</small>{" "}
+        <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>
+          {texts.toTimeline}
+        </a>
+        <CsvButton name="path-causes" file="critical-path" rows={causes} />
+      </h2>
+      <table class="bars" data-testid="path-causes">
+        <tbody>
+          {[...causes]
+            .sort((a, b) => b.path_ns - a.path_ns)
+            .map((c) => {
+              const known = CAUSES[c.cause];
+              return (
+                <tr key={c.cause} data-key={c.cause} data-value={c.path_ns}>
+                  <td class="label" title={known.help}>
+                    {known.label}
+                  </td>
+                  <td class="track">
+                    <ShareBar share={c.share} category={known.category} inferred={inferred && known.device} />
+                  </td>
+                  <td class="number" title={exactDuration(c.path_ns)}>
+                    {duration(c.path_ns)}
+                  </td>
+                  <td class="number muted">{percent(c.share)}</td>
+                </tr>
+              );
+            })}
+        </tbody>
+      </table>
     </section>
   );
 }

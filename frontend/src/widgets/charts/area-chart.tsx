@@ -54,7 +54,9 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
   const id = useId();
   useLayoutEffect(() => {
     if (!box.current) return undefined;
-    const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
+    const observer = new ResizeObserver(
+      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
+    );
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
@@ -64,9 +66,12 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
   const { low, high } = extent(points, fit);
   const inner = Math.max(1, width - LEFT - RIGHT);
   const x = (at: number): number => LEFT + ((at - start) / (end - start)) * inner;
-  const y = (value: number): number => HEIGHT - BOTTOM - ((value - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
-  const time = (px: number): number => Math.round(start + (Math.max(0, Math.min(inner, px - LEFT)) / inner) * (end - start));
-  const over = (event: PointerEvent): number => time(event.clientX - (box.current?.getBoundingClientRect().left ?? 0));
+  const y = (value: number): number =>
+    HEIGHT - BOTTOM - ((value - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
+  const time = (px: number): number =>
+    Math.round(start + (Math.max(0, Math.min(inner, px - LEFT)) / inner) * (end - start));
+  const over = (event: PointerEvent): number =>
+    time(event.clientX - (box.current?.getBoundingClientRect().left ?? 0));
 
   const finish = (to: number | null): void => {
     const from = anchor;
@@ -78,7 +83,12 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
   const onKeyDown = (event: KeyboardEvent): void => {
     const now = hover ?? start;
     const step = Math.max(1, (end - start) / 100);
-    const steps: Record<string, number> = { ArrowRight: now + step, ArrowLeft: now - step, Home: start, End: end };
+    const steps: Record<string, number> = {
+      ArrowRight: now + step,
+      ArrowLeft: now - step,
+      Home: start,
+      End: end,
+    };
     const to = steps[event.key];
     if (to !== undefined) {
       const at = Math.round(Math.max(start, Math.min(end, to)));
@@ -96,42 +106,148 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
   const baseline = HEIGHT - BOTTOM;
   const tight = marks.filter((m) => m.at > start && m.at < end).length > inner / 24;
   return (
-    <div class="areachart" ref={box} data-testid="memory-chart" data-points={points.length} data-start={start} data-end={end}>
-      <svg width={width} height={HEIGHT} tabIndex={0} role="group" aria-label={t.widgets.area.keys(names.title)}
-        onPointerDown={(e) => { if (e.button !== 0) return; e.currentTarget.setPointerCapture(e.pointerId); setAnchor(over(e)); }}
-        onPointerMove={(e) => setHover(over(e))} onPointerUp={(e) => finish(over(e))} onPointerCancel={() => setAnchor(null)}
-        onPointerLeave={() => { if (anchor === null) setHover(null); }} onBlur={() => { setHover(null); setAnchor(null); }} onKeyDown={onKeyDown}>
+    <div
+      class="areachart"
+      ref={box}
+      data-testid="memory-chart"
+      data-points={points.length}
+      data-start={start}
+      data-end={end}
+    >
+      <svg
+        width={width}
+        height={HEIGHT}
+        tabIndex={0}
+        role="group"
+        aria-label={t.widgets.area.keys(names.title)}
+        onPointerDown={(e) => {
+          if (e.button !== 0) return;
+          e.currentTarget.setPointerCapture(e.pointerId);
+          setAnchor(over(e));
+        }}
+        onPointerMove={(e) => setHover(over(e))}
+        onPointerUp={(e) => finish(over(e))}
+        onPointerCancel={() => setAnchor(null)}
+        onPointerLeave={() => {
+          if (anchor === null) setHover(null);
+        }}
+        onBlur={() => {
+          setHover(null);
+          setAnchor(null);
+        }}
+        onKeyDown={onKeyDown}
+      >
         {byteTicks(low, high, 4).map((tick) => (
-          <g key={tick.at} class="tick"><line x1={LEFT} x2={width - RIGHT} y1={y(tick.at)} y2={y(tick.at)} /><text x={LEFT - 8} y={y(tick.at) + 4} text-anchor="end">{tick.label}</text></g>
+          <g key={tick.at} class="tick">
+            <line x1={LEFT} x2={width - RIGHT} y1={y(tick.at)} y2={y(tick.at)} />
+            <text x={LEFT - 8} y={y(tick.at) + 4} text-anchor="end">
+              {tick.label}
+            </text>
+          </g>
         ))}
         {timeTicks(start, end, inner / 130).map((tick) => (
-          <text key={tick.at} x={x(tick.at)} y={HEIGHT - 6} text-anchor={x(tick.at) > width - RIGHT - 24 ? "end" : "middle"}>{tick.label}</text>
+          <text
+            key={tick.at}
+            x={x(tick.at)}
+            y={HEIGHT - 6}
+            text-anchor={x(tick.at) > width - RIGHT - 24 ? "end" : "middle"}
+          >
+            {tick.label}
+          </text>
         ))}
-        {!tight && marks.filter((m) => m.at >= start && m.at < end).map((m) => (
-          <g key={m.at} class="mark"><line x1={x(m.at)} x2={x(m.at)} y1={TOP - 12} y2={baseline} />{x(m.at) + 12 + m.label.length * 6 < width && <text x={x(m.at) + 4} y={TOP - 14}>{m.label}</text>}</g>
-        ))}
-        <clipPath id={id}><rect x={LEFT} y={TOP} width={inner} height={baseline - TOP} /></clipPath>
+        {!tight &&
+          marks
+            .filter((m) => m.at >= start && m.at < end)
+            .map((m) => (
+              <g key={m.at} class="mark">
+                <line x1={x(m.at)} x2={x(m.at)} y1={TOP - 12} y2={baseline} />
+                {x(m.at) + 12 + m.label.length * 6 < width && (
+                  <text x={x(m.at) + 4} y={TOP - 14}>
+                    {m.label}
+                  </text>
+                )}
+              </g>
+            ))}
+        <clipPath id={id}>
+          <rect x={LEFT} y={TOP} width={inner} height={baseline - TOP} />
+        </clipPath>
         <g clip-path={`url(#${id})`}>
-          {band && band.end >= start && band.start <= end && <rect class="band" x={x(Math.max(start, band.start))} width={Math.max(2, x(Math.min(end, band.end)) - x(Math.max(start, band.start)))} y={TOP} height={baseline - TOP} />}
-          {layers.map((layer, i) => <path key={layer.label} class="layer" fill={layer.fill} d={layerPath(points, i, x, y)} />)}
-          {layers.length === 0 && <path class="area" d={`${path(points, x, y, "value")}V${baseline}H${x(start)}z`} />}
+          {band && band.end >= start && band.start <= end && (
+            <rect
+              class="band"
+              x={x(Math.max(start, band.start))}
+              width={Math.max(2, x(Math.min(end, band.end)) - x(Math.max(start, band.start)))}
+              y={TOP}
+              height={baseline - TOP}
+            />
+          )}
+          {layers.map((layer, i) => (
+            <path key={layer.label} class="layer" fill={layer.fill} d={layerPath(points, i, x, y)} />
+          ))}
+          {layers.length === 0 && (
+            <path class="area" d={`${path(points, x, y, "value")}V${baseline}H${x(start)}z`} />
+          )}
           <path class="value" d={path(points, x, y, "value")} />
           <path class="limit" d={path(points, x, y, "limit")} />
         </g>
-        {peak && peak.at >= start && peak.at <= end && <Peak x={x(peak.at)} y={y(peak.value)} width={width} value={peak.value} />}
-        {anchor !== null && hover !== null && <rect class="selection" x={Math.min(x(anchor), x(hover))} width={Math.abs(x(hover) - x(anchor))} y={TOP} height={baseline - TOP} />}
+        {peak && peak.at >= start && peak.at <= end && (
+          <Peak x={x(peak.at)} y={y(peak.value)} width={width} value={peak.value} />
+        )}
+        {anchor !== null && hover !== null && (
+          <rect
+            class="selection"
+            x={Math.min(x(anchor), x(hover))}
+            width={Math.abs(x(hover) - x(anchor))}
+            y={TOP}
+            height={baseline - TOP}
+          />
+        )}
         {hover !== null && <line class="cursor" x1={x(hover)} x2={x(hover)} y1={TOP} y2={baseline} />}
         {hover !== null && shown && <circle class="dot" cx={x(hover)} cy={y(shown.value)} r="3" />}
       </svg>
       <PngButton name="memory" around={box} />
       {hover !== null && shown && (
-        <div class="tooltip" data-testid="memory-tooltip" role="status" style={{ left: `${x(hover) + 300 > width ? x(hover) - 284 : x(hover) + 12}px` }}>
+        <div
+          class="tooltip"
+          data-testid="memory-tooltip"
+          role="status"
+          style={{ left: `${x(hover) + 300 > width ? x(hover) - 284 : x(hover) + 12}px` }}
+        >
           <b>{exactDuration(hover)}</b>
-          <table><tbody>
-            <tr><td>{layers.length === 0 && <i class="swatch" style={{ "--fill": "var(--kernel)" }} />}{names.value}</td><td>{count(shown.value)} B</td><td>{bytes(shown.value)}</td></tr>
-            {layers.map((layer, i) => <tr key={layer.label}><td><i class="swatch" style={{ "--fill": layer.fill }} />{layer.label}</td><td>{count(shown.parts?.[i] ?? 0)} B</td><td>{bytes(shown.parts?.[i] ?? 0)}</td></tr>).reverse()}
-            {shown.limit !== null && <tr><td><i class="swatch line" />{names.limit}</td><td>{count(shown.limit)} B</td><td>{bytes(shown.limit)}</td></tr>}
-          </tbody></table>
+          <table>
+            <tbody>
+              <tr>
+                <td>
+                  {layers.length === 0 && <i class="swatch" style={{ "--fill": "var(--kernel)" }} />}
+                  {names.value}
+                </td>
+                <td>{count(shown.value)} B</td>
+                <td>{bytes(shown.value)}</td>
+              </tr>
+              {layers
+                .map((layer, i) => (
+                  <tr key={layer.label}>
+                    <td>
+                      <i class="swatch" style={{ "--fill": layer.fill }} />
+                      {layer.label}
+                    </td>
+                    <td>{count(shown.parts?.[i] ?? 0)} B</td>
+                    <td>{bytes(shown.parts?.[i] ?? 0)}</td>
+                  </tr>
+                ))
+                .reverse()}
+              {shown.limit !== null && (
+                <tr>
+                  <td>
+                    <i class="swatch line" />
+                    {names.limit}
+                  </td>
+                  <td>{count(shown.limit)} B</td>
+                  <td>{bytes(shown.limit)}</td>
+                </tr>
+              )}
+            </tbody>
+          </table>
         </div>
       )}
     </div>
@@ -143,12 +259,19 @@ function Peak({ x, y, width, value }: { x: number; y: number; width: number; val
   return (
     <g class="peak" data-testid="peak" data-value={value}>
       <path d={`M${x} ${y - 2}l-4 -7h8z`} />
-      <text x={right ? x - 8 : x + 8} y={y - 4} text-anchor={right ? "end" : "start"}>{t.widgets.area.peak(bytes(value))}</text>
+      <text x={right ? x - 8 : x + 8} y={y - 4} text-anchor={right ? "end" : "start"}>
+        {t.widgets.area.peak(bytes(value))}
+      </text>
     </g>
   );
 }
 
-function path(points: readonly Point[], x: (at: number) => number, y: (value: number) => number, key: "value" | "limit"): string {
+function path(
+  points: readonly Point[],
+  x: (at: number) => number,
+  y: (value: number) => number,
+  key: "value" | "limit",
+): string {
   let found = "";
   for (const point of points) {
     const value = point[key];
@@ -160,11 +283,22 @@ function path(points: readonly Point[], x: (at: number) => number, y: (value: nu
 }
 
 /** The outline of a layer: its upper edge there, its lower edge back. What is negative has no height. */
-function layerPath(points: readonly Point[], layer: number, x: (at: number) => number, y: (value: number) => number): string {
-  const upTo = (p: Point, count: number): number => (p.parts ?? []).slice(0, count).reduce((sum, part) => sum + Math.max(0, part), 0);
-  const edge = points.map((p) => [x(p.at).toFixed(1), y(upTo(p, layer)).toFixed(1), y(upTo(p, layer + 1)).toFixed(1)] as const);
+function layerPath(
+  points: readonly Point[],
+  layer: number,
+  x: (at: number) => number,
+  y: (value: number) => number,
+): string {
+  const upTo = (p: Point, count: number): number =>
+    (p.parts ?? []).slice(0, count).reduce((sum, part) => sum + Math.max(0, part), 0);
+  const edge = points.map(
+    (p) => [x(p.at).toFixed(1), y(upTo(p, layer)).toFixed(1), y(upTo(p, layer + 1)).toFixed(1)] as const,
+  );
   const there = edge.map(([px, , top], i) => (i === 0 ? `M${px} ${top}` : `H${px}V${top}`)).join("");
-  const back = edge.map(([, low], i) => `V${low}H${edge[i]?.[0] ?? 0}`).reverse().join("");
+  const back = edge
+    .map(([, low], i) => `V${low}H${edge[i]?.[0] ?? 0}`)
+    .reverse()
+    .join("");
   return `${there}${back}z`;
 }
 

@@ -26,29 +26,53 @@ export interface BarRow {
 export function Bars({ rows, testid }: { rows: readonly BarRow[]; testid: string }) {
   return (
     <div class="withcsv">
-    <CsvButton name={testid} rows={rows.map((r) => ({ name: r.key, ns: r.ns, bound_ns: r.bound ?? null }))} />
-    <table class="bars" data-testid={testid}>
-      <tbody>
-        {rows.map((row) => {
-          // The whisker's length in the bar's scale.
-          const whisker = row.bound && row.ns && row.share !== null ? (row.bound / row.ns) * row.share : 0;
-          return (
-            <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""}>
-              <td class="label" title={row.title ?? row.label}>
-                {row.href ? <a href={row.href} onClick={row.onClick}>{row.label}</a> : row.label}
-              </td>
-              <td class="track">
-                {row.share !== null && <ShareBar share={row.share} bound={whisker} category={row.category} inferred={row.inferred} bounded={row.bounded ?? 0} />}
-              </td>
-              <td class={uncertain(row) ? "number uncertain" : "number"} data-bound={row.bound === undefined ? "" : (row.bound ?? "unknown")} title={`${exactDuration(row.ns)} ${boundOf(row.bound ?? null, uncertain(row))}`}>{duration(row.ns)}</td>
-              <td class="number muted">{row.note ?? percent(row.share)}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+      <CsvButton
+        name={testid}
+        rows={rows.map((r) => ({ name: r.key, ns: r.ns, bound_ns: r.bound ?? null }))}
+      />
+      <table class="bars" data-testid={testid}>
+        <tbody>
+          {rows.map((row) => {
+            // The whisker's length in the bar's scale.
+            const whisker = row.bound && row.ns && row.share !== null ? (row.bound / row.ns) * row.share : 0;
+            return (
+              <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""}>
+                <td class="label" title={row.title ?? row.label}>
+                  {row.href ? (
+                    <a href={row.href} onClick={row.onClick}>
+                      {row.label}
+                    </a>
+                  ) : (
+                    row.label
+                  )}
+                </td>
+                <td class="track">
+                  {row.share !== null && (
+                    <ShareBar
+                      share={row.share}
+                      bound={whisker}
+                      category={row.category}
+                      inferred={row.inferred}
+                      bounded={row.bounded ?? 0}
+                    />
+                  )}
+                </td>
+                <td
+                  class={uncertain(row) ? "number uncertain" : "number"}
+                  data-bound={row.bound === undefined ? "" : (row.bound ?? "unknown")}
+                  title={`${exactDuration(row.ns)} ${boundOf(row.bound ?? null, uncertain(row))}`}
+                >
+                  {duration(row.ns)}
+                </td>
+                <td class="number muted">{row.note ?? percent(row.share)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
     </div>
   );
 }
 
-const uncertain = (row: BarRow): boolean => row.inferred && row.ns !== null && row.bound !== undefined && row.bound !== 0;
+const uncertain = (row: BarRow): boolean =>
+  row.inferred && row.ns !== null && row.bound !== undefined && row.bound !== 0;

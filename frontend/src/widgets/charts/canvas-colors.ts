@@ -19,8 +19,15 @@ export interface Palette {
 
 /** What each kind of rectangle is drawn in: the categories' colours, and tints for host ranges. */
 const KINDS: Readonly<Record<string, string>> = {
-  kernel: "--kernel", memcpy: "--memcpy", memset: "--memset", communication: "--communication",
-  operator: "--cpu", annotation: "--dataloader", runtime: "--runtime", frame: "--other", step: "--rule",
+  kernel: "--kernel",
+  memcpy: "--memcpy",
+  memset: "--memset",
+  communication: "--communication",
+  operator: "--cpu",
+  annotation: "--dataloader",
+  runtime: "--runtime",
+  frame: "--other",
+  step: "--rule",
 };
 
 /** Another number whenever the colours change: what is drawn on a canvas has to be drawn again. */
@@ -40,8 +47,16 @@ export function paletteOf(element: Element): Palette {
   const light = new Map<string, string>();
   return {
     of: Object.fromEntries(Object.entries(KINDS).map(([kind, name]) => [kind, of(name)])),
-    names: ["--kernel", "--memcpy", "--memset", "--communication", "--runtime", "--dataloader", "--cpu"].map(of), none: of("--other"),
-    ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), ground: of("--ground"), sunken: of("--sunken"), accent: of("--accent"),
+    names: ["--kernel", "--memcpy", "--memset", "--communication", "--runtime", "--dataloader", "--cpu"].map(
+      of,
+    ),
+    none: of("--other"),
+    ink: of("--ink"),
+    muted: of("--muted"),
+    rule: of("--rule"),
+    ground: of("--ground"),
+    sunken: of("--sunken"),
+    accent: of("--accent"),
     onto: (fill) => {
       const known = light.get(fill) ?? (luminance(fill) > 0.3 ? "#111" : "#fff");
       light.set(fill, known);

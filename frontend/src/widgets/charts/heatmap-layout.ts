@@ -40,7 +40,8 @@ export function heat(values: readonly (number | null)[], columns: number): Heat 
   }
   sizes.sort((a, b) => a - b);
   const scale = Math.max(sizes[Math.floor((sizes.length - 1) * MOST_OF)] ?? 0, LEAST_SCALE);
-  for (let i = 0; i < shade.length; i += 1) shade[i] = Math.max(-1, Math.min(1, (shade[i] as number) / scale));
+  for (let i = 0; i < shade.length; i += 1)
+    shade[i] = Math.max(-1, Math.min(1, (shade[i] as number) / scale));
   return { rows, columns, shade, scale };
 }
 
@@ -57,7 +58,11 @@ export function rowOrder({ rows, columns, shade }: Heat, worst: boolean): number
 
 /** How high a row is, and how many rows share a line of the picture: with more rows than lines the
  * farthest of them is what is seen, so that none can hide. */
-export function lines(rows: number, most: number, highest: number): { height: number; each: number; count: number } {
+export function lines(
+  rows: number,
+  most: number,
+  highest: number,
+): { height: number; each: number; count: number } {
   const each = Math.max(1, Math.ceil(rows / most));
   const count = Math.ceil(rows / each);
   return { height: Math.max(1, Math.min(highest, Math.floor(most / Math.max(1, count)))), each, count };

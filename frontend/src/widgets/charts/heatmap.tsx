@@ -35,7 +35,17 @@ interface Cell {
   column: number;
 }
 
-export function Heatmap({ values, rows, columns, worst, selected, onSelect, tooltip, label, testid }: HeatmapProps) {
+export function Heatmap({
+  values,
+  rows,
+  columns,
+  worst,
+  selected,
+  onSelect,
+  tooltip,
+  label,
+  testid,
+}: HeatmapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
@@ -49,7 +59,9 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
 
   useLayoutEffect(() => {
     if (!box.current) return undefined;
-    const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
+    const observer = new ResizeObserver(
+      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
+    );
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
@@ -71,7 +83,12 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
         }
         context.globalAlpha = Math.abs(shade);
         context.fillStyle = css(shade > 0 ? "--longer" : "--shorter");
-        context.fillRect(LEFT + column * cell, line * height, Math.max(cell - (cell > 4 ? 1 : 0), 0.5), height - gap);
+        context.fillRect(
+          LEFT + column * cell,
+          line * height,
+          Math.max(cell - (cell > 4 ? 1 : 0), 0.5),
+          height - gap,
+        );
         context.globalAlpha = 1;
       }
       if (selected !== null && own.some((r) => rows[r] === selected)) {
@@ -85,10 +102,16 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
     context.textBaseline = "middle";
     context.textAlign = "right";
     const skip = Math.max(1, Math.ceil(14 / height));
-    for (let line = 0; line < count; line += skip) context.fillText(rows[rowsOf(line)[0] ?? 0] ?? "", LEFT - 6, (line + 0.5) * height + (height < 14 ? 6 : 0));
+    for (let line = 0; line < count; line += skip)
+      context.fillText(
+        rows[rowsOf(line)[0] ?? 0] ?? "",
+        LEFT - 6,
+        (line + 0.5) * height + (height < 14 ? 6 : 0),
+      );
     context.textAlign = "center";
     const wide = Math.max(1, Math.ceil((Math.max(...columns.map((c) => c.length)) * LETTER_PX + 8) / cell));
-    for (let column = 0; column < columns.length; column += wide) context.fillText(columns[column] ?? "", LEFT + (column + 0.5) * cell, count * height + 12);
+    for (let column = 0; column < columns.length; column += wide)
+      context.fillText(columns[column] ?? "", LEFT + (column + 0.5) * cell, count * height + 12);
     if (at) {
       context.strokeStyle = css("--ink");
       context.lineWidth = 1.5;
@@ -105,15 +128,20 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
   const under = (event: MouseEvent): Cell | null => {
     const area = canvas.current?.getBoundingClientRect();
     if (!area) return null;
-    const column = Math.floor((event.clientX - area.left - LEFT) / cell), line = Math.floor((event.clientY - area.top) / height);
+    const column = Math.floor((event.clientX - area.left - LEFT) / cell),
+      line = Math.floor((event.clientY - area.top) / height);
     return column >= 0 && column < columns.length && line >= 0 && line < count ? { line, column } : null;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const now = at ?? { line: 0, column: 0 };
     const moves: Record<string, Cell> = {
-      ArrowUp: { ...now, line: now.line - 1 }, ArrowDown: { ...now, line: now.line + 1 }, ArrowLeft: { ...now, column: now.column - 1 }, ArrowRight: { ...now, column: now.column + 1 },
-      Home: { ...now, line: 0 }, End: { ...now, line: count - 1 },
+      ArrowUp: { ...now, line: now.line - 1 },
+      ArrowDown: { ...now, line: now.line + 1 },
+      ArrowLeft: { ...now, column: now.column - 1 },
+      ArrowRight: { ...now, column: now.column + 1 },
+      Home: { ...now, line: 0 },
+      End: { ...now, line: count - 1 },
     };
     const to = moves[event.key];
     if (to) setAt(at ? { line: clamp(to.line, count), column: clamp(to.column, columns.length) } : now);
@@ -124,15 +152,58 @@ export function Heatmap({ values, rows, columns, worst, selected, onSelect, tool
   const shown = at && rowAt(at);
   const left = LEFT + (at?.column ?? 0) * cell + cell + 8;
   return (
-    <div class="heatmap" ref={box} tabIndex={0} role="application" aria-label={t.widgets.heat.keys(label)} onKeyDown={onKeyDown} onBlur={() => setAt(null)}
-      data-testid={testid} data-rows={rows.length} data-columns={columns.length} data-lines={count} data-first={rows[order[0] ?? 0] ?? ""} data-row={shown === null ? "" : rows[shown]}>
-      <canvas ref={canvas} style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }} onPointerMove={(e) => setAt(under(e))} onPointerLeave={() => setAt(null)}
-        onClick={(e) => { const found = under(e); if (found) onSelect(rows[rowAt(found)] ?? ""); }} />
-      <button type="button" class="quiet png" data-testid={`png-${testid}`} title={t.png.save} onClick={() => canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))}>PNG</button>
+    <div
+      class="heatmap"
+      ref={box}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.heat.keys(label)}
+      onKeyDown={onKeyDown}
+      onBlur={() => setAt(null)}
+      data-testid={testid}
+      data-rows={rows.length}
+      data-columns={columns.length}
+      data-lines={count}
+      data-first={rows[order[0] ?? 0] ?? ""}
+      data-row={shown === null ? "" : rows[shown]}
+    >
+      <canvas
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${count * height + BOTTOM}px` }}
+        onPointerMove={(e) => setAt(under(e))}
+        onPointerLeave={() => setAt(null)}
+        onClick={(e) => {
+          const found = under(e);
+          if (found) onSelect(rows[rowAt(found)] ?? "");
+        }}
+      />
+      <button
+        type="button"
+        class="quiet png"
+        data-testid={`png-${testid}`}
+        title={t.png.save}
+        onClick={() =>
+          canvas.current && downloadPicture(`${testid}.png`, pictureWithLabels(canvas.current, [], label))
+        }
+      >
+        PNG
+      </button>
       {at && shown !== null && (
-        <div class="tooltip" role="status" style={{ left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`, top: `${Math.min(at.line * height, count * height - 40)}px` }}>{tooltip(shown, at.column)}</div>
+        <div
+          class="tooltip"
+          role="status"
+          style={{
+            left: `${left + 272 > width ? Math.max(0, left - cell - 288) : left}px`,
+            top: `${Math.min(at.line * height, count * height - 40)}px`,
+          }}
+        >
+          {tooltip(shown, at.column)}
+        </div>
       )}
-      <p class="muted small scale"><i style={{ "--fill": "var(--shorter)" }} /><i style={{ "--fill": "var(--longer)" }} /> {t.widgets.heat.scale(percent(shades.scale), each)}</p>
+      <p class="muted small scale">
+        <i style={{ "--fill": "var(--shorter)" }} />
+        <i style={{ "--fill": "var(--longer)" }} /> {t.widgets.heat.scale(percent(shades.scale), each)}
+      </p>
     </div>
   );
 }
@@ -149,7 +220,14 @@ function prepared(canvas: HTMLCanvasElement, width: number, height: number): Can
 }
 
 /** Where nothing is known. */
-function hatch(context: CanvasRenderingContext2D, colour: string, x: number, y: number, width: number, height: number): void {
+function hatch(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): void {
   context.save();
   context.beginPath();
   context.rect(x, y, width, height);

@@ -18,9 +18,18 @@ export function ShareBar({ share, bound = null, category, inferred, bounded = 0 
   const high = Math.min(1, share + (bound ?? 0));
   return (
     <span class={inferred ? "sharebar inferred" : "sharebar"}>
-      {share > 0 && bounded < 1 && <span style={{ width: percentage(Math.min(1, share) * (1 - bounded)), "--fill": color(category) }} />}
-      {share > 0 && bounded > 0 && <span class="bounded" style={{ width: percentage(Math.min(1, share) * bounded), "--fill": color(category) }} />}
-      {share > 0 && bound !== null && bound > 0 && <i class="whisker" style={{ left: percentage(low), width: percentage(high - low) }} />}
+      {share > 0 && bounded < 1 && (
+        <span style={{ width: percentage(Math.min(1, share) * (1 - bounded)), "--fill": color(category) }} />
+      )}
+      {share > 0 && bounded > 0 && (
+        <span
+          class="bounded"
+          style={{ width: percentage(Math.min(1, share) * bounded), "--fill": color(category) }}
+        />
+      )}
+      {share > 0 && bound !== null && bound > 0 && (
+        <i class="whisker" style={{ left: percentage(low), width: percentage(high - low) }} />
+      )}
     </span>
   );
 }

@@ -5,8 +5,18 @@ export interface Tick {
   label: string;
 }
 
-const TIME: readonly [string, number][] = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
-const BYTES: readonly [string, number][] = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
+const TIME: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["us", 1e3],
+  ["ns", 1],
+];
+const BYTES: readonly [string, number][] = [
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
+  ["B", 1],
+];
 
 /** About so many round times from start to end, in ns; all in one unit, with the digits that tell them apart. */
 export function timeTicks(start: number, end: number, about: number): Tick[] {
@@ -26,7 +36,8 @@ export function byteTicks(low: number, high: number, about: number): Tick[] {
 /** The largest unit that the axis reaches and in which few digits tell the ticks apart. */
 function ticks(low: number, high: number, step: number, units: readonly [string, number][]): Tick[] {
   const most = Math.max(Math.abs(low), Math.abs(high));
-  const [unit, size] = units.find(([, n]) => most >= n && decimals(step / n) <= MOST_DIGITS) ?? units.at(-1) ?? ["", 1];
+  const [unit, size] = units.find(([, n]) => most >= n && decimals(step / n) <= MOST_DIGITS) ??
+    units.at(-1) ?? ["", 1];
   const digits = decimals(step / size);
   const found: Tick[] = [];
   for (let i = Math.ceil(low / step); i * step <= high; i += 1) {

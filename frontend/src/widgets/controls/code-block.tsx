@@ -11,8 +11,12 @@ export function Code({ text }: { text: string }) {
   };
   return (
     <div class="code">
-      <pre><code>{text}</code></pre>
-      <button type="button" class="quiet" data-testid="copy" onClick={() => void press()} aria-live="polite">{said}</button>
+      <pre>
+        <code>{text}</code>
+      </pre>
+      <button type="button" class="quiet" data-testid="copy" onClick={() => void press()} aria-live="polite">
+        {said}
+      </button>
     </div>
   );
 }

@@ -15,11 +15,17 @@ interface FigureProps {
 }
 
 export function Figure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
-  const precise = exact === null ? t.format.missing : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
+  const precise =
+    exact === null
+      ? t.format.missing
+      : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
   return (
     <div class="figure" data-testid={`figure-${name}`} data-value={exact ?? ""} title={`${help}\n${precise}`}>
       <div class="muted">{label}</div>
-      <div class="big">{value}{bound && <small> {bound}</small>}</div>
+      <div class="big">
+        {value}
+        {bound && <small> {bound}</small>}
+      </div>
       <div class="muted note">{note}</div>
     </div>
   );

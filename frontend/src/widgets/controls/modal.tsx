@@ -19,8 +19,17 @@ export function Modal({ label, class: name, testid, event, close, children }: Mo
   useFocusBack();
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class={name} data-testid={testid} data-event={event} aria-label={label} onClose={close}
-      onClick={(e) => { if (e.target === dialog.current) close(); }}>
+    <dialog
+      ref={dialog}
+      class={name}
+      data-testid={testid}
+      data-event={event}
+      aria-label={label}
+      onClose={close}
+      onClick={(e) => {
+        if (e.target === dialog.current) close();
+      }}
+    >
       {children}
     </dialog>
   );

@@ -14,7 +14,15 @@ interface PopoverProps {
   children: (close: () => void) => ComponentChildren;
 }
 
-export function Popover({ label, title, testid, class: name = "", attributes = {}, disabled = false, children }: PopoverProps) {
+export function Popover({
+  label,
+  title,
+  testid,
+  class: name = "",
+  attributes = {},
+  disabled = false,
+  children,
+}: PopoverProps) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -44,16 +52,34 @@ export function Popover({ label, title, testid, class: name = "", attributes = {
     if (over > 0) box.style.translate = `${-over}px`;
   }, [open]);
   return (
-    <span class="popover" ref={root} onKeyDown={(e) => {
-      if (e.key !== "Escape" || !open) return;
-      e.stopPropagation();
-      close();
-    }}>
-      <button type="button" ref={button} class={name} title={title} data-testid={testid} {...attributes}
-        aria-haspopup="dialog" aria-expanded={open} disabled={disabled} onClick={() => setOpen(!open)}>
+    <span
+      class="popover"
+      ref={root}
+      onKeyDown={(e) => {
+        if (e.key !== "Escape" || !open) return;
+        e.stopPropagation();
+        close();
+      }}
+    >
+      <button
+        type="button"
+        ref={button}
+        class={name}
+        title={title}
+        data-testid={testid}
+        {...attributes}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+        disabled={disabled}
+        onClick={() => setOpen(!open)}
+      >
         {label}
       </button>
-      {open && <div class="panel" ref={panel} role="dialog" aria-label={title} data-testid={`${testid}-panel`}>{children(close)}</div>}
+      {open && (
+        <div class="panel" ref={panel} role="dialog" aria-label={title} data-testid={`${testid}-panel`}>
+          {children(close)}
+        </div>
+      )}
     </span>
   );
 }

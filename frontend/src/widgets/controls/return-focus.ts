@@ -9,7 +9,8 @@ export function useFocusBack(): void {
       // After the component's elements have left the page: until then they may hold the focus.
       queueMicrotask(() => {
         const nowhere = document.activeElement === null || document.activeElement === document.body;
-        if (nowhere && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+        if (nowhere && before instanceof HTMLElement && before.isConnected)
+          before.focus({ preventScroll: true });
       });
     };
   }, []);

@@ -16,7 +16,12 @@ export function Segmented<T extends string>({ label, choices, value, onPick }: S
   const group = useRef<HTMLSpanElement>(null);
   // Where a choice makes all of its page anew, the focus comes back to it.
   useLayoutEffect(() => {
-    if (picked.label !== label || performance.now() - picked.at > SOON_MS || document.activeElement !== document.body) return;
+    if (
+      picked.label !== label ||
+      performance.now() - picked.at > SOON_MS ||
+      document.activeElement !== document.body
+    )
+      return;
     group.current?.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
   }, []);
   const pick = (one: T): void => {
@@ -26,8 +31,17 @@ export function Segmented<T extends string>({ label, choices, value, onPick }: S
   return (
     <span class="segmented" role="group" aria-label={label} ref={group}>
       {choices.map((c) => (
-        <button key={c.value} type="button" aria-pressed={c.value === value} disabled={c.disabled === true && c.value !== value}
-          title={c.title ?? c.label} data-testid={`group-${c.value}`} onClick={() => pick(c.value)}>{c.label}</button>
+        <button
+          key={c.value}
+          type="button"
+          aria-pressed={c.value === value}
+          disabled={c.disabled === true && c.value !== value}
+          title={c.title ?? c.label}
+          data-testid={`group-${c.value}`}
+          onClick={() => pick(c.value)}
+        >
+          {c.label}
+        </button>
       ))}
     </span>
   );

@@ -15,7 +15,14 @@ const FAINT = 0.24;
 const LEAST_TEXT_PX = 28;
 const PAD_PX = 4;
 
-export function draw(canvas: HTMLCanvasElement, placed: Placed, boxes: readonly FlameBox[], width: number, height: number, look: Look): void {
+export function draw(
+  canvas: HTMLCanvasElement,
+  placed: Placed,
+  boxes: readonly FlameBox[],
+  width: number,
+  height: number,
+  look: Look,
+): void {
   const scale = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);
@@ -30,7 +37,8 @@ export function draw(canvas: HTMLCanvasElement, placed: Placed, boxes: readonly 
   context.font = `12px ${style.fontFamily}`;
   context.textBaseline = "middle";
   const hatches = new Map<string, CanvasPattern | null>();
-  const found = (box: FlameBox): boolean => look.search !== "" && box.name.toLowerCase().includes(look.search);
+  const found = (box: FlameBox): boolean =>
+    look.search !== "" && box.name.toLowerCase().includes(look.search);
   boxes.forEach((box, i) => {
     const x = (placed.left[i] ?? 0) * width;
     const w = (placed.width[i] ?? 0) * width;
@@ -61,7 +69,14 @@ export function draw(canvas: HTMLCanvasElement, placed: Placed, boxes: readonly 
   });
 }
 
-function outline(context: CanvasRenderingContext2D, colour: string, x: number, y: number, w: number, line: number): void {
+function outline(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  x: number,
+  y: number,
+  w: number,
+  line: number,
+): void {
   context.strokeStyle = colour;
   context.lineWidth = line;
   context.strokeRect(x + line / 2, y + line / 2, Math.max(1, w - line), BOX_PX - 1 - line);

@@ -21,7 +21,16 @@ interface FlameGraphProps {
   onCanvas: (canvas: HTMLCanvasElement | null) => void;
 }
 
-export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut, onCanvas }: FlameGraphProps) {
+export function FlameGraph({
+  boxes,
+  total,
+  search,
+  label,
+  onLook,
+  onZoom,
+  onOut,
+  onCanvas,
+}: FlameGraphProps) {
   const outer = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(800);
@@ -33,7 +42,9 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
 
   useLayoutEffect(() => {
     if (!outer.current) return undefined;
-    const observer = new ResizeObserver(([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width));
+    const observer = new ResizeObserver(
+      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
+    );
     observer.observe(outer.current);
     return () => observer.disconnect();
   }, []);
@@ -53,7 +64,9 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
 
   const at = (event: MouseEvent): number | null => {
     const box = canvas.current?.getBoundingClientRect();
-    return box ? boxAt(placed, (event.clientX - box.left) / box.width, Math.floor((event.clientY - box.top) / BOX_PX)) : null;
+    return box
+      ? boxAt(placed, (event.clientX - box.left) / box.width, Math.floor((event.clientY - box.top) / BOX_PX))
+      : null;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -70,12 +83,34 @@ export function FlameGraph({ boxes, total, search, label, onLook, onZoom, onOut,
     event.stopPropagation();
   };
   return (
-    <div class="flamegraph" ref={outer} tabIndex={0} role="application" aria-label={t.widgets.flame.keys(label)}
-      onKeyDown={onKeyDown} data-testid="flamegraph" data-boxes={boxes.length} data-focus={focus === null ? "" : boxes[focus]?.name ?? ""}>
-      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
-        onPointerMove={(e) => { const box = at(e); setHover(box); onLook(box ?? focus); }}
-        onPointerLeave={() => { setHover(null); onLook(focus); }}
-        onClick={(e) => { const box = at(e); if (box !== null) onZoom(box); }} />
+    <div
+      class="flamegraph"
+      ref={outer}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.flame.keys(label)}
+      onKeyDown={onKeyDown}
+      data-testid="flamegraph"
+      data-boxes={boxes.length}
+      data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
+    >
+      <canvas
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
+        onPointerMove={(e) => {
+          const box = at(e);
+          setHover(box);
+          onLook(box ?? focus);
+        }}
+        onPointerLeave={() => {
+          setHover(null);
+          onLook(focus);
+        }}
+        onClick={(e) => {
+          const box = at(e);
+          if (box !== null) onZoom(box);
+        }}
+      />
     </div>
   );
 }

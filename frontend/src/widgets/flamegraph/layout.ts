@@ -55,7 +55,12 @@ export function boxAt({ left, width, rows }: Placed, x: number, level: number): 
 }
 
 /** The box an arrow key leads to: up to the one around, down to the widest inside, sideways on the level. */
-export function neighbour({ rows, level }: Placed, boxes: readonly FlameBox[], now: number | null, key: string): number | null {
+export function neighbour(
+  { rows, level }: Placed,
+  boxes: readonly FlameBox[],
+  now: number | null,
+  key: string,
+): number | null {
   const row = now === null ? [] : (rows[level[now] ?? 0] ?? []);
   switch (key) {
     case "ArrowDown": {
@@ -63,10 +68,15 @@ export function neighbour({ rows, level }: Placed, boxes: readonly FlameBox[], n
       const inside = boxes.findIndex((b) => b.parent === now);
       return inside < 0 ? null : inside;
     }
-    case "ArrowUp": return now === null ? null : (boxes[now]?.parent ?? null);
-    case "ArrowRight": return now === null ? (rows[0]?.[0] ?? null) : (row[row.indexOf(now) + 1] ?? null);
-    case "ArrowLeft": return now === null ? null : (row[row.indexOf(now) - 1] ?? null);
-    case "Home": return rows[0]?.[0] ?? null;
-    default: return null;
+    case "ArrowUp":
+      return now === null ? null : (boxes[now]?.parent ?? null);
+    case "ArrowRight":
+      return now === null ? (rows[0]?.[0] ?? null) : (row[row.indexOf(now) + 1] ?? null);
+    case "ArrowLeft":
+      return now === null ? null : (row[row.indexOf(now) - 1] ?? null);
+    case "Home":
+      return rows[0]?.[0] ?? null;
+    default:
+      return null;
   }
 }

@@ -13,16 +13,27 @@ export interface ColumnMemory {
 export const Remembered = createContext<ColumnMemory>({ get: () => null, set: () => undefined });
 
 /** The columns that a choice shows; never none, as the first one names the row. */
-export function chosenColumns<Row>(columns: readonly Column<Row>[], choice: string | null): readonly Column<Row>[] {
+export function chosenColumns<Row>(
+  columns: readonly Column<Row>[],
+  choice: string | null,
+): readonly Column<Row>[] {
   const differences = new Set((choice ?? "").split(","));
-  return columns.filter((c, i) => i === 0 || (c.optional ? differences.has(c.key) : !differences.has(`-${c.key}`)));
+  return columns.filter(
+    (c, i) => i === 0 || (c.optional ? differences.has(c.key) : !differences.has(`-${c.key}`)),
+  );
 }
 
 /** The choice after a column was switched; null for what a table shows at first. */
-export function switched<Row>(columns: readonly Column<Row>[], choice: string | null, key: string): string | null {
+export function switched<Row>(
+  columns: readonly Column<Row>[],
+  choice: string | null,
+  key: string,
+): string | null {
   const now = new Set(chosenColumns(columns, choice).map((c) => c.key));
   if (!now.delete(key)) now.add(key);
-  const differences = columns.flatMap((c, i) => (i === 0 || now.has(c.key) !== (c.optional === true) ? [] : [now.has(c.key) ? c.key : `-${c.key}`]));
+  const differences = columns.flatMap((c, i) =>
+    i === 0 || now.has(c.key) !== (c.optional === true) ? [] : [now.has(c.key) ? c.key : `-${c.key}`],
+  );
   return differences.join(",") || null;
 }
 
@@ -35,15 +46,35 @@ interface ChooserProps<Row> {
 export function ColumnChooser<Row>({ columns, choice, onChoose }: ChooserProps<Row>) {
   const shown = new Set(chosenColumns(columns, choice).map((c) => c.key));
   return (
-    <Popover label={t.table.columns} title={t.table.chooseColumns} testid="columns" class="quiet" attributes={{ "data-value": choice ?? "" }}>
+    <Popover
+      label={t.table.columns}
+      title={t.table.chooseColumns}
+      testid="columns"
+      class="quiet"
+      attributes={{ "data-value": choice ?? "" }}
+    >
       {() => (
         <div class="chooser">
           {columns.slice(1).map((c) => (
             <label key={c.key} title={c.help}>
-              <input type="checkbox" checked={shown.has(c.key)} data-testid={`column-${c.key}`} onChange={() => onChoose(switched(columns, choice, c.key))} /> {c.title}
+              <input
+                type="checkbox"
+                checked={shown.has(c.key)}
+                data-testid={`column-${c.key}`}
+                onChange={() => onChoose(switched(columns, choice, c.key))}
+              />{" "}
+              {c.title}
             </label>
           ))}
-          <button type="button" class="link" disabled={choice === null} data-testid="columns-reset" onClick={() => onChoose(null)}>{t.table.usualColumns}</button>
+          <button
+            type="button"
+            class="link"
+            disabled={choice === null}
+            data-testid="columns-reset"
+            onClick={() => onChoose(null)}
+          >
+            {t.table.usualColumns}
+          </button>
         </div>
       )}
     </Popover>

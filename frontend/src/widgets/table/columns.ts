@@ -52,7 +52,11 @@ export function formatSort(keys: readonly SortKey[]): string {
 }
 
 /** What of an order and a filter holds for a table with these columns; null for what does not. */
-export function fitting<Row>(sort: string | null, filter: string | null, columns: readonly Column<Row>[]): { sort: string | null; filter: string | null } {
+export function fitting<Row>(
+  sort: string | null,
+  filter: string | null,
+  columns: readonly Column<Row>[],
+): { sort: string | null; filter: string | null } {
   const known = filter !== null && readFilter(filter, columns).error === null;
   return { sort: formatSort(parseSort(sort, columns)) || null, filter: known ? filter : null };
 }
@@ -67,7 +71,12 @@ export function nextSort<Row>(keys: readonly SortKey[], column: Column<Row>, add
 }
 
 /** Row indices in order. Missing values come last, whichever way round. */
-export function sortRows<Row>(rows: readonly Row[], chosen: readonly number[], keys: readonly SortKey[], columns: readonly Column<Row>[]): number[] {
+export function sortRows<Row>(
+  rows: readonly Row[],
+  chosen: readonly number[],
+  keys: readonly SortKey[],
+  columns: readonly Column<Row>[],
+): number[] {
   const by = keys.flatMap(({ key, descending }) => {
     const column = columns.find((c) => c.key === key);
     return column ? [{ values: rows.map(column.value), sign: descending ? -1 : 1 }] : [];
@@ -82,7 +91,11 @@ export function sortRows<Row>(rows: readonly Row[], chosen: readonly number[], k
 }
 
 /** Row indices that fulfil the filter; a filter that is not understood hides nothing. */
-export function filterRows<Row>(rows: readonly Row[], parsed: Parsed, columns: readonly Column<Row>[]): number[] {
+export function filterRows<Row>(
+  rows: readonly Row[],
+  parsed: Parsed,
+  columns: readonly Column<Row>[],
+): number[] {
   const texts = columns.filter((c) => c.kind === "text");
   const tests = (parsed.terms ?? []).map((term) => test(term, columns, texts));
   const found: number[] = [];
@@ -99,7 +112,11 @@ export function readFilter<Row>(expression: string, columns: readonly Column<Row
 
 /** Rows of a tree, each before its children; siblings as in `sorted`. What is not open hides its
  * children. `parents` has the row around each row. */
-export function treeOrder(parents: readonly (number | null)[], sorted: readonly number[], isOpen: (row: number) => boolean): number[] {
+export function treeOrder(
+  parents: readonly (number | null)[],
+  sorted: readonly number[],
+  isOpen: (row: number) => boolean,
+): number[] {
   const inside = new Map<number | null, number[]>();
   for (const row of sorted) {
     const siblings = inside.get(parents[row] ?? null);
@@ -119,7 +136,12 @@ export function treeOrder(parents: readonly (number | null)[], sorted: readonly 
 export function withAncestors(parents: readonly (number | null)[], chosen: readonly number[]): number[] {
   const all = new Set<number>();
   for (const row of chosen) {
-    for (let at: number | null | undefined = row; at !== null && at !== undefined && !all.has(at); at = parents[at]) all.add(at);
+    for (
+      let at: number | null | undefined = row;
+      at !== null && at !== undefined && !all.has(at);
+      at = parents[at]
+    )
+      all.add(at);
   }
   return [...all].sort((a, b) => a - b);
 }
@@ -128,12 +150,18 @@ export function withAncestors(parents: readonly (number | null)[], chosen: reado
 export function shown(value: Value, kind: Kind): string {
   if (value === null) return MISSING;
   if (typeof value === "string") return value;
-  if (typeof value === "bigint") return kind === "count" || kind === "text" ? count(value) : shown(Number(value), kind);
+  if (typeof value === "bigint")
+    return kind === "count" || kind === "text" ? count(value) : shown(Number(value), kind);
   switch (kind) {
-    case "time": return duration(value);
-    case "bytes": return bytes(value);
-    case "share": return percent(value);
-    case "count": case "text": return count(value);
+    case "time":
+      return duration(value);
+    case "bytes":
+      return bytes(value);
+    case "share":
+      return percent(value);
+    case "count":
+    case "text":
+      return count(value);
   }
 }
 
@@ -142,7 +170,8 @@ export function exact(value: Value, kind: Kind, bound: number | null = 0): strin
   if (value === null) return t.format.missing;
   if (typeof value === "string") return value;
   if (typeof value === "bigint") return kind === "time" ? `${count(value)} ns` : count(value);
-  const off = (size: string): string => (bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "");
+  const off = (size: string): string =>
+    bound === null ? ` ${t.format.unknownBound}` : bound > 0 ? ` ± ${size}` : "";
   if (kind === "time") return exactDuration(value) + off(`${count(bound)} ns`);
   return kind === "share" ? `${value * 100} %${off(`${(bound ?? 0) * 100} %`)}` : count(value);
 }
@@ -153,7 +182,10 @@ export function boundOf<Row>(column: Column<Row>, row: Row): number | null {
 }
 
 /** What a table's CSV has: all columns, and beside those with a bound, if there is one, that. */
-export function exported<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): { names: string[]; body: Value[][] } {
+export function exported<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): { names: string[]; body: Value[][] } {
   const parts = columns.flatMap((column): { name: string; value: (row: Row) => Value }[] => {
     const own = { name: column.key, value: column.code ?? column.value };
     if (!column.bound || rows.every((row) => boundOf(column, row) === 0)) return [own];
@@ -164,21 +196,30 @@ export function exported<Row>(columns: readonly Column<Row>[], rows: readonly Ro
   return { names: parts.map((p) => p.name), body: rows.map((row) => parts.map((p) => p.value(row))) };
 }
 
-function test<Row>(term: Term, columns: readonly Column<Row>[], texts: readonly Column<Row>[]): (row: Row) => boolean {
+function test<Row>(
+  term: Term,
+  columns: readonly Column<Row>[],
+  texts: readonly Column<Row>[],
+): (row: Row) => boolean {
   if (term.type === "word") {
-    return (row) => texts.some((c) => told(c, row).some((text) => text.toLowerCase().includes(term.text))) !== term.negated;
+    return (row) =>
+      texts.some((c) => told(c, row).some((text) => text.toLowerCase().includes(term.text))) !== term.negated;
   }
   const column = columns.find((c) => c.key === term.key);
   if (!column) return () => true;
   if (term.type === "text") return (row) => told(column, row).includes(term.text) !== term.negated;
   return (row) => {
     const value = column.value(row);
-    return (typeof value === "number" || typeof value === "bigint") && compares(Number(value), term.operator, term.value);
+    return (
+      (typeof value === "number" || typeof value === "bigint") &&
+      compares(Number(value), term.operator, term.value)
+    );
   };
 }
 
 /** What a column says of a row, and the code of that. */
-const told = <Row>(column: Column<Row>, row: Row): string[] => [column.value, ...(column.code ? [column.code] : [])].map((of) => String(of(row) ?? ""));
+const told = <Row>(column: Column<Row>, row: Row): string[] =>
+  [column.value, ...(column.code ? [column.code] : [])].map((of) => String(of(row) ?? ""));
 
 function compare(a: Value, b: Value, sign: number): number {
   if (a === b) return 0;

@@ -26,8 +26,16 @@ export function FilterBox({ columns, value, error, noun, onInput, onSettled }: F
   const example = number ? `${fieldName(number.key)} > ${number.kind === "time" ? "1 ms" : "10"}` : null;
   return (
     <span class="filterbox">
-      <input type="search" data-filter data-testid="filter" value={value} spellcheck={false} autocomplete="off"
-        aria-label={t.table.filter(noun)} aria-invalid={error !== null} placeholder={t.table.placeholder(example)}
+      <input
+        type="search"
+        data-filter
+        data-testid="filter"
+        value={value}
+        spellcheck={false}
+        autocomplete="off"
+        aria-label={t.table.filter(noun)}
+        aria-invalid={error !== null}
+        placeholder={t.table.placeholder(example)}
         title={t.table.filterHelp(columns.map((c) => fieldName(c.key)))}
         onInput={(e) => change(e.currentTarget.value)}
         onKeyDown={(e) => {
@@ -35,8 +43,13 @@ export function FilterBox({ columns, value, error, noun, onInput, onSettled }: F
           if (value) change("");
           else e.currentTarget.blur();
           e.preventDefault();
-        }} />
-      {error && <span class="filter-error" role="alert" data-testid="filter-error">{error}</span>}
+        }}
+      />
+      {error && (
+        <span class="filter-error" role="alert" data-testid="filter-error">
+          {error}
+        </span>
+      )}
     </span>
   );
 }

@@ -4,7 +4,18 @@ import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useStat
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";
-import { exported, formatSort, filterRows, nextSort, parseSort, readFilter, sortRows, treeOrder, withAncestors, type Column } from "./columns";
+import {
+  exported,
+  formatSort,
+  filterRows,
+  nextSort,
+  parseSort,
+  readFilter,
+  sortRows,
+  treeOrder,
+  withAncestors,
+  type Column,
+} from "./columns";
 import { chosenColumns, ColumnChooser, Remembered } from "./column-chooser";
 import { FilterBox } from "./filter-box";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
@@ -80,7 +91,10 @@ export function Table<Row>(props: TableProps<Row>) {
   );
   const parents = useMemo(() => new Set(sorted.map((row) => tree?.parents[row])), [sorted, tree?.parents]);
 
-  const largest = useMemo(() => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])), [rows, columns]);
+  const largest = useMemo(
+    () => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])),
+    [rows, columns],
+  );
 
   useLayoutEffect(() => {
     const box = scroller.current;
@@ -109,13 +123,18 @@ export function Table<Row>(props: TableProps<Row>) {
     if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(view.height / ROW_PX) - 3);
     const steps: Record<string, number> = {
-      ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page,
-      Home: 0, End: order.length - 1,
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: order.length - 1,
     };
     const to = steps[event.key];
     const row = rows[order[active] ?? -1];
     if (to !== undefined) move(to);
-    else if (tree && row !== undefined && (event.key === "ArrowRight" || event.key === "ArrowLeft")) turn(tree, row, event.key === "ArrowRight");
+    else if (tree && row !== undefined && (event.key === "ArrowRight" || event.key === "ArrowLeft"))
+      turn(tree, row, event.key === "ArrowRight");
     else if (event.key === "Enter" && row !== undefined && props.onOpen) props.onOpen(row);
     else return;
     event.preventDefault();
@@ -131,8 +150,12 @@ export function Table<Row>(props: TableProps<Row>) {
   };
   const save = (): void => {
     // Rows of a tree in its order, whatever is closed.
-    const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map((index) => rows[index] as Row);
-    const path: Column<Row>[] = tree?.path ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }] : [];
+    const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map(
+      (index) => rows[index] as Row,
+    );
+    const path: Column<Row>[] = tree?.path
+      ? [{ key: "path", title: "", kind: "text", width: 0, value: tree.path }]
+      : [];
     const { names, body } = exported([...path, ...visible], chosen);
     download(`${props.name}.csv`, csv(names, body), "text/csv;charset=utf-8");
   };
@@ -142,49 +165,123 @@ export function Table<Row>(props: TableProps<Row>) {
   const widths = visible.reduce((sum, c) => sum + c.width, 0);
   return (
     <Filtered.Provider value={filtered}>
-    <div class="table" data-testid={`table-${props.name}`} data-rows={rows.length} data-shown={order.length}>
-      <div class="toolbar">
-        <FilterBox columns={columns} value={expression} error={parsed.error} noun={nouns}
-          onInput={setExpression} onSettled={props.onFilter} />
-        <span class="muted" data-testid="row-count">
-          {t.table.rows(chosen.length, rows.length, props.noun, nouns)}
-        </span>
-        {props.children}
-        <span class="push" />
-        {columns.length > 2 && <ColumnChooser columns={columns} choice={choice} onChoose={(c) => remembered.set(props.name, c)} />}
-        <button type="button" class="quiet" onClick={save} data-testid="csv" title={t.table.saveShown}>CSV</button>
+      <div
+        class="table"
+        data-testid={`table-${props.name}`}
+        data-rows={rows.length}
+        data-shown={order.length}
+      >
+        <div class="toolbar">
+          <FilterBox
+            columns={columns}
+            value={expression}
+            error={parsed.error}
+            noun={nouns}
+            onInput={setExpression}
+            onSettled={props.onFilter}
+          />
+          <span class="muted" data-testid="row-count">
+            {t.table.rows(chosen.length, rows.length, props.noun, nouns)}
+          </span>
+          {props.children}
+          <span class="push" />
+          {columns.length > 2 && (
+            <ColumnChooser
+              columns={columns}
+              choice={choice}
+              onChoose={(c) => remembered.set(props.name, c)}
+            />
+          )}
+          <button type="button" class="quiet" onClick={save} data-testid="csv" title={t.table.saveShown}>
+            CSV
+          </button>
+        </div>
+        <div
+          class="scroller"
+          ref={scroller}
+          onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
+        >
+          <table
+            ref={grid}
+            style={{ minWidth: `${widths}px` }}
+            tabIndex={0}
+            role={tree ? "treegrid" : "grid"}
+            aria-rowcount={order.length + 1}
+            aria-label={t.table.label(props.label ?? nouns, props.onOpen !== undefined)}
+            aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined}
+            onKeyDown={onKeyDown}
+          >
+            <colgroup>
+              {visible.map((c, i) => (
+                <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />
+              ))}
+            </colgroup>
+            <Head
+              columns={visible}
+              keys={keys}
+              onSort={(column, add) => {
+                const text = formatSort(nextSort(keys, column, add));
+                props.onSort(text === defaultSort ? null : text);
+              }}
+            />
+            <tbody>
+              {first > 0 && <tr class="gap" aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
+              {drawn.map((index, i) => {
+                const row = rows[index] as Row;
+                const key = rowKey(row);
+                return (
+                  <RowView
+                    key={key}
+                    id={`${id}-${first + i}`}
+                    row={row}
+                    rowKey={key}
+                    columns={visible}
+                    position={first + i}
+                    active={first + i === active}
+                    selected={key === props.selected}
+                    inferred={props.inferred ?? false}
+                    largest={(c) => largest.get(c.key) ?? 1}
+                    {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })}
+                    {...(props.onOpen && { onOpen: props.onOpen })}
+                  />
+                );
+              })}
+              {last < order.length && (
+                <tr
+                  class="gap"
+                  aria-hidden="true"
+                  style={{ height: `${(order.length - last) * ROW_PX}px` }}
+                />
+              )}
+            </tbody>
+            {order.length > 1 && (
+              <Foot
+                columns={visible}
+                rows={rows}
+                order={tree ? chosen : order}
+                all={chosen.length === rows.length}
+              />
+            )}
+          </table>
+          {order.length === 0 && (
+            <p class="empty" data-testid="no-rows">
+              {rows.length === 0 ? t.table.none(nouns) : t.table.noMatch(nouns)}{" "}
+              {rows.length > 0 && (
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => {
+                    setExpression("");
+                    props.onFilter(null);
+                  }}
+                >
+                  {t.table.clear}
+                </button>
+              )}
+            </p>
+          )}
+        </div>
       </div>
-      <div class="scroller" ref={scroller} onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}>
-        <table ref={grid} style={{ minWidth: `${widths}px` }} tabIndex={0} role={tree ? "treegrid" : "grid"} aria-rowcount={order.length + 1}
-          aria-label={t.table.label(props.label ?? nouns, props.onOpen !== undefined)}
-          aria-activedescendant={active >= first && active < last ? `${id}-${active}` : undefined} onKeyDown={onKeyDown}>
-          <colgroup>{visible.map((c, i) => <col key={c.key} style={i === 0 ? {} : { width: `${c.width}px` }} />)}</colgroup>
-          <Head columns={visible} keys={keys} onSort={(column, add) => {
-            const text = formatSort(nextSort(keys, column, add));
-            props.onSort(text === defaultSort ? null : text);
-          }} />
-          <tbody>
-            {first > 0 && <tr class="gap" aria-hidden="true" style={{ height: `${first * ROW_PX}px` }} />}
-            {drawn.map((index, i) => {
-              const row = rows[index] as Row;
-              const key = rowKey(row);
-              return <RowView key={key} id={`${id}-${first + i}`} row={row} rowKey={key} columns={visible}
-                position={first + i} active={first + i === active} selected={key === props.selected}
-                inferred={props.inferred ?? false} largest={(c) => largest.get(c.key) ?? 1}
-                {...(tree && parents.has(index) && { expanded: filtered || tree.isOpen(row) })} {...(props.onOpen && { onOpen: props.onOpen })} />;
-            })}
-            {last < order.length && <tr class="gap" aria-hidden="true" style={{ height: `${(order.length - last) * ROW_PX}px` }} />}
-          </tbody>
-          {order.length > 1 && <Foot columns={visible} rows={rows} order={tree ? chosen : order} all={chosen.length === rows.length} />}
-        </table>
-        {order.length === 0 && (
-          <p class="empty" data-testid="no-rows">
-            {rows.length === 0 ? t.table.none(nouns) : t.table.noMatch(nouns)}{" "}
-            {rows.length > 0 && <button type="button" class="link" onClick={() => { setExpression(""); props.onFilter(null); }}>{t.table.clear}</button>}
-          </p>
-        )}
-      </div>
-    </div>
     </Filtered.Provider>
   );
 }
@@ -192,5 +289,10 @@ export function Table<Row>(props: TableProps<Row>) {
 /** With its bound, whose whisker is in the scale, too. Not Math.max(...): an argument list has a limit,
  * rows have none. Never 0, as it divides. */
 function largestOf<Row>(rows: readonly Row[], column: Column<Row>): number {
-  return rows.reduce((most, row) => Math.max(most, Number(column.value(row) ?? 0) + (column.bound?.(row) ?? 0)), 0) || 1;
+  return (
+    rows.reduce(
+      (most, row) => Math.max(most, Number(column.value(row) ?? 0) + (column.bound?.(row) ?? 0)),
+      0,
+    ) || 1
+  );
 }

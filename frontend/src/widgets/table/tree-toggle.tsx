@@ -20,9 +20,21 @@ export function Twist({ labels, name, onTurn }: TwistProps) {
   const open = useContext(Expanded);
   if (open === null) return <span class="twist" />;
   return (
-    <button type="button" class="twist" tabIndex={-1} aria-label={open ? labels.close(name) : labels.open(name)} data-testid="twist"
-      disabled={filtered} {...(filtered && { title: t.table.filterOpens })}
-      onClick={(e) => { e.stopPropagation(); onTurn(!open); }}>{open ? "▾" : "▸"}</button>
+    <button
+      type="button"
+      class="twist"
+      tabIndex={-1}
+      aria-label={open ? labels.close(name) : labels.open(name)}
+      data-testid="twist"
+      disabled={filtered}
+      {...(filtered && { title: t.table.filterOpens })}
+      onClick={(e) => {
+        e.stopPropagation();
+        onTurn(!open);
+      }}
+    >
+      {open ? "▾" : "▸"}
+    </button>
   );
 }
 
@@ -36,5 +48,15 @@ interface AllProps {
 /** Above the table: opens or closes all rows. */
 export function TurnAll({ label, title, testid, onClick }: AllProps) {
   const filtered = useContext(Filtered);
-  return <button type="button" data-testid={testid} disabled={filtered} onClick={onClick} title={filtered ? t.table.filterOpens : title}>{label}</button>;
+  return (
+    <button
+      type="button"
+      data-testid={testid}
+      disabled={filtered}
+      onClick={onClick}
+      title={filtered ? t.table.filterOpens : title}
+    >
+      {label}
+    </button>
+  );
 }

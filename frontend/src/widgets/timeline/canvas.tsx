@@ -49,7 +49,22 @@ export function tipTop(y: number, tall: number, height: number): number {
   return Math.max(0, height - tall);
 }
 
-export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick, onOpen, onArea, onHover, onScroll, onArrow, tooltip, heads }: TimeCanvasProps) {
+export function TimeCanvas({
+  scene,
+  camera,
+  lines,
+  all,
+  picked,
+  onCamera,
+  onPick,
+  onOpen,
+  onArea,
+  onHover,
+  onScroll,
+  onArrow,
+  tooltip,
+  heads,
+}: TimeCanvasProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
@@ -58,7 +73,14 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
   const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null);
   const hovered = hover?.under.kind === "rectangle" ? hover.under.index : null;
   const [onEdge, setOnEdge] = useState(false);
-  const drag = useRef<{ x: number; height: number; camera: Camera; pan: boolean; moved: boolean; other: number | null } | null>(null);
+  const drag = useRef<{
+    x: number;
+    height: number;
+    camera: Camera;
+    pan: boolean;
+    moved: boolean;
+    other: number | null;
+  } | null>(null);
   const now = useRef({ camera, width: size.width });
   now.current = { camera, width: size.width - HEADS_PX };
   const width = Math.max(50, size.width - HEADS_PX);
@@ -87,7 +109,13 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
       if (element.width !== w || element.height !== h) [element.width, element.height] = [w, h];
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       const since = performance.now();
-      const drawn = paint(context, scene, { camera, lines, width, height: size.height, top }, { ...picked, hover: hovered }, paletteOf(element));
+      const drawn = paint(
+        context,
+        scene,
+        { camera, lines, width, height: size.height, top },
+        { ...picked, hover: hovered },
+        paletteOf(element),
+      );
       element.dataset["drawn"] = String(drawn);
       element.dataset["ms"] = (performance.now() - since).toFixed(2);
     });
@@ -101,8 +129,10 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     const onWheel = (event: WheelEvent): void => {
       const { camera: from, width: px } = now.current;
       const x = event.clientX - element.getBoundingClientRect().left;
-      if (event.ctrlKey || event.metaKey) onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), all));
-      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onCamera(panned(from, (event.deltaX || event.deltaY) / px, all));
+      if (event.ctrlKey || event.metaKey)
+        onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), all));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+        onCamera(panned(from, (event.deltaX || event.deltaY) / px, all));
       else return;
       event.preventDefault();
     };
@@ -115,7 +145,8 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     const x = event.clientX - (box?.left ?? 0);
     return { x, y: event.clientY - (box?.top ?? 0), at: camera.start + (x / width) * span(camera) };
   };
-  const under = (x: number, y: number): number | null => hit(scene, linesByTrack(lines), camera, width, x, y + top);
+  const under = (x: number, y: number): number | null =>
+    hit(scene, linesByTrack(lines), camera, width, x, y + top);
 
   /** Near an edge of the selected stretch: where the other one is. */
   const otherEdge = (x: number): number | null => {
@@ -130,7 +161,14 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     (event.currentTarget as Element).setPointerCapture(event.pointerId);
     const { x, y } = place(event);
     const pan = event.shiftKey || event.button === 1;
-    drag.current = { x: event.clientX, height: y + top, camera, pan, moved: false, other: pan ? null : otherEdge(x) };
+    drag.current = {
+      x: event.clientX,
+      height: y + top,
+      camera,
+      pan,
+      moved: false,
+      other: pan ? null : otherEdge(x),
+    };
     event.preventDefault();
     window.focus(); // which was just prevented, and without it no key comes here
   };
@@ -141,7 +179,8 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     if (!from) {
       setOnEdge(otherEdge(x) !== null);
       const index = under(x, y);
-      const found: Under | null = index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+      const found: Under | null =
+        index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
       setHover(found && { under: found, x, y });
       return;
     }
@@ -152,7 +191,11 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
     else {
       const other = from.other ?? at - ((event.clientX - from.x) / width) * span(camera);
       const heights: [number, number] = [Math.min(y + top, from.height), Math.max(y + top, from.height)];
-      onArea({ start: Math.min(at, other), stop: Math.max(at, other), heights: from.other === null ? heights : null });
+      onArea({
+        start: Math.min(at, other),
+        stop: Math.max(at, other),
+        heights: from.other === null ? heights : null,
+      });
     }
   };
   const onPointerUp = (event: PointerEvent): void => {
@@ -165,23 +208,74 @@ export function TimeCanvas({ scene, camera, lines, all, picked, onCamera, onPick
   const tip = hover && (hovered === null || scene.rectangles.start_ns.length > hovered) ? hover : null;
   const tipBox = useRef<HTMLDivElement>(null);
   const [tall, setTall] = useState(0);
-  useLayoutEffect(() => { if (tipBox.current) setTall(tipBox.current.offsetHeight); });
+  useLayoutEffect(() => {
+    if (tipBox.current) setTall(tipBox.current.offsetHeight);
+  });
   return (
-    <div class="timecanvas" ref={scroller} tabIndex={0} role="application" aria-label={t.widgets.timelineKeys}
-      onKeyDown={(e) => { if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); onArrow(e.key); } }}
-      onScroll={(e) => { setTop(e.currentTarget.scrollTop); setHover(null); onScroll(e.currentTarget.scrollTop, e.currentTarget.clientHeight); }}>
+    <div
+      class="timecanvas"
+      ref={scroller}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.timelineKeys}
+      onKeyDown={(e) => {
+        if (ARROWS.has(e.key) && !e.shiftKey && !e.ctrlKey && !e.metaKey && !e.altKey) {
+          e.preventDefault();
+          onArrow(e.key);
+        }
+      }}
+      onScroll={(e) => {
+        setTop(e.currentTarget.scrollTop);
+        setHover(null);
+        onScroll(e.currentTarget.scrollTop, e.currentTarget.clientHeight);
+      }}
+    >
       <div class="timelines" style={{ height: `${heightOf(lines)}px` }}>
-        <div class="timeheads" style={{ width: `${HEADS_PX}px` }}>{heads}</div>
+        <div class="timeheads" style={{ width: `${HEADS_PX}px` }}>
+          {heads}
+        </div>
         <div class="timeview" style={{ height: `${size.height}px` }}>
-          <canvas ref={canvas} data-testid="timeline-canvas" data-rectangles={scene.rectangles.start_ns.length}
-            data-start={Math.round(camera.start)} data-stop={Math.round(camera.stop)}
-            style={{ width: `${width}px`, height: `${size.height}px`, cursor: onEdge ? "ew-resize" : hovered !== null ? "pointer" : "crosshair" }}
-            onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
-            onPointerLeave={() => { setHover(null); setOnEdge(false); onHover(null); }} onPointerCancel={() => { drag.current = null; }}
-            onDblClick={(e) => { const { x, y } = place(e); const rectangle = under(x, y); if (rectangle !== null) onOpen(rectangle); }} />
+          <canvas
+            ref={canvas}
+            data-testid="timeline-canvas"
+            data-rectangles={scene.rectangles.start_ns.length}
+            data-start={Math.round(camera.start)}
+            data-stop={Math.round(camera.stop)}
+            style={{
+              width: `${width}px`,
+              height: `${size.height}px`,
+              cursor: onEdge ? "ew-resize" : hovered !== null ? "pointer" : "crosshair",
+            }}
+            onPointerDown={onPointerDown}
+            onPointerMove={onPointerMove}
+            onPointerUp={onPointerUp}
+            onPointerLeave={() => {
+              setHover(null);
+              setOnEdge(false);
+              onHover(null);
+            }}
+            onPointerCancel={() => {
+              drag.current = null;
+            }}
+            onDblClick={(e) => {
+              const { x, y } = place(e);
+              const rectangle = under(x, y);
+              if (rectangle !== null) onOpen(rectangle);
+            }}
+          />
           {tip && (
-            <div class="tooltip" role="status" data-testid="timeline-tooltip" ref={tipBox}
-              style={{ left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + TIP_PX}px`, top: `${tipTop(tip.y, tall, size.height)}px` }}>{tooltip(tip.under)}</div>
+            <div
+              class="tooltip"
+              role="status"
+              data-testid="timeline-tooltip"
+              ref={tipBox}
+              style={{
+                left: `${tip.x + 300 > width ? tip.x - 288 : tip.x + TIP_PX}px`,
+                top: `${tipTop(tip.y, tall, size.height)}px`,
+              }}
+            >
+              {tooltip(tip.under)}
+            </div>
           )}
         </div>
       </div>

@@ -4,7 +4,17 @@ import type { Area } from "./selection-area";
 import type { Palette } from "../charts/canvas-colors";
 import { ROW_PX, type Line } from "./track-layout";
 import { follow, place } from "./critical-path-line";
-import { linesByTrack, rowTop, type Arrow, type ColorBy, type Counter, type Curves, type Scene, type Spot, type View } from "./scene";
+import {
+  linesByTrack,
+  rowTop,
+  type Arrow,
+  type ColorBy,
+  type Counter,
+  type Curves,
+  type Scene,
+  type Spot,
+  type View,
+} from "./scene";
 
 const BAR_PX = ROW_PX - 2;
 const LETTER_PX = 6.1;
@@ -23,7 +33,13 @@ export interface Picked {
   path: readonly Spot[];
 }
 
-export function paint(context: CanvasRenderingContext2D, scene: Scene, view: View, picked: Picked, palette: Palette): number {
+export function paint(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  view: View,
+  picked: Picked,
+  palette: Palette,
+): number {
   const { width, height, top } = view;
   context.clearRect(0, 0, width, height);
   context.save();
@@ -42,7 +58,8 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
   return drawn;
 }
 
-const visible = (line: Line, { top, height }: View): boolean => line.y + line.height >= top && line.y <= top + height;
+const visible = (line: Line, { top, height }: View): boolean =>
+  line.y + line.height >= top && line.y <= top + height;
 
 function background(context: CanvasRenderingContext2D, view: View, palette: Palette): void {
   for (const line of view.lines) {
@@ -57,7 +74,13 @@ function background(context: CanvasRenderingContext2D, view: View, palette: Pale
   }
 }
 
-function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View, picked: Picked, palette: Palette): number {
+function rectangles(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  view: View,
+  picked: Picked,
+  palette: Palette,
+): number {
   const all = scene.rectangles;
   const lines = linesByTrack(view.lines);
   const scale = view.width / (view.camera.stop - view.camera.start);
@@ -79,7 +102,8 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
     const many = (all.count[i] ?? 1) > 1;
     const pale = matches && !matches[name] ? 0.2 : 1;
     // A rectangle for many is as dense as they are.
-    context.globalAlpha = pale * (many ? 0.35 + 0.65 * Math.min(1, (all.busy_ns[i] ?? 0) / Math.max(1, length)) : 1);
+    context.globalAlpha =
+      pale * (many ? 0.35 + 0.65 * Math.min(1, (all.busy_ns[i] ?? 0) / Math.max(1, length)) : 1);
     const look = scene.looks[all.look[i] ?? 0] ?? "measured";
     if (look !== "measured") uncertain(context, left, y, wide, fill, look === "bounded", many);
     else {
@@ -88,7 +112,9 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
     }
     if (look !== "measured" && !many) whisker(context, x, y, (all.bound_ns[i] ?? 0) * scale, palette);
     if (wide > LEAST_TEXT_PX) {
-      const text = many ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}` : (scene.names[name] ?? "");
+      const text = many
+        ? `${scene.names[name] ?? ""} + ${(all.count[i] ?? 1) - 1}`
+        : (scene.names[name] ?? "");
       context.fillStyle = look === "measured" ? palette.onto(fill) : palette.ink;
       context.fillText(fitted(text, wide - 6), left + 3, y + BAR_PX / 2 + 0.5);
     }
@@ -100,7 +126,15 @@ function rectangles(context: CanvasRenderingContext2D, scene: Scene, view: View,
 
 /** Inferred: stripes, hollow where only limits are known, never a plain colour. A single one has an
  * outline; the stripes of many that stand side by side run on from one to the next. */
-function uncertain(context: CanvasRenderingContext2D, x: number, y: number, width: number, fill: string, hollow: boolean, many: boolean): void {
+function uncertain(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  width: number,
+  fill: string,
+  hollow: boolean,
+  many: boolean,
+): void {
   const alpha = context.globalAlpha;
   context.fillStyle = fill;
   context.globalAlpha = alpha * (hollow ? 0.1 : 0.28);
@@ -148,7 +182,13 @@ function stripes(context: CanvasRenderingContext2D, fill: string): CanvasPattern
 }
 
 /** How far off the start may be, where that can be seen. */
-function whisker(context: CanvasRenderingContext2D, x: number, y: number, px: number, palette: Palette): void {
+function whisker(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  px: number,
+  palette: Palette,
+): void {
   if (px < 4) return;
   context.fillStyle = palette.ink;
   context.fillRect(x - px, y + BAR_PX - 2, 2 * px, 1);
@@ -162,7 +202,14 @@ function fitted(text: string, px: number): string {
 }
 
 /** What is inferred is striped as its ranges are, between lines of what it is at least and at most. */
-function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves, line: Line, view: View, palette: Palette): void {
+function counter(
+  context: CanvasRenderingContext2D,
+  one: Counter,
+  curves: Curves,
+  line: Line,
+  view: View,
+  palette: Palette,
+): void {
   const [first, last] = [one.first, one.first + one.points];
   const at = curves.at_ns.subarray(first, last);
   const values = curves.value.subarray(first, last);
@@ -175,7 +222,10 @@ function counter(context: CanvasRenderingContext2D, one: Counter, curves: Curves
     context.moveTo(0, base);
     for (let i = 0; i < at.length; i += 1) {
       const x = Math.max(0, ((at[i] ?? 0) - view.camera.start) * scale);
-      const end = Math.min(view.width, i + 1 < at.length ? ((at[i + 1] ?? 0) - view.camera.start) * scale : view.width);
+      const end = Math.min(
+        view.width,
+        i + 1 < at.length ? ((at[i + 1] ?? 0) - view.camera.start) * scale : view.width,
+      );
       if (end < 0 || x > view.width) continue;
       const y = base - (tall * Math.min(most, Math.max(0, value(i)))) / most;
       context.lineTo(x, y);
@@ -210,7 +260,12 @@ export function greatest({ unit, first, points }: Counter, { value }: Curves): n
 function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palette: Palette): void {
   const [from, to] = [place(arrow.from, view), place(arrow.to, view)];
   if (!from || !to) return;
-  const [x1, y1, x2, y2] = [(from.left + Math.min(from.right, from.left + 8)) / 2, from.y + BAR_PX / 2, to.left, to.y + BAR_PX / 2];
+  const [x1, y1, x2, y2] = [
+    (from.left + Math.min(from.right, from.left + 8)) / 2,
+    from.y + BAR_PX / 2,
+    to.left,
+    to.y + BAR_PX / 2,
+  ];
   const bend = Math.max(24, Math.abs(x2 - x1) / 3);
   context.strokeStyle = arrow.kind === "launch" ? palette.ink : palette.accent;
   context.fillStyle = context.strokeStyle;
@@ -228,7 +283,13 @@ function draw(context: CanvasRenderingContext2D, arrow: Arrow, view: View, palet
   context.fill();
 }
 
-function outline(context: CanvasRenderingContext2D, spot: Spot, view: View, style: string, thick: number): void {
+function outline(
+  context: CanvasRenderingContext2D,
+  spot: Spot,
+  view: View,
+  style: string,
+  thick: number,
+): void {
   const at = place(spot, view);
   if (!at) return;
   const left = Math.max(at.left, -3);
@@ -247,7 +308,10 @@ function over(context: CanvasRenderingContext2D, view: View, picked: Picked, pal
     context.fillStyle = palette.accent;
     context.globalAlpha = 0.14;
     if (tracks === null) context.fillRect(left, 0, wide, view.height);
-    else for (const line of view.lines) if (line.kind === "track" && tracks.includes(line.id) && visible(line, view)) context.fillRect(left, line.y - view.top, wide, line.height);
+    else
+      for (const line of view.lines)
+        if (line.kind === "track" && tracks.includes(line.id) && visible(line, view))
+          context.fillRect(left, line.y - view.top, wide, line.height);
     context.globalAlpha = 1;
     for (const at of [area.start, area.stop]) context.fillRect(Math.round(x(at)), 0, 1, view.height);
   }
@@ -256,7 +320,12 @@ function over(context: CanvasRenderingContext2D, view: View, picked: Picked, pal
 }
 
 /** What a rectangle is filled with. What belongs to no module is grey, as no module is. */
-export function fillOf({ rectangles, names, kinds, modules }: Scene, i: number, by: ColorBy, palette: Pick<Palette, "of" | "names" | "none" | "muted">): string {
+export function fillOf(
+  { rectangles, names, kinds, modules }: Scene,
+  i: number,
+  by: ColorBy,
+  palette: Pick<Palette, "of" | "names" | "none" | "muted">,
+): string {
   if (by === "kind") return palette.of[kinds[rectangles.kind[i] ?? 0] ?? ""] ?? palette.muted;
   if (by === "name") return nameColor(names[rectangles.name[i] ?? 0] ?? "", palette.names);
   const module = modules[rectangles.module[i] ?? -1];

@@ -85,7 +85,14 @@ export function rowTop(line: Line | undefined, row: number): number | null {
 }
 
 /** The rectangle at a place of the canvas: the first that holds it, else the nearest within 3 px. */
-export function hit(scene: Scene, lines: Map<number, Line>, camera: Camera, width: number, x: number, y: number): number | null {
+export function hit(
+  scene: Scene,
+  lines: Map<number, Line>,
+  camera: Camera,
+  width: number,
+  x: number,
+  y: number,
+): number | null {
   const line = [...lines.values()].find((one) => y >= one.y && y < one.y + one.height);
   if (!line) return null;
   const row = Math.floor((y - line.y) / ROW_PX);
@@ -106,10 +113,22 @@ export function hit(scene: Scene, lines: Map<number, Line>, camera: Camera, widt
 
 /** The rectangle that an arrow key leads to from one, or to begin with; null if there is none.
  * Left and right stay in the row; up and down go to the row, or the line, above and below. */
-export function neighbour(scene: Scene, lines: readonly Line[], camera: Camera, from: number | null, key: string): number | null {
+export function neighbour(
+  scene: Scene,
+  lines: readonly Line[],
+  camera: Camera,
+  from: number | null,
+  key: string,
+): number | null {
   const { track, row, start_ns: start } = scene.rectangles;
-  const places = lines.filter((line) => line.kind === "track").flatMap((line) =>
-    Array.from({ length: line.folded ? 1 : Math.max(1, Math.round((line.height - GAP_PX) / ROW_PX)) }, (_, r) => ({ track: line.id, row: r })));
+  const places = lines
+    .filter((line) => line.kind === "track")
+    .flatMap((line) =>
+      Array.from(
+        { length: line.folded ? 1 : Math.max(1, Math.round((line.height - GAP_PX) / ROW_PX)) },
+        (_, r) => ({ track: line.id, row: r }),
+      ),
+    );
   const rows = rowsOf(scene);
   if (from === null) {
     const first = places.flatMap((place) => rows.get(keyOf(place.track, place.row)) ?? [])[0];
@@ -121,7 +140,11 @@ export function neighbour(scene: Scene, lines: readonly Line[], camera: Camera, 
     return track[to] === own.track && row[to] === own.row ? to : null;
   }
   const by = key === "ArrowDown" ? 1 : -1;
-  for (let at = places.findIndex((p) => p.track === own.track && p.row === own.row) + by; at >= 0 && at < places.length; at += by) {
+  for (
+    let at = places.findIndex((p) => p.track === own.track && p.row === own.row) + by;
+    at >= 0 && at < places.length;
+    at += by
+  ) {
     const place = places[at];
     const span = place && rows.get(keyOf(place.track, place.row));
     if (span) return nearest(scene.rectangles, span, Math.max(start[from] ?? 0, camera.start));
@@ -144,17 +167,30 @@ function rowsOf({ rectangles: { track, row } }: Scene): Map<number, { first: num
 }
 
 /** The first of a row's rectangles that ends behind a time, else its last. */
-function nearest({ start_ns: start, length_ns: length }: Rectangles, { first, last }: { first: number; last: number }, at: number): number {
+function nearest(
+  { start_ns: start, length_ns: length }: Rectangles,
+  { first, last }: { first: number; last: number },
+  at: number,
+): number {
   let found = first;
   while (found < last && (start[found] ?? 0) + (length[found] ?? 0) <= at) found += 1;
   return found;
 }
 
 /** What lies at a place: a rectangle, or a counter and its entry that holds there. */
-export type Under = { kind: "rectangle"; index: number } | { kind: "counter"; counter: Counter; entry: number };
+export type Under =
+  | { kind: "rectangle"; index: number }
+  | { kind: "counter"; counter: Counter; entry: number };
 
 /** The counter at a place of the canvas, where it has a value. */
-export function counterAt(scene: Scene, lines: readonly Line[], camera: Camera, width: number, x: number, y: number): Under | null {
+export function counterAt(
+  scene: Scene,
+  lines: readonly Line[],
+  camera: Camera,
+  width: number,
+  x: number,
+  y: number,
+): Under | null {
   const line = lines.find((one) => y >= one.y && y < one.y + one.height);
   const counter = line?.kind === "counter" ? scene.counters[line.id] : undefined;
   if (!counter) return null;

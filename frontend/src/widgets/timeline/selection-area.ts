@@ -13,7 +13,10 @@ export interface Area extends Camera {
 export function parseArea(text: string | null, ranks: readonly number[]): Area | null {
   const [times = "", tracks] = (text ?? "").split("@", 2);
   const range = parseRange(times);
-  const found = tracks?.split(",").map((word) => trackNamed(word, ranks)).filter((id) => id !== null);
+  const found = tracks
+    ?.split(",")
+    .map((word) => trackNamed(word, ranks))
+    .filter((id) => id !== null);
   return range && { start: range.start, stop: range.end, tracks: found?.length ? found : null };
 }
 
@@ -24,7 +27,10 @@ export function areaText({ start, stop, tracks }: Area, ranks: readonly number[]
 
 /** The tracks that lie between two heights. */
 export function tracksBetween(lines: readonly Line[], top: number, bottom: number): number[] {
-  return lines.filter((line) => line.kind === "track" && line.y < bottom && line.y + line.height > top).map((line) => line.id).sort((a, b) => a - b);
+  return lines
+    .filter((line) => line.kind === "track" && line.y < bottom && line.y + line.height > top)
+    .map((line) => line.id)
+    .sort((a, b) => a - b);
 }
 
 /** The tracks with one more, or without it. */

@@ -4,19 +4,59 @@ import { baseOf } from "../../../src/pages/diff/base";
 import { select } from "../../../src/state/selection";
 
 type Choice = Parameters<typeof baseOf>[1];
-const NOTHING: Choice = { run: null, rank: null, span: null, step: null, base: null, baserank: null, basespan: null, basestep: null };
-const span = (n: number, modified_ns = 5) => ({ span: n, label: String(n), bytes: 10, modified_ns, has_sidecar: false });
-const worker = (rank: number, ...spans: number[]): Worker => ({ worker: `w${rank}`, rank, rank_source: "name", spans: spans.map((n) => span(n)) });
+const NOTHING: Choice = {
+  run: null,
+  rank: null,
+  span: null,
+  step: null,
+  base: null,
+  baserank: null,
+  basespan: null,
+  basestep: null,
+};
+const span = (n: number, modified_ns = 5) => ({
+  span: n,
+  label: String(n),
+  bytes: 10,
+  modified_ns,
+  has_sidecar: false,
+});
+const worker = (rank: number, ...spans: number[]): Worker => ({
+  worker: `w${rank}`,
+  rank,
+  rank_source: "name",
+  spans: spans.map((n) => span(n)),
+});
 const RUNS: Runs = {
-  logdir: "/log", scanning: false, warnings: [],
-  runs: [{ run: "a", workers: [worker(3, 1), worker(1, 1, 10, 2)], warnings: [] }, { run: "b", workers: [worker(0, 1)], warnings: [] }],
+  logdir: "/log",
+  scanning: false,
+  warnings: [],
+  runs: [
+    { run: "a", workers: [worker(3, 1), worker(1, 1, 10, 2)], warnings: [] },
+    { run: "b", workers: [worker(0, 1)], warnings: [] },
+  ],
 };
 
 test("the base is what the URL says", () => {
   const here = select(RUNS, NOTHING);
-  expect(here && baseOf(RUNS, { ...NOTHING, base: "b", basestep: 4 }, here)?.place).toEqual({ run: "b", rank: 0, span: 1, step: 4 });
-  expect(here && baseOf(RUNS, { ...NOTHING, basespan: 1 }, here)?.place).toEqual({ run: "a", rank: 1, span: 1, step: null });
-  expect(here && baseOf(RUNS, { ...NOTHING, baserank: 3 }, here)?.place).toEqual({ run: "a", rank: 3, span: 1, step: null });
+  expect(here && baseOf(RUNS, { ...NOTHING, base: "b", basestep: 4 }, here)?.place).toEqual({
+    run: "b",
+    rank: 0,
+    span: 1,
+    step: 4,
+  });
+  expect(here && baseOf(RUNS, { ...NOTHING, basespan: 1 }, here)?.place).toEqual({
+    run: "a",
+    rank: 1,
+    span: 1,
+    step: null,
+  });
+  expect(here && baseOf(RUNS, { ...NOTHING, baserank: 3 }, here)?.place).toEqual({
+    run: "a",
+    rank: 3,
+    span: 1,
+    step: null,
+  });
 });
 test("by default the span before, else another run, else another rank, else a step of its own", () => {
   const base = (runs: Runs, state: Partial<Choice>) => {

@@ -4,10 +4,20 @@ import { inTensorBoard } from "../../support/browser";
 
 inTensorBoard("http://host/#privateuse1");
 const { doubts, ranked, summary } = await import("../../../src/pages/shared/data-warnings");
-const finding = (code: string, severity: Finding["severity"], affects: Finding["affects"] = []): Finding =>
-  ({ code, severity, affects, message: code, hint: null, count: null, examples: [] });
+const finding = (code: string, severity: Finding["severity"], affects: Finding["affects"] = []): Finding => ({
+  code,
+  severity,
+  affects,
+  message: code,
+  hint: null,
+  count: null,
+  examples: [],
+});
 const [note, warning, error, other] = [
-  finding("n", "info", ["kernels"]), finding("w", "warning", ["kernels", "steps"]), finding("e", "error", ["kernels"]), finding("o", "warning", ["memory"]),
+  finding("n", "info", ["kernels"]),
+  finding("w", "warning", ["kernels", "steps"]),
+  finding("e", "error", ["kernels"]),
+  finding("o", "warning", ["memory"]),
 ];
 
 test("the worst first, equals in their order", () => {
@@ -15,7 +25,8 @@ test("the worst first, equals in their order", () => {
 });
 
 test("notes are beside no figure", () => {
-  const codes = (figures: Finding["affects"]): string[] => doubts([note, other, warning, error], figures).map((f) => f.code);
+  const codes = (figures: Finding["affects"]): string[] =>
+    doubts([note, other, warning, error], figures).map((f) => f.code);
   expect(codes(["kernels"])).toEqual(["e", "w"]);
   expect(codes(["steps", "memory"])).toEqual(["o", "w"]);
   expect(codes(["operators"])).toEqual([]);

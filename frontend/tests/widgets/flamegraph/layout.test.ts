@@ -3,16 +3,31 @@ import { joinNames, splitNames } from "../../../src/lib/name-path";
 import { treeOrder, withAncestors } from "../../../src/widgets/table/columns";
 import { boxAt, layout, neighbour, type FlameBox } from "../../../src/widgets/flamegraph/layout";
 
-const box = (name: string, parent: number | null, value: number): FlameBox =>
-  ({ name, parent, value, colour: "--cpu", strong: false, hatched: false });
+const box = (name: string, parent: number | null, value: number): FlameBox => ({
+  name,
+  parent,
+  value,
+  colour: "--cpu",
+  strong: false,
+  hatched: false,
+});
 
 /** main 80 of 100: a 50 (c 10), b 20; and other 20. */
-const BOXES = [box("main", null, 80), box("a", 0, 50), box("c", 1, 10), box("b", 0, 20), box("other", null, 20)];
+const BOXES = [
+  box("main", null, 80),
+  box("a", 0, 50),
+  box("c", 1, 10),
+  box("b", 0, 20),
+  box("other", null, 20),
+];
 
 describe("a path of names", () => {
-  test.each([[["a"]], [["a", "b"]], [["a;b", "c\\"]], [["", "x"]], [["f(1): g", "\\;"]], [["a\nb"]]])("%j comes back", (names) => {
-    expect(splitNames(joinNames(names))).toEqual(names);
-  });
+  test.each([[["a"]], [["a", "b"]], [["a;b", "c\\"]], [["", "x"]], [["f(1): g", "\\;"]], [["a\nb"]]])(
+    "%j comes back",
+    (names) => {
+      expect(splitNames(joinNames(names))).toEqual(names);
+    },
+  );
   test("is as the server reads it", () => expect(joinNames(["a;b\\c", "d"])).toBe("a\\;b\\\\c;d"));
   test("none is empty", () => expect(splitNames(null)).toEqual([]));
 });

@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { chosenColumns, switched } from "../../../src/widgets/table/column-chooser";
 import type { Column } from "../../../src/widgets/table/columns";
 
-const column = (key: string, optional = false): Column<null> => ({ key, title: key, kind: "text", width: 10, optional, value: () => null });
+const column = (key: string, optional = false): Column<null> => ({
+  key,
+  title: key,
+  kind: "text",
+  width: 10,
+  optional,
+  value: () => null,
+});
 const COLUMNS = [column("name"), column("a"), column("b"), column("extra", true)];
 const keys = (choice: string | null): string[] => chosenColumns(COLUMNS, choice).map((c) => c.key);
 

@@ -4,9 +4,13 @@ import { centred, panned } from "../../../src/widgets/timeline/camera";
 const ALL = { start: -100, stop: 900 };
 const NOW = { start: 400, stop: 500 };
 
-test("a time is brought to the middle", () => expect(centred(NOW, 200, ALL)).toEqual({ start: 150, stop: 250 }));
+test("a time is brought to the middle", () =>
+  expect(centred(NOW, 200, ALL)).toEqual({ start: 150, stop: 250 }));
 
-test.each([[-5000, -1], [5000, 1]])("around %d one sees as little beyond the recording as keys lead to", (at, way) => {
+test.each([
+  [-5000, -1],
+  [5000, 1],
+])("around %d one sees as little beyond the recording as keys lead to", (at, way) => {
   expect(centred(NOW, at, ALL)).toEqual(panned(NOW, way * 1000, ALL));
 });
 

@@ -9,15 +9,46 @@ const counters = [
   { label: "Memory", unit: "bytes", inferred: false, first: 0, points: 1 },
   { label: "Waiting", unit: "kernels", inferred: true, first: 1, points: 3 },
 ];
-const curves = { at_ns: Float64Array.of(0, 10, 20, 40), value: Float64Array.of(7, 1, 5, 0), bound: Float32Array.of(0, 1, -1, 0) };
+const curves = {
+  at_ns: Float64Array.of(0, 10, 20, 40),
+  value: Float64Array.of(7, 1, 5, 0),
+  bound: Float32Array.of(0, 1, -1, 0),
+};
 const none = new Int32Array(0);
 const scene: Scene = {
-  rectangles: { track: new Int16Array(0), row: new Int16Array(0), start_ns: new Float64Array(0), length_ns: new Float64Array(0), busy_ns: new Float32Array(0), count: none, table: new Int8Array(0), index: none, name: none, kind: new Int8Array(0), look: new Int8Array(0), bound_ns: new Float32Array(0), module: new Int16Array(0) },
-  names: [], kinds: [], looks: [], modules: [], counters, curves,
+  rectangles: {
+    track: new Int16Array(0),
+    row: new Int16Array(0),
+    start_ns: new Float64Array(0),
+    length_ns: new Float64Array(0),
+    busy_ns: new Float32Array(0),
+    count: none,
+    table: new Int8Array(0),
+    index: none,
+    name: none,
+    kind: new Int8Array(0),
+    look: new Int8Array(0),
+    bound_ns: new Float32Array(0),
+    module: new Int16Array(0),
+  },
+  names: [],
+  kinds: [],
+  looks: [],
+  modules: [],
+  counters,
+  curves,
 };
 
 test("an entry holds until the next one", () => {
-  expect([5, 10, 19, 20, 39, 40, 1000].map((at) => entryAt(curves, counters[1]!, at))).toEqual([null, 1, 1, 2, 2, 3, 3]);
+  expect([5, 10, 19, 20, 39, 40, 1000].map((at) => entryAt(curves, counters[1]!, at))).toEqual([
+    null,
+    1,
+    1,
+    2,
+    2,
+    3,
+    3,
+  ]);
   expect(entryAt(curves, { ...counters[1]!, points: 0 }, 50)).toBeNull();
 });
 
@@ -26,10 +57,18 @@ const rank = (of: Section["counters"]): Section => ({ rank: 0, title: null, trac
 describe("the lines of counters", () => {
   const lines = layout([rank(counters)], parseLanes(null, [0]));
   test("under their heading, each with what is there", () => {
-    expect(lines.map((line) => [line.kind, line.label])).toEqual([["group", "Counters"], ["counter", "Memory"], ["counter", "Waiting"]]);
+    expect(lines.map((line) => [line.kind, line.label])).toEqual([
+      ["group", "Counters"],
+      ["counter", "Memory"],
+      ["counter", "Waiting"],
+    ]);
     const camera = { start: 0, stop: 100 };
     const y = (lines[2]?.y ?? 0) + 1;
-    expect(counterAt(scene, lines, camera, 200, 50, y)).toEqual({ kind: "counter", counter: counters[1], entry: 2 });
+    expect(counterAt(scene, lines, camera, 200, 50, y)).toEqual({
+      kind: "counter",
+      counter: counters[1],
+      entry: 2,
+    });
     expect(counterAt(scene, lines, camera, 200, 4, y)).toBeNull();
     expect(counterAt(scene, lines, camera, 200, 50, 1)).toBeNull();
     expect(counterAt(scene, lines, camera, 200, 50, 10_000)).toBeNull();
@@ -51,6 +90,12 @@ test("the top of a scale", () => {
 });
 
 test.each([
-  [0.25, "share", "25.0 %"], [1536, "bytes", "1.50 KiB"], [1.5e9, "bytes/s", "1.50 GB/s"], [2.5e12, "bytes/s", "2,500 GB/s"],
-  [1, "kernels", "1 kernel"], [1200, "kernels", "1,200 kernels"], [12, "kernels/ms", "12 per ms"], [2.4567, "kernels/ms", "2.46 per ms"],
+  [0.25, "share", "25.0 %"],
+  [1536, "bytes", "1.50 KiB"],
+  [1.5e9, "bytes/s", "1.50 GB/s"],
+  [2.5e12, "bytes/s", "2,500 GB/s"],
+  [1, "kernels", "1 kernel"],
+  [1200, "kernels", "1,200 kernels"],
+  [12, "kernels/ms", "12 per ms"],
+  [2.4567, "kernels/ms", "2.46 per ms"],
 ])("%d %s", (value, unit, text) => expect(counted(value, unit)).toBe(text));

@@ -25,7 +25,15 @@ test("an area is at least a nanosecond", () => {
 });
 
 test("the tracks between two heights, headings aside", () => {
-  const tracks = ["operators", "frames", "device"].map((kind, id) => ({ id, kind, group: "g", group_key: "g", rows: 1, label: kind, ranges: 1 }));
+  const tracks = ["operators", "frames", "device"].map((kind, id) => ({
+    id,
+    kind,
+    group: "g",
+    group_key: "g",
+    rows: 1,
+    label: kind,
+    ranges: 1,
+  }));
   const lines = layout([{ rank: 4, title: null, tracks, counters: [] }], parseLanes(null, [4]));
   const [heading, first, second] = lines;
   expect(heading?.kind).toBe("group");
@@ -43,5 +51,9 @@ test("what lies in the recording", () => {
   const all = { start: 10, stop: 90 };
   expect(within(whole(all), all)).toEqual(all);
   expect(within({ start: 20, stop: 200 }, all)).toEqual({ start: 20, stop: 90 });
-  for (const outside of [{ start: -9, stop: 3 }, { start: 95, stop: 99 }]) expect(within(outside, all).start).toBe(within(outside, all).stop);
+  for (const outside of [
+    { start: -9, stop: 3 },
+    { start: 95, stop: 99 },
+  ])
+    expect(within(outside, all).start).toBe(within(outside, all).stop);
 });

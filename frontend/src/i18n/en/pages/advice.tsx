@@ -13,12 +13,20 @@ const causes: Record<AdviceRow["cause"], { title: string; short: string }> = {
   recording: { title: "What a better profile would tell", short: "Recording" },
 };
 
-const severities: Record<AdviceRow["severity"], string> = { high: "High", medium: "Medium", low: "Low", note: "Note" };
+const severities: Record<AdviceRow["severity"], string> = {
+  high: "High",
+  medium: "Medium",
+  low: "Low",
+  note: "Note",
+};
 
 const confidences: Record<AdviceRow["confidence"], string> = { high: "high", medium: "medium", low: "low" };
 
 const answers: Record<Asked["answer"], string> = {
-  found: "found something", nothing: "nothing found", not_asked: "could not be asked", failed: "failed: please report it",
+  found: "found something",
+  nothing: "nothing found",
+  not_asked: "could not be asked",
+  failed: "failed: please report it",
 };
 
 export const advice = {
@@ -31,13 +39,18 @@ export const advice = {
   allHelp: "Findings of all causes",
   putAside: (n: number) => `${plural(n, "finding")} put aside`,
   bringBack: "Bring back",
-  oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) =>
-    <>This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the others wait for.</>,
+  oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) => (
+    <>
+      This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the
+      others wait for.
+    </>
+  ),
   ofTime: (share: string) => `${share} of the time`,
   saved: {
     label: "Could be saved",
     unit: "of 1",
-    note: (step: number | null, steps: number) => `of ${step === null ? plural(steps, "step") : `step ${step}`}, at most`,
+    note: (step: number | null, steps: number) =>
+      `of ${step === null ? plural(steps, "step") : `step ${step}`}, at most`,
     unknown: "no saving is known",
     help: "All findings together. No instant is counted twice, so this is never more than the steps take.",
   },

@@ -3,18 +3,31 @@ import type { Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/type
 import { plural } from "../../count";
 
 const verdicts: Record<DiffRow["verdict"], string> = {
-  longer: "longer", shorter: "shorter", within_noise: "within noise", within_bound: "within bounds", same: "no change", unknown: "not certain",
+  longer: "longer",
+  shorter: "shorter",
+  within_noise: "within noise",
+  within_bound: "within bounds",
+  same: "no change",
+  unknown: "not certain",
 };
 
-const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = { both: "", new: "new", gone: "gone" };
+const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = {
+  both: "",
+  new: "new",
+  gone: "gone",
+};
 
 /** Two traces side by side. */
 export const diff = {
   verdicts,
   statuses,
   nothing: "There is nothing to compare with",
-  oneTrace: (choose: (text: string) => ComponentChildren) =>
-    <>This logdir has one trace only. Put another run's directory into it, or compare two steps: {choose("choose them")}.</>,
+  oneTrace: (choose: (text: string) => ComponentChildren) => (
+    <>
+      This logdir has one trace only. Put another run's directory into it, or compare two steps:{" "}
+      {choose("choose them")}.
+    </>
+  ),
   commandLine: (command: ComponentChildren) => <>On the command line the two may be anywhere: {command}.</>,
   comparedWith: "compared with",
   run: "Run",
@@ -41,21 +54,35 @@ export const diff = {
   byBounds: (error: string) => `± ${error} by error bounds`,
   /** What was said of a change, one after the other. */
   said: (parts: readonly string[]) => parts.join(", "),
-  fromTo: (what: string, base: string, now: string, said: string) => `${what}: from ${base} to ${now}, ${said}`,
+  fromTo: (what: string, base: string, now: string, said: string) =>
+    `${what}: from ${base} to ${now}, ${said}`,
 };
 
 const memoryVerdicts: Record<DiffMemory["verdict"], string> = {
-  more: "more", less: "less", within_noise: "within noise", same: "no change", unknown: "not certain",
+  more: "more",
+  less: "less",
+  within_noise: "within noise",
+  same: "no change",
+  unknown: "not certain",
 };
 
 const figures: Record<DiffMemory["name"], { title: string; help: string }> = {
   peak: { title: "Peak", help: "The most that is allocated during a step, on average." },
-  peak_reserved: { title: "Peak reserved", help: "The most that the allocator holds during a step, on average." },
+  peak_reserved: {
+    title: "Peak reserved",
+    help: "The most that the allocator holds during a step, on average.",
+  },
   at_end: { title: "At its end", help: "What is allocated when a step ends, on average." },
-  growth: { title: "Growth per step", help: "What is allocated at the end of a step, less that of the step before, on average." },
+  growth: {
+    title: "Growth per step",
+    help: "What is allocated at the end of a step, less that of the step before, on average.",
+  },
   allocated: { title: "Allocated per step", help: "The sum of a step's allocations, on average." },
   allocations: { title: "Allocations per step", help: "How many there are, on average." },
-  recording_peak: { title: "Peak of the recording", help: "The most that is allocated at any time; one value each, so that nothing tells chance apart." },
+  recording_peak: {
+    title: "Peak of the recording",
+    help: "The most that is allocated at any time; one value each, so that nothing tells chance apart.",
+  },
 };
 
 /** Memory of what is compared. */
@@ -78,7 +105,10 @@ export const diffMemory = {
   relative: { title: "Relative", help: "The change as a share of the base." },
   certainty: { title: "Certainty", help: "Whether the change is more than the spread of steps (99 %)." },
   noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
-  operator: { title: "Operator", help: "The innermost operator around an allocation that does not only allocate." },
+  operator: {
+    title: "Operator",
+    help: "The innermost operator around an allocation that does not only allocate.",
+  },
   allocatedBase: { title: "Base", help: "What it allocates per step in the base." },
   baseCount: { title: "Base count", help: "Allocations per step of the base." },
   count: { title: "Count", help: "Allocations per step." },
@@ -106,16 +136,28 @@ export const diffTables = {
     modules: { noun: "module", nouns: "modules" },
     annotations: { noun: "annotation", nouns: "annotations" },
   } satisfies Record<Diff["by"], { noun: string; nouns: string }>,
-  heads: { operators: "Operator", shapes: "Operator", kernels: "Kernel", modules: "Module", annotations: "Annotation" } satisfies Record<Diff["by"], string>,
+  heads: {
+    operators: "Operator",
+    shapes: "Operator",
+    kernels: "Kernel",
+    modules: "Module",
+    annotations: "Annotation",
+  } satisfies Record<Diff["by"], string>,
   stepNoun: { noun: "step", nouns: "steps" },
   inputShapes: "Input shapes",
   kind: "Kind",
   statusHelp: "Whether only one of the two has it.",
-  base: { title: "Base", help: (time: Diff["time"]) => `${time === "device" ? "Device" : "Host"} time per step of the base.` },
+  base: {
+    title: "Base",
+    help: (time: Diff["time"]) => `${time === "device" ? "Device" : "Host"} time per step of the base.`,
+  },
   now: { title: "Now", help: "The same of what is compared." },
   change: { title: "Change", help: "Now less base, per step." },
   relative: { title: "Relative", help: "The change as a share of the base." },
-  certainty: { title: "Certainty", help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times." },
+  certainty: {
+    title: "Certainty",
+    help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times.",
+  },
   noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
   bound: { title: "± Bound", help: "How far off the change may be as device times are inferred." },
   deviceChange: { title: "Device change", help: "The change of its device time per step." },

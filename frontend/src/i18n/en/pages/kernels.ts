@@ -10,7 +10,8 @@ export const kernels = {
   byLaunchHelp: "By name, operator, grid, block, registers and shared memory",
   noLaunches: "The trace does not say how kernels were launched.",
   short: (share: string, limit: string) => `${share} shorter than ${limit}`,
-  shortHelp: (calls: number, total: string) => `${count(calls)} kernels, ${total} in all. Launching a kernel takes the host some microseconds.`,
+  shortHelp: (calls: number, total: string) =>
+    `${count(calls)} kernels, ${total} in all. Launching a kernel takes the host some microseconds.`,
   matrix: (unit: string, share: string) => `${unit}: ${share} of what could`,
   matrixHelp: (eligible: string, used: string, total: string) =>
     `Of ${eligible} in kernels of gemm, convolution and attention operators, ${used} are in kernels whose names say that they use it. In all: ${total}.`,
@@ -32,7 +33,10 @@ export const kernels = {
     p95: { title: "95 %", help: "95 % took no longer." },
     min: { title: "Min" },
     max: { title: "Max" },
-    occupancy: { title: "Occupancy", help: "As the device's profiler estimates it; the mean weighted by duration." },
+    occupancy: {
+      title: "Occupancy",
+      help: "As the device's profiler estimates it; the mean weighted by duration.",
+    },
     blocksPerSm: { title: "Blocks per SM", help: "The mean weighted by duration." },
     short: { title: "Short" },
     matrix: { help: "Whether the name says that it uses them." },

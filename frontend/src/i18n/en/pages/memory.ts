@@ -11,7 +11,8 @@ export const memory = {
   shown: "Shown",
   total: "Total",
   byCategory: "By category",
-  byCategoryHelp: "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell",
+  byCategoryHelp:
+    "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell",
   needsAddresses: "Needs totals and addresses, which the trace does not have.",
   axis: "Axis",
   fromZero: "From 0",
@@ -60,11 +61,23 @@ type Told = { label: string; title: string };
 
 export const memoryCategories: Record<MemoryCategory["category"], Told> = {
   parameters: { label: "Parameters", title: "Parameters and buffers of modules." },
-  optimizer_state: { label: "Optimizer state", title: "Allocated in the optimizer's step and alive after it." },
-  gradients: { label: "Gradients", title: "Of parameters: allocated in the backward pass and alive after it." },
-  activations: { label: "Activations", title: "Allocated in the forward pass and alive after their operator." },
+  optimizer_state: {
+    label: "Optimizer state",
+    title: "Allocated in the optimizer's step and alive after it.",
+  },
+  gradients: {
+    label: "Gradients",
+    title: "Of parameters: allocated in the backward pass and alive after it.",
+  },
+  activations: {
+    label: "Activations",
+    title: "Allocated in the forward pass and alive after their operator.",
+  },
   inputs: { label: "Inputs", title: "From the data loader, or made before the forward pass begins." },
-  temporaries: { label: "Temporaries", title: "Gone with the operator, the backward pass or the optimizer's step that they were allocated in." },
+  temporaries: {
+    label: "Temporaries",
+    title: "Gone with the operator, the backward pass or the optimizer's step that they were allocated in.",
+  },
   unknown: { label: "Unknown", title: "No rule says what this is for." },
 };
 
@@ -73,17 +86,47 @@ type Fate = { label: string; short: string; title: string };
 
 const fates: Record<Allocation["fate"], Fate> = {
   released: { label: "released", short: "", title: "" },
-  held: { label: "held", short: "not released within the recording", title: "Not released within the recording. That alone is no leak." },
-  unreported: { label: "unreported", short: "its address was allocated again", title: "Its address was allocated again: it was released, but that was not reported." },
-  unknown: { label: "unknown", short: "the trace has no addresses", title: "The trace has no addresses, so its release is not known." },
-  earlier: { label: "earlier", short: "allocated before the recording", title: "Allocated before the recording." },
-  unseen: { label: "unseen", short: "released here", title: "Released here, but its allocation was not reported." },
+  held: {
+    label: "held",
+    short: "not released within the recording",
+    title: "Not released within the recording. That alone is no leak.",
+  },
+  unreported: {
+    label: "unreported",
+    short: "its address was allocated again",
+    title: "Its address was allocated again: it was released, but that was not reported.",
+  },
+  unknown: {
+    label: "unknown",
+    short: "the trace has no addresses",
+    title: "The trace has no addresses, so its release is not known.",
+  },
+  earlier: {
+    label: "earlier",
+    short: "allocated before the recording",
+    title: "Allocated before the recording.",
+  },
+  unseen: {
+    label: "unseen",
+    short: "released here",
+    title: "Released here, but its allocation was not reported.",
+  },
 };
 
 const sources: Record<AliveRow["source"], { label: string; title: string }> = {
-  operator: { label: "outside of all operators", title: "Allocated in the recording, while no operator ran." },
-  earlier: { label: "allocated before the recording", title: "What was alive at the start and was not released until the peak: parameters and what else lasts." },
-  unexplained: { label: "not explained by events", title: "The total that the allocator reported, less all of the above. Negative if releases were not reported." },
+  operator: {
+    label: "outside of all operators",
+    title: "Allocated in the recording, while no operator ran.",
+  },
+  earlier: {
+    label: "allocated before the recording",
+    title: "What was alive at the start and was not released until the peak: parameters and what else lasts.",
+  },
+  unexplained: {
+    label: "not explained by events",
+    title:
+      "The total that the allocator reported, less all of the above. Negative if releases were not reported.",
+  },
 };
 
 export const memoryTables = {
@@ -144,7 +187,10 @@ export const memoryTables = {
     operator: { title: "Allocated by", help: "The innermost operator that does not only allocate." },
     inputShapes: { title: "Input shapes" },
     size: { title: "Size" },
-    allocated: { title: "Allocated at", help: "Since the recording's start; the link shows what ran then in the timeline." },
+    allocated: {
+      title: "Allocated at",
+      help: "Since the recording's start; the link shows what ran then in the timeline.",
+    },
     freed: { title: "Released at", help: "Since the recording's start." },
     lifetime: { title: "Lifetime" },
     fate: { title: "Fate", help: "released, held, unreported, earlier, unseen or unknown." },

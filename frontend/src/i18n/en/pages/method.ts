@@ -88,9 +88,15 @@ export const method = {
     marks: { name: "Marks", help: "Events around operators: two of each." },
     anchors: { name: "Anchors", help: "Marks at which the host's and the device's time are known to meet." },
     refuted_anchors: { name: "Refuted anchors", help: "Contradicted the others and were dropped." },
-    late_stamps: { name: "Late time stamps", help: "The host's thread was interrupted between an event and its time stamp." },
+    late_stamps: {
+      name: "Late time stamps",
+      help: "The host's thread was interrupted between an event and its time stamp.",
+    },
     crossing: { name: "Crossing marks", help: "Fit no schedule of one stream." },
-    elsewhere: { name: "Durations from other recordings", help: "Of this run; none was needed, or knew more." },
+    elsewhere: {
+      name: "Durations from other recordings",
+      help: "Of this run; none was needed, or knew more.",
+    },
   },
   seenBehind: (others: string) => `The device was seen behind there: ${others}`,
 };

@@ -12,7 +12,8 @@ export const modules = {
   collapse: "Collapse",
   collapseHelp: "Show the outermost rows only",
   outside: (time: string, share: string, nouns: string) => `${time} (${share}) outside all ${nouns}`,
-  outsideHelp: (noun: string, exact: string) => `Device time of the optimizer, of gradient reduction, and of all else that no ${noun} has: ${exact}. In no row.`,
+  outsideHelp: (noun: string, exact: string) =>
+    `Device time of the optimizer, of gradient reduction, and of all else that no ${noun} has: ${exact}. In no row.`,
   share: "Of all device time.",
   shareOfBoth: "Of all device time, forward and backward.",
   shareOfHost: "Of the host time of all outermost rows.",
@@ -35,13 +36,29 @@ export const modules = {
   close: (name: string) => `Close ${name}`,
   open: (name: string) => `Open ${name}`,
   toFlame: (path: string) => `${path}\nShow it in the flame graph`,
-  annotations: () => <><b>This trace holds no modules.</b> The rows are the ranges of <code>record_function</code> instead.</>,
-  withStack: () => <>Record with <code>with_stack=True</code> to see the modules.</>,
+  annotations: () => (
+    <>
+      <b>This trace holds no modules.</b> The rows are the ranges of <code>record_function</code> instead.
+    </>
+  ),
+  withStack: () => (
+    <>
+      Record with <code>with_stack=True</code> to see the modules.
+    </>
+  ),
   /** A comment in lines of Python. */
   frames: "Python frames, and with them the calls of nn.Modules",
   noModules: "This trace holds no modules",
-  noneCalled: (flame: (text: string) => ComponentChildren) =>
-    <>Python frames were recorded, but no nn.Module was called within. Compiled and replayed graphs run without them. The {flame("flame graph")} shows the frames.</>,
+  noneCalled: (flame: (text: string) => ComponentChildren) => (
+    <>
+      Python frames were recorded, but no nn.Module was called within. Compiled and replayed graphs run
+      without them. The {flame("flame graph")} shows the frames.
+    </>
+  ),
   linesDo: "torch records calls of nn.Modules with the Python stack. These lines do:",
-  rangesToo: () => <>Ranges of <code>torch.profiler.record_function</code> would be shown here as well.</>,
+  rangesToo: () => (
+    <>
+      Ranges of <code>torch.profiler.record_function</code> would be shown here as well.
+    </>
+  ),
 };

@@ -43,13 +43,16 @@ export const averages = {
   whole: "Step",
 };
 
-const ofStep = (what: string, step: number | null): string => (step === null ? what : `${what}, step ${step}`);
+const ofStep = (what: string, step: number | null): string =>
+  step === null ? what : `${what}, step ${step}`;
 
 /** The row of key figures on top of the overview. */
 export const keyFigures = {
   share: "of 1",
   steps: (complete: number, cut: number, primed: number) =>
-    plural(complete, "step") + (cut > 0 ? `, ${count(cut)} incomplete` : "") + (primed > 0 ? `, ${count(primed)} primed` : ""),
+    plural(complete, "step") +
+    (cut > 0 ? `, ${count(cut)} incomplete` : "") +
+    (primed > 0 ? `, ${count(primed)} primed` : ""),
   step: {
     label: (step: number | null) => `Step ${step}`,
     incomplete: "incomplete",
@@ -58,7 +61,8 @@ export const keyFigures = {
   },
   average: {
     label: "Average step",
-    note: (deviation: string, least: string, most: string, steps: string) => `σ ${deviation}, ${least} to ${most}, ${steps}`,
+    note: (deviation: string, least: string, most: string, steps: string) =>
+      `σ ${deviation}, ${least} to ${most}, ${steps}`,
     help: "Mean duration of the complete steps, with its standard deviation and extremes.",
   },
   utilisation: {
@@ -73,30 +77,61 @@ export const keyFigures = {
     help: "Within the steps, the share of multiprocessors that held blocks; and the occupancy of kernels, weighted by duration. CUPTI estimates both from launches.",
   },
   ofSpan: (share: string) => `${share} of the device's span`,
-  busy: { label: (step: number | null) => ofStep("Busy", step), help: "At least one device activity ran: the union over all streams." },
-  idle: { label: (step: number | null) => ofStep("Idle", step), help: "Between the first and the last device activity, none ran." },
+  busy: {
+    label: (step: number | null) => ofStep("Busy", step),
+    help: "At least one device activity ran: the union over all streams.",
+  },
+  idle: {
+    label: (step: number | null) => ofStep("Idle", step),
+    help: "Between the first and the last device activity, none ran.",
+  },
   kernels: {
     label: (step: number | null) => ofStep("Kernels", step),
     unit: "kernels",
-    others: (communication: number, memcpys: number, memsets: number) => [
-      communication ? `${count(communication)} communication` : "",
-      memcpys ? plural(memcpys, "memcpy", "memcpys") : "",
-      memsets ? plural(memsets, "memset") : "",
-    ].filter(Boolean).join(", "),
+    others: (communication: number, memcpys: number, memsets: number) =>
+      [
+        communication ? `${count(communication)} communication` : "",
+        memcpys ? plural(memcpys, "memcpy", "memcpys") : "",
+        memsets ? plural(memsets, "memset") : "",
+      ]
+        .filter(Boolean)
+        .join(", "),
     help: "Kernels on the device that are not communication; what else ran there stands below.",
   },
-  recording: { label: "Recording", steps: (n: number) => plural(n, "step"), help: "From the first event to the last." },
+  recording: {
+    label: "Recording",
+    steps: (n: number) => plural(n, "step"),
+    help: "From the first event to the last.",
+  },
 };
 
 const causes = {
-  host_operator: { label: "Host operator", help: "The host was in an operator, or a call of the runtime, and had launched nothing yet." },
-  host_code: { label: "Host code", help: "The launching thread was in Python, or an annotation, outside of all operators." },
+  host_operator: {
+    label: "Host operator",
+    help: "The host was in an operator, or a call of the runtime, and had launched nothing yet.",
+  },
+  host_code: {
+    label: "Host code",
+    help: "The launching thread was in Python, or an annotation, outside of all operators.",
+  },
   data_loader: { label: "Data loader", help: "The host waited for the next batch." },
-  synchronisation: { label: "Synchronisation", help: "The host was in a call that returns when the device is done: it could launch nothing ahead." },
-  communication_wait: { label: "Communication wait", help: "The host waited for other ranks: gloo, barriers, waits for tensors." },
-  launch_latency: { label: "Launch latency", help: "The next activity was launched, and had not started: the device's own delay, or another stream's." },
+  synchronisation: {
+    label: "Synchronisation",
+    help: "The host was in a call that returns when the device is done: it could launch nothing ahead.",
+  },
+  communication_wait: {
+    label: "Communication wait",
+    help: "The host waited for other ranks: gloo, barriers, waits for tensors.",
+  },
+  launch_latency: {
+    label: "Launch latency",
+    help: "The next activity was launched, and had not started: the device's own delay, or another stream's.",
+  },
   unknown: { label: "Unknown", help: "Nothing is recorded that tells." },
-  other_step: { label: "Another step ran", help: "Between this step's activities, those of another one ran." },
+  other_step: {
+    label: "Another step ran",
+    help: "Between this step's activities, those of another one ran.",
+  },
 };
 
 /** Why the device was idle. */
@@ -124,5 +159,8 @@ export const idleTime = {
   byStepsNote: "within the steps' windows",
   stepNoun: { noun: "step", nouns: "steps", label: "idle time by step" },
   step: "Step",
-  idleOfStep: { title: "Idle", help: "Nothing ran on the device; the causes sum to it. The link shows the step in the timeline." },
+  idleOfStep: {
+    title: "Idle",
+    help: "Nothing ran on the device; the causes sum to it. The link shows the step in the timeline.",
+  },
 };

@@ -33,14 +33,16 @@ export const quality = {
   noDeviceTimes: "no device times",
   allActivities: "all device activities",
   notLinked: (lost: number, activities: string) => `${count(lost)} of ${activities} activities are not`,
-  linkedHelp: "Device activities whose launch on the host is known; of an inferred timeline, whose operator is.",
+  linkedHelp:
+    "Device activities whose launch on the host is known; of an inferred timeline, whose operator is.",
   unlinkedTime: "Unlinked time",
   unlinkedTimeOf: (step: number) => `Unlinked time, step ${step}`,
   ofDeviceTime: (share: string) => `${share} of device time`,
   unlinkedTimeHelp: "The durations of the activities that are not linked.",
   eventsHelp: "What the reader took from the file.",
   nothingWrong: "Nothing wrong was found.",
-  allClear: "The file is whole, times and clocks fit together, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
+  allClear:
+    "The file is whole, times and clocks fit together, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
   allClearLinked:
     "The file is whole, times and clocks fit together, every device activity is linked, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
   severity: "Severity",

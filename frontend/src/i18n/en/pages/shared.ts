@@ -6,8 +6,14 @@ type Timeline = Overview["provenance"]["timeline"];
 /** By what the times of an activity are known. */
 const evidence: Record<Evidence["evidence"], { label: string; meaning: string }> = {
   measured: { label: "measured", meaning: "Start and end were recorded by the device's own profiler." },
-  events: { label: "events", meaning: "The device was behind the host, so the time between the operator's two events is device time." },
-  end_pinned: { label: "end pinned", meaning: "The device caught up inside the operator: its end is known well, its start less." },
+  events: {
+    label: "events",
+    meaning: "The device was behind the host, so the time between the operator's two events is device time.",
+  },
+  end_pinned: {
+    label: "end pinned",
+    meaning: "The device caught up inside the operator: its end is known well, its start less.",
+  },
   catalogue: { label: "catalogue", meaning: "The duration is that of other calls of the same operator." },
   sync: { label: "sync", meaning: "The end is that of a host call that waited for the device." },
   bound: { label: "bound", meaning: "Only limits are known: after its launch, before the next known event." },
@@ -16,19 +22,22 @@ const evidence: Record<Evidence["evidence"], { label: string; meaning: string }>
 const explained: Record<Timeline, { label: string; meaning: string; way: string }> = {
   measured: {
     label: "measured",
-    meaning: "Device times were measured: a device profiler recorded when each activity started and ended. They are drawn solid.",
+    meaning:
+      "Device times were measured: a device profiler recorded when each activity started and ended. They are drawn solid.",
     way: "How it is known",
   },
   inferred: {
     label: "inferred",
-    meaning: "Device times were inferred: the trace has host times and, per operator, the time that passed on the device "
-      + "between two events. Starts and ends follow from these and from the order of each stream. They are drawn hatched, "
-      + "hollow where only limits are known, their figures are in italics, and ± says how far off they may be.",
+    meaning:
+      "Device times were inferred: the trace has host times and, per operator, the time that passed on the device " +
+      "between two events. Starts and ends follow from these and from the order of each stream. They are drawn hatched, " +
+      "hollow where only limits are known, their figures are in italics, and ± says how far off they may be.",
     way: "How it was inferred, and what limits it",
   },
   none: {
     label: "host only",
-    meaning: "The trace has host times only. Nothing about the device can be told from it, and nothing is made up.",
+    meaning:
+      "The trace has host times only. Nothing about the device can be told from it, and nothing is made up.",
     way: "Why, and what to change",
   },
 };
@@ -66,7 +75,8 @@ export const dataWarnings = {
   severities,
   /** `1 error, 2 warnings`; notes only where there is nothing worse. */
   summary: (errors: number, warnings: number, notes: number) =>
-    [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean).join(", ") || (notes > 0 ? plural(notes, "note") : "no findings"),
+    [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean).join(", ") ||
+    (notes > 0 ? plural(notes, "note") : "no findings"),
   more: (n: number) => ` And ${n} more.`,
   quality: "Quality",
 };
@@ -97,10 +107,12 @@ export const loadStates = {
 };
 
 export const eventLink = {
-  title: (name: string, thread: string, start: string) => `${name}\n${thread}\n${start} after the recording's start\nShow its record`,
+  title: (name: string, thread: string, start: string) =>
+    `${name}\n${thread}\n${start} after the recording's start\nShow its record`,
   noName: "(no name)",
   /** Where it is, when it starts, and what is said about it, if anything is. */
-  at: (thread: string, start: string, note: string | null) => `${thread}, at ${start}${note ? `, ${note}` : ""}`,
+  at: (thread: string, start: string, note: string | null) =>
+    `${thread}, at ${start}${note ? `, ${note}` : ""}`,
 };
 
 export const instancesPanel = {
@@ -130,8 +142,9 @@ export const noDeviceTimes = {
   cpuAlone: "If the run used the CPU alone, nothing is missing.",
   deviceAfterAll: "It did use a device?",
   notRecorded: "Then its activity was not recorded. With these lines it is:",
-  why: "In its default state torch.profiler records host times only on a PrivateUse1 device: it never calls the "
-    + "backend's ProfilerStubs, so no device time reaches the trace.",
+  why:
+    "In its default state torch.profiler records host times only on a PrivateUse1 device: it never calls the " +
+    "backend's ProfilerStubs, so no device time reaches the trace.",
   changeCapture: "Change the capture to these lines; they take the arguments of torch.profiler.profile:",
   follows: "What follows is what the host did.",
 };
@@ -167,7 +180,8 @@ export const topFindings = {
 
 export const cards = {
   totals: "Device totals",
-  totalsNote: (step: number | null) => `${step === null ? "of the recording" : `of step ${step}`}, as shares of the span`,
+  totalsNote: (step: number | null) =>
+    `${step === null ? "of the recording" : `of step ${step}`}, as shares of the span`,
   noDeviceTimes: "No device times.",
   rows: {
     span: { label: "Span", title: "From the first device activity's start to the last one's end." },

@@ -29,7 +29,8 @@ export const timeline = {
   noModules: "No modules were recorded: they are with with_stack=True",
   outside: "grey: outside of modules",
   safe: "Colour-blind safe",
-  safeHelp: "Colours that remain apart for every kind of colour blindness, in all charts. This browser keeps it.",
+  safeHelp:
+    "Colours that remain apart for every kind of colour blindness, in all charts. This browser keeps it.",
   ofModule: (name: string) => `module ${name}`,
   fit: "Fit",
   fitHelp: "The whole recording (0)",
@@ -40,8 +41,10 @@ export const timeline = {
   hint: "W S zoom, A D move, drag selects, ? for help",
   cannotShow: (rank: number, why: string) => `Rank ${rank} cannot be shown: ${why}`,
   rank: (rank: number, note: string) => `Rank ${rank}: ${note}`,
-  told: (name: string, time: string, place: string, start: string) => [name, time, place, `at ${start}`].filter(Boolean).join(", "),
-  many: (others: string, busy: string, length: string) => `and ${others} more here, busy ${busy} of ${length}`,
+  told: (name: string, time: string, place: string, start: string) =>
+    [name, time, place, `at ${start}`].filter(Boolean).join(", "),
+  many: (others: string, busy: string, length: string) =>
+    `and ${others} more here, busy ${busy} of ${length}`,
   kindAt: (kind: string, start: string) => `${kind} at ${start}`,
   after: (text: string) => `, ${text}`,
   boundNotKnown: "bound not known",
@@ -50,7 +53,8 @@ export const timeline = {
   holds: (from: string, time: string) => `from ${from} on, for ${time}`,
   critical: "Critical path",
   criticalHelp: "The chain of host and device events that decides when each step ends (c)",
-  longestPieces: (shown: string, all: string, share: string) => `its ${shown} longest pieces of ${all} (${share})`,
+  longestPieces: (shown: string, all: string, share: string) =>
+    `its ${shown} longest pieces of ${all} (${share})`,
   search: "Search the whole trace",
   searchHint: "Search the whole trace  ( / )",
   noMatch: "no match",
@@ -64,8 +68,23 @@ export const timeline = {
     rank: "Rank",
     ofRank: (rank: number) => `Rank ${rank}`,
     close: "Close",
-    selected: (length: ComponentChildren, ranges: number, busy: ComponentChildren, rest: ComponentChildren) => <>{length} selected, {plural(ranges, "range")}{busy}{rest}</>,
-    busy: (time: string, bound: ComponentChildren, share: string) => <>, device busy {time} {bound} ({share})</>,
+    selected: (
+      length: ComponentChildren,
+      ranges: number,
+      busy: ComponentChildren,
+      rest: ComponentChildren,
+    ) => (
+      <>
+        {length} selected, {plural(ranges, "range")}
+        {busy}
+        {rest}
+      </>
+    ),
+    busy: (time: string, bound: ComponentChildren, share: string) => (
+      <>
+        , device busy {time} {bound} ({share})
+      </>
+    ),
     most: (shown: string, all: string) => `; the ${shown} names with most time of ${all}`,
     from: (clock: string) => `From ${clock}`,
     where: "On",
@@ -87,7 +106,13 @@ export const timeline = {
 
 export const detailsPanel = {
   /** What a range is, by its table. */
-  tables: { ops: "Operator", launches: "Runtime call", frames: "Python frame", kernels: "Device activity", steps: "Step" },
+  tables: {
+    ops: "Operator",
+    launches: "Runtime call",
+    frames: "Python frame",
+    kernels: "Device activity",
+    steps: "Step",
+  },
   close: "Close",
   closeHelp: "Close (Esc)",
   what: (kind: string, rank: number | null, place: string, step: string | null) =>
@@ -133,7 +158,10 @@ export const exportMenu = {
   export: "Export",
   exportHelp: "Export the trace, or open it in Perfetto",
   formats: {
-    chrome: { title: "Chrome trace (JSON)", about: "as recorded, with what was inferred; for chrome://tracing, Perfetto, HTA" },
+    chrome: {
+      title: "Chrome trace (JSON)",
+      about: "as recorded, with what was inferred; for chrome://tracing, Perfetto, HTA",
+    },
     perfetto: { title: "Perfetto trace (protobuf)", about: "smaller, with GPU tracks, counters and arrows" },
     parquet: { title: "All tables, Parquet", about: "for pandas, DuckDB and others; a ZIP archive" },
     csv: { title: "All tables, CSV", about: "for spreadsheets; a ZIP archive" },
@@ -148,8 +176,14 @@ export const exportMenu = {
   bundled: "Open its pages from this server",
   bundledNote: "nothing leaves it",
   public: "Open ui.perfetto.dev",
-  publicNote: "Loads that page from the internet and gives it the trace. It stays in your browser: Perfetto says that its page sends traces nowhere.",
-  install: () => <> Without a network: <code>pip install 'tb-privateuse1[perfetto]'</code> where TensorBoard runs.</>,
+  publicNote:
+    "Loads that page from the internet and gives it the trace. It stays in your browser: Perfetto says that its page sends traces nowhere.",
+  install: () => (
+    <>
+      {" "}
+      Without a network: <code>pip install 'tb-privateuse1[perfetto]'</code> where TensorBoard runs.
+    </>
+  ),
 };
 
 /** What the values of a counter are, by what it counts. */
@@ -157,7 +191,8 @@ const counters: Record<Counter["what"], string> = {
   utilisation: "The share of time in which anything runs on the device.",
   waiting: "Launched and not started yet: the greatest number in each part.",
   rate: "Kernels, copies and fills that start per ms.",
-  sm_efficiency: "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
+  sm_efficiency:
+    "The share of multiprocessors that hold blocks, as CUPTI estimates the blocks of each kernel.",
   data_loader: "The share of time in which any thread is in the data loader.",
   copies: "Bytes by the time in which such copies run.",
   communication: "Bytes of collectives by the time in which they run, waiting for other ranks included.",
@@ -167,7 +202,8 @@ const counters: Record<Counter["what"], string> = {
 export const trackHeadings = {
   counters,
   only: "Filter tracks",
-  onlyHelp: "Words of a thread's, stream's or counter's name, or of its process or device; pinned tracks stay. Esc clears it.",
+  onlyHelp:
+    "Words of a thread's, stream's or counter's name, or of its process or device; pinned tracks stay. Esc clears it.",
   onlyNone: "No track has these words.",
   top: "The top of the scale",
   /** A counter's label, without what stands below it. */
@@ -184,7 +220,8 @@ export const trackHeadings = {
   pinOf: (what: string) => `Pin ${what} to the top`,
   selectedOn: (what: string) => `Selected on ${what}`,
   selectedOnHelp: "The selection is on this track",
-  note: (ranges: string, rows: number, time: string) => `${ranges} ranges in ${rows} rows, the outermost ${time} in all`,
+  note: (ranges: string, rows: number, time: string) =>
+    `${ranges} ranges in ${rows} rows, the outermost ${time} in all`,
   hidden: (note: string, hidden: string) => `${note}; ${hidden} lie too deep to be drawn`,
 };
 
@@ -226,10 +263,23 @@ export const sourceLink = {
   settingsHelp: "Which editor opens it, and where its files are",
   editor: "Editor",
   another: "another",
-  address: () => <>Its address, with <code>{"{path}"}</code> and <code>{"{line}"}</code></>,
-  places: () => <>Where files are: <code>there =&gt; here</code>, a line each</>,
+  address: () => (
+    <>
+      Its address, with <code>{"{path}"}</code> and <code>{"{line}"}</code>
+    </>
+  ),
+  places: () => (
+    <>
+      Where files are: <code>there =&gt; here</code>, a line each
+    </>
+  ),
   placesExample: "/workspace => /home/me/project\n=> /home/me/project",
-  placesHelp: () => <>The first that a path begins with counts; nothing on the left stands for paths that are relative. On another machine: <code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code></>,
+  placesHelp: () => (
+    <>
+      The first that a path begins with counts; nothing on the left stands for paths that are relative. On
+      another machine: <code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code>
+    </>
+  ),
   noWholePath: (path: string) => `${path} is no whole path: say where it is.`,
   save: "Save in this browser",
   reset: "As at first",

@@ -9,10 +9,14 @@ export const whatif = {
   placeholder: "aten::mm=0.5 (half its time), kernel:NAME=0",
   add: "Add",
   clear: "Clear",
-  kinds: "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.",
+  kinds:
+    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.",
   remove: (line: string) => `Remove ${line}`,
   synchronisation: { label: "No waits", title: "As if the host never waited for the device" },
-  launches: { label: "Quicker launches", title: "Calls of the runtime and the latency behind them, twice as fast" },
+  launches: {
+    label: "Quicker launches",
+    title: "Calls of the runtime and the latency behind them, twice as fast",
+  },
   dataLoader: { label: "Data at once", title: "As if the next batch were always there" },
   communication: { label: "No communication", title: "As if other ranks were here" },
   gone: "gone",
@@ -29,14 +33,16 @@ export const whatif = {
   predicted: "Predicted",
   withChanges: "with the changes",
   nothingChanged: "nothing is changed yet",
-  predictedHelp: "The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times.",
+  predictedHelp:
+    "The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times.",
   gain: "Gain",
   ofOne: "of 1",
   gainNote: (time: string) => `${time} per step`,
   gainHelp: "Of the step as it was recorded.",
   error: "Replay error",
   replayed: (time: string) => `replayed: ${time}`,
-  errorHelp: "By how much the unchanged step, replayed from durations and known dependencies alone, misses what was measured. The smaller, the more a prediction is worth.",
+  errorHelp:
+    "By how much the unchanged step, replayed from durations and known dependencies alone, misses what was measured. The smaller, the more a prediction is worth.",
   path: "The critical path",
   pathNote: "what decides how long a step is; the parts sum to it",
   toTimeline: "show it on the timeline",
@@ -64,8 +70,14 @@ const causes: Record<PathCause["cause"], { label: string; help: string }> = {
   copy: { label: "Copies", help: "Copies on the device" },
   communication: { label: "Communication", help: "Kernels of collectives" },
   launch_latency: { label: "Launch latency", help: "From the launch to the start of what it launched" },
-  pause: { label: "Pauses of the device", help: "Between an activity and the next one, which was there already" },
-  wait_return: { label: "Returns of waits", help: "From the end of an activity to the return of the call that waited for it" },
+  pause: {
+    label: "Pauses of the device",
+    help: "Between an activity and the next one, which was there already",
+  },
+  wait_return: {
+    label: "Returns of waits",
+    help: "From the end of an activity to the return of the call that waited for it",
+  },
   turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
   unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
 };
@@ -88,11 +100,17 @@ export const whatifTables = {
   ofGains: {
     name: { title: "What" },
     kind: { title: "Kind", help: "2× and free add the change above." },
-    halfGainShare: { title: "Twice as fast", help: "What the step gains if it takes half its time; of waits, without them." },
+    halfGainShare: {
+      title: "Twice as fast",
+      help: "What the step gains if it takes half its time; of waits, without them.",
+    },
     freeGainShare: { title: "Free", help: "What the step gains without it." },
     halfGain: { title: "Twice as fast" },
     freeGain: { title: "Free" },
-    onPath: { title: "On the path", help: "Its time on the critical path, with all that is inside: within a step no more can be gained." },
+    onPath: {
+      title: "On the path",
+      help: "Its time on the critical path, with all that is inside: within a step no more can be gained.",
+    },
   },
   ofPath: {
     name: { title: "Name" },

@@ -16,13 +16,23 @@ export const advice: Translation<typeof english.advice> = {
   },
   severities: { high: "高", medium: "中", low: "低", note: "提示" },
   confidences: { high: "高", medium: "中", low: "低" },
-  answers: { found: "发现问题", nothing: "未发现问题", not_asked: "无法检查", failed: "检查失败：请报告此错误" },
+  answers: {
+    found: "发现问题",
+    nothing: "未发现问题",
+    not_asked: "无法检查",
+    failed: "检查失败：请报告此错误",
+  },
   cause: "原因",
   all: "全部",
   allHelp: "所有原因的问题",
   putAside: (n) => `已搁置 ${count(n)} 个问题`,
   bringBack: "恢复",
-  oneOfRanks: (ranks, distributed) => <>这是 {count(ranks)} 个 rank 之一。{distributed("分布式")}页面对比各个 rank，并指出其他 rank 在等待哪一个。</>,
+  oneOfRanks: (ranks, distributed) => (
+    <>
+      这是 {count(ranks)} 个 rank 之一。{distributed("分布式")}页面对比各个 rank，并指出其他 rank
+      在等待哪一个。
+    </>
+  ),
   ofTime: (share) => `占时间的 ${share}`,
   saved: {
     label: "可节省时间",

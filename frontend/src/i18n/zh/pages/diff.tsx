@@ -4,14 +4,29 @@ import { spaced } from "../../han";
 import type * as english from "../../en/pages/diff";
 import type { Translation } from "../../translation";
 
-const KINDS: Record<Diff["by"], string> = { operators: "算子", shapes: "算子（按输入形状）", kernels: "kernel", modules: "模块", annotations: "标注" };
+const KINDS: Record<Diff["by"], string> = {
+  operators: "算子",
+  shapes: "算子（按输入形状）",
+  kernels: "kernel",
+  modules: "模块",
+  annotations: "标注",
+};
 const TIMES: Record<Diff["time"], string> = { device: "设备时间", host: "主机时间" };
 
 export const diff: Translation<typeof english.diff> = {
-  verdicts: { longer: "变长", shorter: "变短", within_noise: "波动范围内", within_bound: "误差界内", same: "无变化", unknown: "不确定" },
+  verdicts: {
+    longer: "变长",
+    shorter: "变短",
+    within_noise: "波动范围内",
+    within_bound: "误差界内",
+    same: "无变化",
+    unknown: "不确定",
+  },
   statuses: { both: "", new: "新增", gone: "消失" },
   nothing: "没有可对比的 trace",
-  oneTrace: (choose) => <>此 logdir 中只有一个 trace。请将另一次运行的目录放入其中，或者对比两个迭代：{choose("选择迭代")}。</>,
+  oneTrace: (choose) => (
+    <>此 logdir 中只有一个 trace。请将另一次运行的目录放入其中，或者对比两个迭代：{choose("选择迭代")}。</>
+  ),
   commandLine: (command) => <>在命令行中，两个 trace 可以位于任何位置：{command}。</>,
   comparedWith: "对比",
   run: "运行",
@@ -49,7 +64,10 @@ export const diffMemory: Translation<typeof english.diffMemory> = {
     growth: { title: "每个迭代的增长", help: "迭代结束时已分配的内存减去上一个迭代结束时的，取平均。" },
     allocated: { title: "每个迭代的分配量", help: "一个迭代中所有分配之和，取平均。" },
     allocations: { title: "每个迭代的分配次数", help: "分配的次数，取平均。" },
-    recording_peak: { title: "整个采集的峰值", help: "任何时刻已分配内存的最大值；两者各只有一个值，因此无法区分偶然波动。" },
+    recording_peak: {
+      title: "整个采集的峰值",
+      help: "任何时刻已分配内存的最大值；两者各只有一个值，因此无法区分偶然波动。",
+    },
   },
   peakOf: (device) => `${device} 的峰值`,
   peakHelp: "一个迭代中已分配内存最大值的变化，取平均。",
@@ -72,7 +90,6 @@ export const diffMemory: Translation<typeof english.diffMemory> = {
   baseCount: { title: "基线分配次数", help: "基线中每个迭代的分配次数。" },
   count: { title: "分配次数", help: "每个迭代的分配次数。" },
 };
-
 
 export const diffTables: Translation<typeof english.diffTables> = {
   table: "表格",

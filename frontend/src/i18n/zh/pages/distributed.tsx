@@ -3,8 +3,19 @@ import { count } from "../../count";
 import type * as english from "../../en/pages/distributed";
 import type { Translation } from "../../translation";
 
-const CAUSES: Readonly<Record<string, string>> = { computation: "计算更久", copy: "拷贝更久", idle: "其设备空闲更久（请查看其主机）" };
-const MEASURES: Record<Grid["measure"], string> = { step: "迭代", computation: "计算", communication: "通信", exposed: "未掩盖通信", idle: "空闲", waiting: "等待" };
+const CAUSES: Readonly<Record<string, string>> = {
+  computation: "计算更久",
+  copy: "拷贝更久",
+  idle: "其设备空闲更久（请查看其主机）",
+};
+const MEASURES: Record<Grid["measure"], string> = {
+  step: "迭代",
+  computation: "计算",
+  communication: "通信",
+  exposed: "未掩盖通信",
+  idle: "空闲",
+  waiting: "等待",
+};
 
 export const distributed: Translation<typeof english.distributed> = {
   measures: {
@@ -25,16 +36,23 @@ export const distributed: Translation<typeof english.distributed> = {
   longestFirst: "时长长的在前",
   stepsEach: (n) => `每列为 ${n} 个迭代的平均值`,
   gridLabel: (measure) => `各 rank 的各个迭代：${MEASURES[measure]}。`,
-  cell: (rank, step, value) => <><b>Rank {rank}</b>，迭代 {step}：{value}</>,
+  cell: (rank, step, value) => (
+    <>
+      <b>Rank {rank}</b>，迭代 {step}：{value}
+    </>
+  ),
   unknown: "未知",
   legend: "各 rank 迭代的时间构成",
   hiddenHelp: (hidden) => `与计算同时进行的通信：所有 rank 共 ${hidden}。`,
   hidden: (share) => `${share} 的通信被计算掩盖`,
   waitFor: (rank, link) => <>其他 rank 在等待 {link(`rank ${rank}`)}：</>,
-  last: (last, collectives, caused) => `在有 rank 等待的 ${count(collectives)} 次集合通信中，它有 ${count(last)} 次最后到来，使其他每个 rank 等待 ${caused}。`,
+  last: (last, collectives, caused) =>
+    `在有 rank 等待的 ${count(collectives)} 次集合通信中，它有 ${count(last)} 次最后到来，使其他每个 rank 等待 ${caused}。`,
   why: (cause, excess) => {
     const why = CAUSES[cause];
-    return why === undefined ? "无法判断它在哪方面耗时更久。" : `每个迭代中它${why}，比其他 rank 的中位数多 ${excess}。`;
+    return why === undefined
+      ? "无法判断它在哪方面耗时更久。"
+      : `每个迭代中它${why}，比其他 rank 的中位数多 ${excess}。`;
   },
   table: "表格",
   tables: { ranks: "Rank", collectives: "集合通信", steps: "迭代" },
@@ -78,7 +96,10 @@ export const distributed: Translation<typeof english.distributed> = {
     ranks: "rank 数",
     total: { title: "总计", help: "所有 rank 之和。" },
     mean: { title: "平均", help: "一个 rank 上的一次调用，包括等待。" },
-    transfer: { title: "传输", help: "一次调用中，最后到来的 rank 所用的时间。仅当同一次调用在多个 rank 上都已知时才有。" },
+    transfer: {
+      title: "传输",
+      help: "一次调用中，最后到来的 rank 所用的时间。仅当同一次调用在多个 rank 上都已知时才有。",
+    },
     synchronising: { title: "等待", help: "一次调用中超出传输的时间，取平均。" },
     algorithm: { title: "算法带宽", help: "字节数除以传输时间；传输时间未知时除以平均时长，因此偏小。" },
     bus: { title: "总线带宽", help: "每条链路上的数据量，计法与 NCCL tests 相同。" },
@@ -92,7 +113,11 @@ export const distributed: Translation<typeof english.distributed> = {
 
 export const rankFindings: Translation<typeof english.rankFindings> = {
   title: "建议",
-  titleNote: (findings, link) => <>所有 rank 共 {count(findings)} 个问题；每个 rank 另有{link("自己的建议")}</>,
+  titleNote: (findings, link) => (
+    <>
+      所有 rank 共 {count(findings)} 个问题；每个 rank 另有{link("自己的建议")}
+    </>
+  ),
   symptoms: "表现为",
   ofStep: (time) => `平均迭代中的 ${time}`,
   ranks: (n) => (n === 1 ? "Rank" : `${count(n)} 个 rank`),

@@ -7,8 +7,15 @@ const TIMES: Record<Flame["by"], string> = { device: "设备时间", host: "主�
 
 export const flame: Translation<typeof english.flame> = {
   kinds: {
-    module: "模块", operator: "算子", annotation: "标注", frame: "栈帧", none: "无",
-    kernel: "kernel", memcpy: "memcpy", memset: "memset", communication: "通信",
+    module: "模块",
+    operator: "算子",
+    annotation: "标注",
+    frame: "栈帧",
+    none: "无",
+    kernel: "kernel",
+    memcpy: "memcpy",
+    memset: "memset",
+    communication: "通信",
   },
   showAll: "显示全部",
   time: "时间",
@@ -17,7 +24,8 @@ export const flame: Translation<typeof english.flame> = {
   host: { label: "主机时间", title: "从调用到返回" },
   show: "显示",
   everything: "全部",
-  everythingHelp: (frames) => (frames ? "Python 栈帧、模块、算子" : "采集此 trace 时没有记录 Python 栈帧（with_stack=True）。"),
+  everythingHelp: (frames) =>
+    frames ? "Python 栈帧、模块、算子" : "采集此 trace 时没有记录 Python 栈帧（with_stack=True）。",
   operators: { label: "算子", title: "不含 Python 栈帧" },
   modules: "模块",
   modulesHelp: (modules) => (modules ? "仅模块" : "没有记录模块：仅标注"),
@@ -34,7 +42,11 @@ export const flame: Translation<typeof english.flame> = {
   all: "全部",
   whole: (by, total, places, tooSmall) =>
     `${TIMES[by]}共 ${total}，分布于 ${count(places)} 处${tooSmall > 0 ? `，其中 ${count(tooSmall)} 处太小而看不见：请放大` : ""}。${by === "host" ? "为所有线程之和。" : ""}`,
-  times: (total, share, self, calls) => <>{total}（{share}），自身 {self}，{count(calls)} 次调用</>,
+  times: (total, share, self, calls) => (
+    <>
+      {total}（{share}），自身 {self}，{count(calls)} 次调用
+    </>
+  ),
   merged: (n, time) => `，内部有 ${count(n)} 个太小而看不见（${time}）`,
   toOperator: "算子",
 };

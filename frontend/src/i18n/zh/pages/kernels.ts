@@ -14,7 +14,8 @@ export const kernels: Translation<typeof english.kernels> = {
   short: (share, limit) => `${share} 短于 ${limit}`,
   shortHelp: (calls, total) => `${count(calls)} 个 kernel，合计 ${total}。主机下发一个 kernel 需要数微秒。`,
   matrix: (unit, share) => `${unit}：占可用部分的 ${share}`,
-  matrixHelp: (eligible, used, total) => `gemm、卷积与注意力算子的 kernel 共 ${eligible}，其中从名称可知使用了它的 kernel 占 ${used}。全部 kernel 中使用它的合计 ${total}。`,
+  matrixHelp: (eligible, used, total) =>
+    `gemm、卷积与注意力算子的 kernel 共 ${eligible}，其中从名称可知使用了它的 kernel 占 ${used}。全部 kernel 中使用它的合计 ${total}。`,
   others: (rows, total) => `其余 ${count(rows)} 个：${total}`,
   othersHelp: "筛选的第一个词会在全部行中查找。",
   columns: {

@@ -90,7 +90,11 @@ export const memoryTables: Translation<typeof english.memoryTables> = {
   fates: {
     released: { label: "已释放", short: "", title: "" },
     held: { label: "未释放", short: "采集期间未释放", title: "采集期间未释放。仅凭这一点不能说明存在泄漏。" },
-    unreported: { label: "未报告释放", short: "其地址被再次分配", title: "其地址被再次分配：它已释放，但没有报告。" },
+    unreported: {
+      label: "未报告释放",
+      short: "其地址被再次分配",
+      title: "其地址被再次分配：它已释放，但没有报告。",
+    },
     unknown: { label: "未知", short: "trace 中没有地址", title: "trace 中没有地址，因此无法得知何时释放。" },
     earlier: { label: "采集前分配", short: "在采集之前分配", title: "在采集之前分配。" },
     unseen: { label: "未报告分配", short: "在此释放", title: "在此释放，但没有报告其分配。" },

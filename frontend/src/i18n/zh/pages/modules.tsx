@@ -14,7 +14,8 @@ export const modules: Translation<typeof english.modules> = {
   collapse: "折叠",
   collapseHelp: "只显示最外层的行",
   outside: (time, share, nouns) => `${time}（${share}）不在任何${nouns}内`,
-  outsideHelp: (noun, exact) => `优化器、梯度规约以及其他不属于任何${noun}的设备时间：${exact}。不计入任何一行。`,
+  outsideHelp: (noun, exact) =>
+    `优化器、梯度规约以及其他不属于任何${noun}的设备时间：${exact}。不计入任何一行。`,
   share: "占全部设备时间的比例。",
   shareOfBoth: "占全部设备时间（前向与反向）的比例。",
   shareOfHost: "占所有最外层行的主机时间的比例。",
@@ -37,11 +38,28 @@ export const modules: Translation<typeof english.modules> = {
   close: (name) => `折叠 ${name}`,
   open: (name) => `展开 ${name}`,
   toFlame: (path) => `${path}\n在火焰图中显示`,
-  annotations: () => <><b>该 trace 中没有模块。</b>以下各行是 <code>record_function</code> 的区间。</>,
-  withStack: () => <>采集时设置 <code>with_stack=True</code> 即可看到模块。</>,
+  annotations: () => (
+    <>
+      <b>该 trace 中没有模块。</b>以下各行是 <code>record_function</code> 的区间。
+    </>
+  ),
+  withStack: () => (
+    <>
+      采集时设置 <code>with_stack=True</code> 即可看到模块。
+    </>
+  ),
   frames: "Python 栈帧，以及其中 nn.Module 的调用",
   noModules: "该 trace 中没有模块",
-  noneCalled: (flame) => <>已采集 Python 栈帧，但其中没有调用 nn.Module。编译图与重放的图运行时不经过它们。{flame("火焰图")}中可以查看这些栈帧。</>,
+  noneCalled: (flame) => (
+    <>
+      已采集 Python 栈帧，但其中没有调用 nn.Module。编译图与重放的图运行时不经过它们。{flame("火焰图")}
+      中可以查看这些栈帧。
+    </>
+  ),
   linesDo: "torch 通过 Python 调用栈记录 nn.Module 的调用。以下代码可以采集：",
-  rangesToo: () => <><code>torch.profiler.record_function</code> 的区间也会显示在这里。</>,
+  rangesToo: () => (
+    <>
+      <code>torch.profiler.record_function</code> 的区间也会显示在这里。
+    </>
+  ),
 };

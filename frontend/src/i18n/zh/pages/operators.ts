@@ -5,11 +5,36 @@ import type { Translation } from "../../translation";
 export const operators: Translation<typeof english.operators> = {
   groupBy: "分组",
   groups: {
-    name: { label: "名称", title: "按名称", without: "", row: "点击一行，打开其中时长最长的一次调用的记录。" },
-    shapes: { label: "名称与形状", title: "按名称与输入形状", without: "采集该 trace 时没有设置 record_shapes=True。", row: "点击一行，打开其中时长最长的一次调用的记录。" },
-    stack: { label: "调用栈", title: "按名称与外层的 Python 栈帧", without: "采集该 trace 时没有设置 with_stack=True。", row: "点击一行，显示其调用栈。" },
-    module: { label: "模块", title: "按名称与最内层的 nn.Module", without: "trace 中没有模块：采集时请设置 with_stack=True。", row: "点击一行，打开其中时长最长的一次调用的记录。" },
-    category: { label: "类别", title: "按工作类型：gemm、卷积、注意力……", without: "", row: "点击一行，显示其中的算子。" },
+    name: {
+      label: "名称",
+      title: "按名称",
+      without: "",
+      row: "点击一行，打开其中时长最长的一次调用的记录。",
+    },
+    shapes: {
+      label: "名称与形状",
+      title: "按名称与输入形状",
+      without: "采集该 trace 时没有设置 record_shapes=True。",
+      row: "点击一行，打开其中时长最长的一次调用的记录。",
+    },
+    stack: {
+      label: "调用栈",
+      title: "按名称与外层的 Python 栈帧",
+      without: "采集该 trace 时没有设置 with_stack=True。",
+      row: "点击一行，显示其调用栈。",
+    },
+    module: {
+      label: "模块",
+      title: "按名称与最内层的 nn.Module",
+      without: "trace 中没有模块：采集时请设置 with_stack=True。",
+      row: "点击一行，打开其中时长最长的一次调用的记录。",
+    },
+    category: {
+      label: "类别",
+      title: "按工作类型：gemm、卷积、注意力……",
+      without: "",
+      row: "点击一行，显示其中的算子。",
+    },
   },
   categories: {
     gemm: "矩阵乘（gemm）",

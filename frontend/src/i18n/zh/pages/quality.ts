@@ -39,7 +39,8 @@ export const quality: Translation<typeof english.quality> = {
   eventsHelp: "从文件中读取的事件。",
   nothingWrong: "没有发现问题。",
   allClear: "文件完整，时间与时钟相符，区间正确嵌套，没有重复记录，迭代既不重叠也未被截断。",
-  allClearLinked: "文件完整，时间与时钟相符，每个设备活动都已关联，区间正确嵌套，没有重复记录，迭代既不重叠也未被截断。",
+  allClearLinked:
+    "文件完整，时间与时钟相符，每个设备活动都已关联，区间正确嵌套，没有重复记录，迭代既不重叠也未被截断。",
   severity: "严重程度",
   what: "内容",
   count: "个数",

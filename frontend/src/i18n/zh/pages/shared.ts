@@ -6,7 +6,10 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
   evidence: {
     measured: { label: "实测", meaning: "开始与结束由设备自身的 profiler 记录。" },
     events: { label: "事件间隔", meaning: "设备落后于主机，因此算子两个事件之间的时间就是设备时间。" },
-    end_pinned: { label: "结束已定", meaning: "设备在该算子内追上了主机：结束时刻较准确，开始时刻较不准确。" },
+    end_pinned: {
+      label: "结束已定",
+      meaning: "设备在该算子内追上了主机：结束时刻较准确，开始时刻较不准确。",
+    },
     catalogue: { label: "同类调用", meaning: "时长取自同一算子的其他调用。" },
     sync: { label: "同步", meaning: "结束时刻取自等待设备的主机调用。" },
     bound: { label: "仅知界限", meaning: "只知道界限：在其下发之后、下一个已知事件之前。" },
@@ -19,8 +22,9 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
     },
     inferred: {
       label: "推断",
-      meaning: "设备时间为推断：trace 中有主机时间，以及每个算子的两个事件之间在设备上经过的时间；开始与结束由此以及各个流内的顺序推出。"
-        + "图中以斜线表示，仅知界限的以空心表示；数字为斜体，± 表示可能偏差多少。",
+      meaning:
+        "设备时间为推断：trace 中有主机时间，以及每个算子的两个事件之间在设备上经过的时间；开始与结束由此以及各个流内的顺序推出。" +
+        "图中以斜线表示，仅知界限的以空心表示；数字为斜体，± 表示可能偏差多少。",
       way: "如何推断，以及精度受何限制",
     },
     none: {
@@ -54,7 +58,9 @@ export const timelineSource: Translation<typeof english.timelineSource> = {
 export const dataWarnings: Translation<typeof english.dataWarnings> = {
   severities: { error: "错误", warning: "警告", info: "提示" },
   summary: (errors, warnings, notes) =>
-    [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`].filter(Boolean).join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
+    [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`]
+      .filter(Boolean)
+      .join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
   more: (n) => `另有 ${count(n)} 个疑点。`,
   quality: "数据质量",
 };
@@ -161,7 +167,8 @@ export const cards: Translation<typeof english.cards> = {
     memcpy: { label: "Memcpy", title: "至少有一个拷贝在运行。" },
     memset: { label: "Memset", title: "至少有一个填充在运行。" },
   },
-  linked: (linked, unlinked) => `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
+  linked: (linked, unlinked) =>
+    `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
   topOperators: "耗时最多的算子",
   topKernels: "耗时最多的 kernel",
   byHostSelf: "按主机自身时间",

@@ -10,7 +10,8 @@ export const sql: Translation<typeof english.sql> = {
     evidence: "时间的可靠程度",
   },
   off: "该服务器不接受 SQL 查询",
-  offWhy: "本机以外也能访问该服务器，任何看到此页面的人都可能占用其处理器。若要允许，请这样启动 TensorBoard：",
+  offWhy:
+    "本机以外也能访问该服务器，任何看到此页面的人都可能占用其处理器。若要允许，请这样启动 TensorBoard：",
   orAsk: "也可以在命令行中查询：",
   missing: "SQL 需要 DuckDB",
   missingWhere: "运行 TensorBoard 的环境中没有安装它：",
@@ -33,11 +34,12 @@ const CHINESE: Readonly<Record<string, string>> = {
   "the thread's name": "线程名",
   "operator, or the name given to record_function": "算子，或传给 record_function 的名称",
   "operator or annotation": "算子或标注",
-  "start": "开始",
-  "end": "结束",
+  start: "开始",
+  end: "结束",
   "end less start": "结束减开始",
   "duration less that of all ranges directly inside": "时长减去直接位于其中的所有区间的时长",
-  "device time between the operator's two events, from a sidecar": "算子两个事件之间的设备时间，来自 sidecar 文件",
+  "device time between the operator's two events, from a sidecar":
+    "算子两个事件之间的设备时间，来自 sidecar 文件",
   "row of threads": "threads 的行号",
   "row of ops: the innermost one around it": "ops 的行号：包含它的最内层算子",
   "row of frames: the innermost one around it": "frames 的行号：包含它的最内层栈帧",
@@ -48,7 +50,8 @@ const CHINESE: Readonly<Record<string, string>> = {
   "sequence number of autograd": "autograd 的序列号",
   "number of the thread of the forward operator": "前向算子所在线程的编号",
   "the only range directly inside one of its kind and name": "在同类同名区间之内唯一的直接子区间",
-  "number of its event in the trace file; null: no file tells of it": "其事件在 trace 文件中的序号；null：没有文件记录它",
+  "number of its event in the trace file; null: no file tells of it":
+    "其事件在 trace 文件中的序号；null：没有文件记录它",
   "Python function with file and line, or module": "带文件与行号的 Python 函数，或模块",
   "function of the device's runtime or driver": "设备运行时或驱动的函数",
   "row of ops: who called it": "ops 的行号：调用者",
@@ -64,12 +67,13 @@ const CHINESE: Readonly<Record<string, string>> = {
   "row of configs: how it was launched": "configs 的行号：下发配置",
   "bytes copied or filled": "拷贝或填充的字节数",
   "measured, or what it is inferred from": "实测，或推断的依据",
-  "largest error of the start; 0 where measured, null where not known": "开始时间的最大误差；实测为 0，未知为 null",
+  "largest error of the start; 0 where measured, null where not known":
+    "开始时间的最大误差；实测为 0，未知为 null",
   "largest error of the duration": "时长的最大误差",
-  "time": "时间",
+  time: "时间",
   "torch's number of the device type: 0 is the CPU": "torch 的设备类型编号：0 为 CPU",
   "all_reduce, all_gather, …": "all_reduce、all_gather 等",
-  "address": "地址",
+  address: "地址",
   "bytes allocated; released: negative": "分配的字节数；释放为负",
   "bytes allocated in all from then on": "自此起已分配的总字节数",
   "bytes reserved by the allocator from then on": "自此起分配器已预留的字节数",
@@ -91,4 +95,6 @@ const CHINESE: Readonly<Record<string, string>> = {
   "bytes, counted as the NCCL tests do": "字节数，计法与 NCCL tests 相同",
 };
 
-export const columnMeanings: Translation<typeof english.columnMeanings> = { of: (english) => CHINESE[english] ?? english };
+export const columnMeanings: Translation<typeof english.columnMeanings> = {
+  of: (english) => CHINESE[english] ?? english,
+};

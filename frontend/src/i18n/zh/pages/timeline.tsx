@@ -63,8 +63,17 @@ export const timeline: Translation<typeof english.timeline> = {
     rank: "Rank",
     ofRank: (rank) => `Rank ${rank}`,
     close: "关闭",
-    selected: (length, ranges, busy, rest) => <>已选取 {length}，{count(ranges)} 个区间{busy}{rest}</>,
-    busy: (time, bound, share) => <>，设备繁忙 {time} {bound}（{share}）</>,
+    selected: (length, ranges, busy, rest) => (
+      <>
+        已选取 {length}，{count(ranges)} 个区间{busy}
+        {rest}
+      </>
+    ),
+    busy: (time, bound, share) => (
+      <>
+        ，设备繁忙 {time} {bound}（{share}）
+      </>
+    ),
     most: (shown, all) => `；${all} 个名称中用时最多的 ${shown} 个`,
     from: (clock) => `始于 ${clock}`,
     where: "位于",
@@ -88,7 +97,8 @@ export const detailsPanel: Translation<typeof english.detailsPanel> = {
   tables: { ops: "算子", launches: "运行时调用", frames: "Python 栈帧", kernels: "设备活动", steps: "迭代" },
   close: "关闭",
   closeHelp: "关闭（Esc）",
-  what: (kind, rank, place, step) => [kind, rank === null ? "" : `rank ${rank}`, place, step ?? ""].filter(Boolean).join("，"),
+  what: (kind, rank, place, step) =>
+    [kind, rank === null ? "" : `rank ${rank}`, place, step ?? ""].filter(Boolean).join("，"),
   facts: {
     what: "类型",
     duration: "时长",
@@ -130,7 +140,10 @@ export const exportMenu: Translation<typeof english.exportMenu> = {
   export: "导出",
   exportHelp: "导出该 trace，或在 Perfetto 中打开",
   formats: {
-    chrome: { title: "Chrome trace（JSON）格式", about: "与采集时相同，并含推断的内容；用于 chrome://tracing、Perfetto、HTA" },
+    chrome: {
+      title: "Chrome trace（JSON）格式",
+      about: "与采集时相同，并含推断的内容；用于 chrome://tracing、Perfetto、HTA",
+    },
     perfetto: { title: "Perfetto trace（protobuf）格式", about: "更小，含 GPU 轨道、计数器与箭头" },
     parquet: { title: "所有表格，Parquet", about: "用于 pandas、DuckDB 等；ZIP 压缩包" },
     csv: { title: "所有表格，CSV", about: "用于电子表格；ZIP 压缩包" },
@@ -145,8 +158,13 @@ export const exportMenu: Translation<typeof english.exportMenu> = {
   bundled: "从此服务器打开其页面",
   bundledNote: "数据不会离开此服务器",
   public: "打开 ui.perfetto.dev",
-  publicNote: "从互联网加载该页面并把 trace 交给它。trace 留在你的浏览器中：Perfetto 声明其页面不会把 trace 发送到任何地方。",
-  install: () => <>没有网络时：在运行 TensorBoard 的机器上 <code>pip install 'tb-privateuse1[perfetto]'</code>。</>,
+  publicNote:
+    "从互联网加载该页面并把 trace 交给它。trace 留在你的浏览器中：Perfetto 声明其页面不会把 trace 发送到任何地方。",
+  install: () => (
+    <>
+      没有网络时：在运行 TensorBoard 的机器上 <code>pip install 'tb-privateuse1[perfetto]'</code>。
+    </>
+  ),
 };
 
 const counters: Translation<typeof english.trackHeadings.counters> = {
@@ -221,10 +239,23 @@ export const sourceLink: Translation<typeof english.sourceLink> = {
   settingsHelp: "用哪个编辑器打开，以及文件所在的位置",
   editor: "编辑器",
   another: "其他",
-  address: () => <>编辑器的地址，含 <code>{"{path}"}</code> 与 <code>{"{line}"}</code></>,
-  places: () => <>文件所在的位置：<code>采集机器上 =&gt; 本机</code>，每行一条</>,
+  address: () => (
+    <>
+      编辑器的地址，含 <code>{"{path}"}</code> 与 <code>{"{line}"}</code>
+    </>
+  ),
+  places: () => (
+    <>
+      文件所在的位置：<code>采集机器上 =&gt; 本机</code>，每行一条
+    </>
+  ),
   placesExample: "/workspace => /home/me/project（示例）\n=> /home/me/project",
-  placesHelp: () => <>以路径开头匹配的第一条为准；左侧为空表示相对路径。文件在另一台机器上时：<code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code></>,
+  placesHelp: () => (
+    <>
+      以路径开头匹配的第一条为准；左侧为空表示相对路径。文件在另一台机器上时：
+      <code>vscode://vscode-remote/ssh-remote+host{"{path}:{line}"}</code>
+    </>
+  ),
   noWholePath: (path) => `${path} 不是完整路径：请指定其位置。`,
   save: "保存在此浏览器",
   reset: "恢复初始值",

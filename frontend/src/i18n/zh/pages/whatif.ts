@@ -7,7 +7,8 @@ export const whatif: Translation<typeof english.whatif> = {
   placeholder: "aten::mm=0.5（时间减半），kernel:NAME=0",
   add: "添加",
   clear: "清除",
-  kinds: "类型：operator（算子）、kernel、module（模块）、category（类别：gemm、convolution 等）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronisation（同步）。下表列出收益最大的项。",
+  kinds:
+    "类型：operator（算子）、kernel、module（模块）、category（类别：gemm、convolution 等）、communication（通信）、copies（拷贝）、data_loader（数据加载）、launches（下发）、synchronisation（同步）。下表列出收益最大的项。",
   remove: (line) => `移除 ${line}`,
   synchronisation: { label: "无等待", title: "假设主机从不等待设备" },
   launches: { label: "更快的下发", title: "运行时调用及其后的延迟快一倍" },
@@ -85,7 +86,10 @@ export const whatifTables: Translation<typeof english.whatifTables> = {
     freeGainShare: { title: "去除", help: "去除它时迭代的收益。" },
     halfGain: { title: "快一倍" },
     freeGain: { title: "去除" },
-    onPath: { title: "在路径上", help: "它及其内部的全部内容在关键路径上的时间：一个迭代内的收益不会超过此值。" },
+    onPath: {
+      title: "在路径上",
+      help: "它及其内部的全部内容在关键路径上的时间：一个迭代内的收益不会超过此值。",
+    },
   },
   ofPath: {
     name: { title: "名称" },
