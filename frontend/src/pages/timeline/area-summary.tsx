@@ -11,7 +11,7 @@ import type { Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
-import type { Lane } from "./window-data";
+import type { Lane } from "./lanes";
 
 const texts = t.timeline.area;
 /** More than one track. */

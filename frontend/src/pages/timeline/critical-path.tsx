@@ -9,7 +9,7 @@ import type { Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import type { Spot } from "../../widgets/timeline/scene";
-import type { Lane } from "./window-data";
+import type { Lane } from "./lanes";
 
 const MOST = 2000;
 
@@ -80,6 +80,6 @@ function Ask({
   const value = loaded.status === "ready" ? loaded.value : null;
   useEffect(() => {
     if (value) onFound(value);
-  }, [value]);
+  }, [value, onFound]);
   return value ? null : <span class="muted">…</span>;
 }

@@ -10,7 +10,7 @@ import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
-import type { Lane } from "./window-data";
+import type { Lane } from "./lanes";
 import { SourceLink } from "./source-link";
 import { Show } from "../shared/load-states";
 

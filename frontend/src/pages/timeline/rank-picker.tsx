@@ -5,10 +5,11 @@ import { count, duration } from "../../lib/format";
 import { Failure, asFailure, fetchView } from "../../api/client";
 import { useBeside, type Loaded, type Beside } from "../../state/use-result";
 import { withRank, type Selected } from "../../state/selection";
+import { useUnchanged } from "../../lib/use-unchanged";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { Popover } from "../../widgets/controls/popover";
-import type { Lane } from "./window-data";
+import type { Lane } from "./lanes";
 
 const texts = t.rankPicker;
 /** As many as anybody can compare; each more is asked for with every move. */
@@ -47,19 +48,9 @@ export function useRanks(selected: Selected, base: Timeline): Ranks {
   const text = state.value.ranks;
   const others = useMemo(() => parseRanks(text, own), [text, own]);
   const { loaded } = useBeside(selected, others);
-  return useMemo(
-    () => ranksOf(selected, base, others, loaded),
-    [
-      selected.place.run,
-      own,
-      selected.place.span,
-      selected.stamp,
-      base,
-      others,
-      loaded.status,
-      loaded.status === "ready" ? loaded.value : null,
-    ],
-  );
+  const { run, span } = selected.place;
+  const trace = useUnchanged(selected, [run, own, span, selected.stamp]);
+  return useMemo(() => ranksOf(trace, base, others, loaded), [trace, base, others, loaded]);
 }
 
 function ranksOf(

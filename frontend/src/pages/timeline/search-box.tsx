@@ -4,6 +4,7 @@ import type { Found, Item } from "../../api/types";
 import { boundOf, count, duration } from "../../lib/format";
 import { useView, type Resource } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
+import { useLatestCallback } from "../../lib/use-latest-callback";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
 import type { ShowItem } from "./details-panel";
@@ -64,10 +65,12 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
 
 export function Search({ find, search, show }: { find: string | null; search: SearchState; show: ShowItem }) {
   const { found, late } = search;
-  useEffect(() => {
-    if (!late) return;
+  const showLate = useLatestCallback((item: Item): void => {
     search.lateShown();
-    show(late);
+    show(item);
+  });
+  useEffect(() => {
+    if (late) showLate(late);
   }, [late]);
   return (
     <span class="filterbox timesearch">

@@ -4,7 +4,7 @@ import { count, counted, duration } from "../../lib/format";
 import { COUNTERS, type Line } from "../../widgets/timeline/track-layout";
 import { t } from "../../i18n";
 import { greatest } from "../../widgets/timeline/painter";
-import { trackIn, type Lane } from "./window-data";
+import { trackIn, type Lane } from "./lanes";
 
 const texts = t.trackHeadings;
 

@@ -3,27 +3,37 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { areaText, parseArea, type Area } from "../../widgets/timeline/selection-area";
 import type { Camera } from "../../widgets/timeline/camera";
 import { isCovered, isTyping } from "../../lib/dom";
+import { useLatestCallback } from "../../lib/use-latest-callback";
+import { useUnchanged } from "../../lib/use-unchanged";
 import { parseRange } from "../../lib/time-range";
 import { go, state } from "../../state/url";
 import { useLater } from "../../widgets/controls/debounce";
 
 const SETTLED_MS = 300;
 
+interface Settled<T> {
+  value: T | null;
+  move: (value: T | null) => void;
+  /** The text of a value that the URL has from now on: for who writes it together with something else. */
+  write: (value: T) => string;
+}
+
 /** What moves fast, kept in the URL once it rests; Back and links move it. */
 function useSettled<T>(
   key: "range" | "area",
   parse: (text: string | null) => T | null,
   text: (value: T) => string,
-): [T | null, (value: T | null) => void, (value: T) => string] {
-  const told = state.value[key];
-  const [value, set] = useState(() => parse(told));
-  const written = useRef(told);
+): Settled<T> {
+  const current = state.value[key];
+  const [value, set] = useState(() => parse(current));
+  const written = useRef(current);
   const later = useLater(SETTLED_MS);
+  const read = useLatestCallback(parse);
   useEffect(() => {
-    if (told === written.current) return;
-    written.current = told;
-    set(parse(told));
-  }, [told]);
+    if (current === written.current) return;
+    written.current = current;
+    set(read(current));
+  }, [current]);
   const move = (next: T | null): void => {
     set(next);
     later(() => {
@@ -34,36 +44,39 @@ function useSettled<T>(
       go({ [key]: written.current, event: state.value.event }, "replace");
     });
   };
-  /** What the URL has from now on: for who writes it together with something else. */
   const write = (now: T): string => {
     set(now);
-    return (written.current = text(now));
+    const writing = text(now);
+    written.current = writing;
+    return writing;
   };
-  return [value, move, write];
+  return { value, move, write };
+}
+
+export interface CameraState extends Omit<Settled<Camera>, "value" | "move"> {
+  camera: Camera;
+  move: (camera: Camera) => void;
 }
 
 /** What the timeline shows: until somebody moves it what it begins with, of ranks that come later,
  * too. */
-export function useCamera(first: Camera): [Camera, (camera: Camera) => void, (camera: Camera) => string] {
-  const [moved, move, write] = useSettled(
-    "range",
-    parseCamera,
-    ({ start, stop }) => `${Math.floor(start)}..${Math.ceil(stop)}`,
-  );
-  return [useMemo(() => moved ?? first, [moved, first.start, first.stop]), move, write];
+export function useCamera(first: Camera): CameraState {
+  const { value, move, write } = useSettled("range", parseCamera, cameraText);
+  const begin = useUnchanged(first, [first.start, first.stop]);
+  return { camera: value ?? begin, move, write };
 }
 
 /** The stretch of time that is selected, on the tracks of these ranks: of others, too, once they are
  * there. */
 export function useArea(ranks: readonly number[]): [Area | null, (area: Area | null) => void] {
-  const [text, move] = useSettled(
-    "area",
-    (told) => told,
-    (told: string) => told,
-  );
-  const area = useMemo(() => parseArea(text, ranks), [text, ranks]);
+  const { value, move } = useSettled<string>("area", asItIs, asItIs);
+  const area = useMemo(() => parseArea(value, ranks), [value, ranks]);
   return [area, (next) => move(next && areaText(next, ranks))];
 }
+
+const asItIs = <T>(text: T): T => text;
+
+const cameraText = ({ start, stop }: Camera): string => `${Math.floor(start)}..${Math.ceil(stop)}`;
 
 function parseCamera(text: string | null): Camera | null {
   const range = parseRange(text);
@@ -71,25 +84,15 @@ function parseCamera(text: string | null): Camera | null {
 }
 
 export function useKeys(keys: Record<string, () => void>): void {
-  const now = useRef(keys);
-  now.current = keys;
+  const act = useLatestCallback((event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const action = keys[event.key];
+    if (!action || isTyping(event.target) || isCovered()) return;
+    action();
+    event.preventDefault();
+  });
   useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (
-        event.ctrlKey ||
-        event.metaKey ||
-        event.altKey ||
-        event.defaultPrevented ||
-        isTyping(event.target) ||
-        isCovered()
-      )
-        return;
-      const act = now.current[event.key];
-      if (!act) return;
-      act();
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
+    document.addEventListener("keydown", act);
+    return () => document.removeEventListener("keydown", act);
   }, []);
 }

@@ -10,6 +10,7 @@ const CLOSEST_NS = 20;
 /** How far beyond the recording one may look, as a share of what is shown. */
 const BEYOND = 0.5;
 
+export const middle = (camera: Camera): number => (camera.start + camera.stop) / 2;
 export const span = (camera: Camera): number => camera.stop - camera.start;
 
 /** Bigger (`factor` < 1) or smaller around a time that stays where it is; `all` is what there is. */
