@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Overview, Runs } from "../api/types";
 import { isCovered, isTyping } from "../lib/dom";
+import { useLatestCallback } from "../lib/use-latest-callback";
 import { Help } from "./help";
 import { useRuns, useView, type Resource } from "../state/use-result";
 import { select, type Selected } from "../state/selection";
@@ -150,7 +151,8 @@ function store(value: string): void {
 /** How long after `g` the letter may come. */
 const JUMP_MS = 1500;
 
-function useKeys(toggleHelp: () => void): void {
+function useKeys(onHelp: () => void): void {
+  const toggleHelp = useLatestCallback(onHelp);
   useEffect(() => {
     let jump = -Infinity;
     const onKeyDown = (event: KeyboardEvent): void => {

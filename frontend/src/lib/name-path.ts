@@ -8,7 +8,7 @@ export function splitNames(path: string | null): string[] {
   if (path === null) return [];
   const names: string[] = [];
   let name = "";
-  for (const match of path.matchAll(/\\[\\;]|[^]/g)) {
+  for (const match of path.matchAll(/\\[\\;]|[\s\S]/g)) {
     const part = match[0];
     if (part === ";") {
       names.push(name);

@@ -19,6 +19,7 @@ const SELECTION_KEYS = {
 };
 
 /** The values of the pages' own keys: `pages/url-keys.ts` adds them. */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations of the pages are merged into it
 export interface PageState {}
 export interface State extends Values<typeof SELECTION_KEYS>, PageState {}
 

@@ -14,6 +14,7 @@ import {
   type Place,
 } from "../api/client";
 import { reloads, shown } from "../lib/tensorboard-host";
+import { useLatestCallback } from "../lib/use-latest-callback";
 import { withRank, type Selected } from "./selection";
 
 export type Loaded<T> =
@@ -31,7 +32,7 @@ export interface Resource<T> {
 }
 
 /** A result of a trace never changes: the last ones are kept, so that going back is instant. */
-const kept = new Map<string, unknown>();
+const kept = new Map<string, { status: "ready"; value: unknown }>();
 const KEPT = 24;
 
 /** A view's result for the selection; asks again whenever one of them changes. Without options
@@ -140,12 +141,13 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   const [attempt, setAttempt] = useState(0);
   const trace = JSON.stringify([place.run, place.rank, place.span]);
   const isCancelled = cancelled.value.has(trace);
+  const ask = useLatestCallback(load);
   // A layout effect: others wait for the next frame, and so would the server.
   useLayoutEffect(() => {
     if (key === null || isCancelled) return undefined;
     if (kept.has(key)) {
       // For as long as it is shown, whatever is kept in its place meanwhile.
-      setNow({ key, loaded: { status: "ready", value: kept.get(key) as T } });
+      setNow({ key, loaded: kept.get(key) as Loaded<T> });
       return undefined;
     }
     const own = new AbortController();
@@ -154,11 +156,12 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
       if (!own.signal.aborted) setNow({ key, loaded });
     };
     say({ status: "loading", progress: null });
-    load({ signal: own.signal, onProgress: (progress) => say({ status: "loading", progress }) })
+    ask({ signal: own.signal, onProgress: (progress) => say({ status: "loading", progress }) })
       .then(
         (value) => {
-          keep(key, value);
-          say({ status: "ready", value });
+          const ready = { status: "ready" as const, value };
+          keep(key, ready);
+          say(ready);
         },
         (error: unknown) => {
           if (own.signal.aborted) return;
@@ -169,7 +172,7 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
       )
       .finally(() => asking.delete(own));
     return () => own.abort();
-  }, [key, attempt, isCancelled]);
+  }, [key, trace, attempt, isCancelled]);
   const cancel = (): void => {
     for (const [controller, of] of asking) if (of === trace) controller.abort();
     setCancelled(trace, true);
@@ -183,18 +186,22 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   return { loaded: current(key, now, isCancelled), retry, cancel };
 }
 
+const CANCELLED = { status: "cancelled" } as const;
+const LOADING = { status: "loading", progress: null } as const;
+
+/** The same object for as long as nothing changes: effects may depend on it. */
 function current<T>(
   key: string | null,
   now: { key: string; loaded: Loaded<T> } | null,
   isCancelled: boolean,
 ): Loaded<T> {
-  if (key !== null && kept.has(key)) return { status: "ready", value: kept.get(key) as T };
-  if (isCancelled) return { status: "cancelled" };
-  return now?.key === key ? now.loaded : { status: "loading", progress: null };
+  if (key !== null && kept.has(key)) return kept.get(key) as Loaded<T>;
+  if (isCancelled) return CANCELLED;
+  return now?.key === key ? now.loaded : LOADING;
 }
 
-function keep(key: string, value: unknown): void {
-  kept.set(key, value);
+function keep(key: string, ready: { status: "ready"; value: unknown }): void {
+  kept.set(key, ready);
   const [oldest] = kept.keys();
   if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
 }

@@ -71,7 +71,10 @@ const nameOf = (key: Node): string => String(key["name"] ?? key["value"]);
 function written(file: string): string[] {
   const found: string[] = [];
   const walk = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(walk);
+    if (Array.isArray(value)) {
+      for (const one of value) walk(one);
+      return;
+    }
     if (typeof value !== "object" || value === null) return;
     if (isNode(value)) found.push(...textsOf(value));
     Object.values(value).forEach(walk);
@@ -117,15 +120,18 @@ function bare(file: string): string[] {
     if (node.type === "JSXExpressionContainer" || node.type === "ParenthesizedExpression")
       shown(of(node, "expression"));
     else if (node.type === "ConditionalExpression")
-      [of(node, "consequent"), of(node, "alternate")].forEach(shown);
+      for (const one of ["consequent", "alternate"]) shown(of(node, one));
     else if (node.type === "LogicalExpression")
-      [...(node["operator"] === "&&" ? [] : [of(node, "left")]), of(node, "right")].forEach(shown);
+      for (const one of node["operator"] === "&&" ? ["right"] : ["left", "right"]) shown(of(node, one));
     else if (node.type === "BinaryExpression" && node["operator"] === "+")
-      [of(node, "left"), of(node, "right")].forEach(shown);
-    else textsOf(node).forEach((text) => say(text, true));
+      for (const one of ["left", "right"]) shown(of(node, one));
+    else for (const text of textsOf(node)) say(text, true);
   };
   const walk = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(walk);
+    if (Array.isArray(value)) {
+      for (const one of value) walk(one);
+      return;
+    }
     if (!isNode(value)) return;
     const node = value;
     switch (node.type) {
@@ -138,7 +144,8 @@ function bare(file: string): string[] {
       case "TSTypeParameterInstantiation":
         return;
       case "SwitchCase":
-        return walk(node["consequent"]);
+        walk(node["consequent"]);
+        return;
       case "BinaryExpression":
         if (/^[!=]==?$/.test(String(node["operator"]))) return;
         break;
@@ -160,10 +167,11 @@ function bare(file: string): string[] {
         const name = nameOf(of(node, node.type === "Property" ? "key" : "name"));
         if (UNREAD.test(name)) return;
         if (READ.test(name)) shown(of(node, "value"));
-        return walk(node["value"]);
+        walk(node["value"]);
+        return;
       }
     }
-    textsOf(node).forEach((text) => say(text));
+    for (const text of textsOf(node)) say(text);
     Object.values(node).forEach(walk);
   };
   walk(parsed(file));

@@ -91,7 +91,7 @@ test.each([
 ])("a change of %s bytes is %s", (n, text) => expect(signedBytes(n)).toBe(text));
 
 test("dates sort as text", () =>
-  expect(dateTime(1_795_227_308_148_875_189)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));
+  expect(dateTime(1_795_227_308_148_875_000)).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/));
 
 test("a clock shows each µs", () => {
   const at = 1_795_227_708_999_999;

@@ -1,5 +1,5 @@
 // The tables of the diff page: items of both traces, or their steps one beside the other.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count, signedDuration } from "../../lib/format";
@@ -7,6 +7,7 @@ import { nameOf } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
+import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Twist } from "../../widgets/table/tree-toggle";
@@ -105,34 +106,20 @@ interface TreeProps {
   children: preact.ComponentChildren;
 }
 
+const rowName = (row: DiffRow): string => row.name;
+
+function placesOf(rows: readonly DiffRow[]): Map<DiffRow, Place> {
+  return new Map(
+    rows.map((row) => [row, { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null }]),
+  );
+}
+
 /** Modules and annotations with what is inside; rows on the way to the largest changes are open. */
 function Tree({ result, shared, children }: TreeProps) {
   const { rows } = result;
-  const [open, setOpen] = useState(() => openAtFirst(rows));
-  const parents = useMemo(() => rows.map((r) => r.parent), [rows]);
-  const tree = useMemo(
-    () => ({
-      parents,
-      isOpen: (row: DiffRow) => open.has(row.name),
-      setOpen: (row: DiffRow, now: boolean) =>
-        setOpen((before) => {
-          const next = new Set(before);
-          if (now) next.add(row.name);
-          else next.delete(row.name);
-          return next;
-        }),
-    }),
-    [parents, open],
-  );
-  const columns = useMemo(() => {
-    const places = new Map(
-      rows.map((row): [DiffRow, Place] => [
-        row,
-        { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null },
-      ]),
-    );
-    return columnsOf(result, { places, turn: tree.setOpen });
-  }, [result]);
+  const { tree } = useOpenRows(rows, rowName, () => openAtFirst(rows));
+  const turn = tree.setOpen;
+  const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
   return (
     <Table
       {...shared}

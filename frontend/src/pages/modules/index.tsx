@@ -1,5 +1,5 @@
 // The tree of modules, or of annotations where no modules were recorded.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ModuleRow, Modules as Result } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { joinNames } from "../../lib/name-path";
@@ -10,6 +10,7 @@ import { Code } from "../../widgets/controls/code-block";
 import type { Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
+import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { TurnAll, Twist } from "../../widgets/table/tree-toggle";
 import { linkProps } from "../../state/links";
 import { NoDeviceTimes } from "../shared/no-device-times";
@@ -52,31 +53,9 @@ const OPEN_ROWS = 60;
 
 function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { rows } = result;
-  const parents = useMemo(() => rows.map((r) => r.parent), [rows]);
-  const [open, setOpen] = useState(() => openAtFirst(rows, state.value.selected));
-  const tree = useMemo(
-    () => ({
-      parents,
-      path: (row: ModuleRow) => row.path,
-      isOpen: (row: ModuleRow) => open.has(row.path),
-      setOpen: (row: ModuleRow, now: boolean) =>
-        setOpen((before) => {
-          const next = new Set(before);
-          if (now) next.add(row.path);
-          else next.delete(row.path);
-          return next;
-        }),
-    }),
-    [parents, open],
-  );
-  const columns = useMemo(
-    () =>
-      columnsOf(result, {
-        places: placesOf(rows),
-        turn: tree.setOpen,
-      }),
-    [result],
-  );
+  const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, state.value.selected));
+  const turn = tree.setOpen;
+  const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
   const { filter, sort, selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
@@ -86,8 +65,8 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
       {...words}
       columns={columns}
       rows={rows}
-      rowKey={(r) => r.path}
-      tree={tree}
+      rowKey={pathOf}
+      tree={{ ...tree, path: pathOf }}
       sort={sort}
       defaultSort={device ? "-share" : "-host_total_ns"}
       filter={filter}
@@ -113,13 +92,13 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
           label={texts.expand}
           title={texts.expandHelp}
           testid="open-all"
-          onClick={() => setOpen(new Set(rows.map((r) => r.path)))}
+          onClick={() => setAll(new Set(rows.map((r) => r.path)))}
         />
         <TurnAll
           label={texts.collapse}
           title={texts.collapseHelp}
           testid="close-all"
-          onClick={() => setOpen(new Set())}
+          onClick={() => setAll(new Set())}
         />
       </span>
       {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
@@ -140,6 +119,8 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   );
 }
 
+const pathOf = (row: ModuleRow): string => row.path;
+
 function openAtFirst(rows: readonly ModuleRow[], selected: string | null): Set<string> {
   const open = new Set<string>();
   for (let depth = 0; depth < OPEN_DEPTH; depth += 1) {
@@ -159,7 +140,7 @@ function openAtFirst(rows: readonly ModuleRow[], selected: string | null): Set<s
 /** Where rows are: the names from the outermost on. */
 function placesOf(rows: readonly ModuleRow[]): Map<ModuleRow, readonly string[]> {
   const names: (readonly string[])[] = [];
-  rows.forEach((row) => names.push([...(row.parent === null ? [] : (names[row.parent] ?? [])), row.name]));
+  for (const row of rows) names.push([...(row.parent === null ? [] : (names[row.parent] ?? [])), row.name]);
   return new Map(rows.map((row, i) => [row, names[i] ?? []]));
 }
 

@@ -81,7 +81,7 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
               label={LABELS[a.part as Category]}
               category={a.part as Category}
               inferred={inferred}
-              chosen={chosen && chosen[`${a.part as Category}_ns`]}
+              chosen={chosen?.[`${a.part as Category}_ns`] ?? null}
             />
           ))}
           <Line
@@ -89,7 +89,7 @@ export function Averages({ all, categories, chosen }: AveragesProps) {
             label={texts.whole}
             category={null}
             inferred={inferred}
-            chosen={chosen && chosen.duration_ns}
+            chosen={chosen?.duration_ns ?? null}
           />
         </tbody>
       </table>

@@ -51,10 +51,14 @@ function Page({
   const inferred = all.provenance.timeline === "inferred";
   // What the trace does not tell is not shown as 0. Communication may be the host's own (gloo).
   const hostOnly = all.provenance.timeline === "none";
-  const categories = hostOnly
-    ? CATEGORIES.filter((c) => !DEVICE.has(c) || all.steps.some((s) => part(s, c) > 0))
-    : CATEGORIES;
-  const columns = useMemo(() => stepColumns(categories), [categories.join()]);
+  const categories = useMemo(
+    () =>
+      hostOnly
+        ? CATEGORIES.filter((c) => !DEVICE.has(c) || all.steps.some((s) => part(s, c) > 0))
+        : CATEGORIES,
+    [all, hostOnly],
+  );
+  const columns = useMemo(() => stepColumns(categories), [categories]);
   const { step } = state.value;
   const selectedStep =
     step === null ? null : (all.steps.find((s) => stepNumber(s.name) === step)?.name ?? null);

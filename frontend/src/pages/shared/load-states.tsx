@@ -116,7 +116,7 @@ const DEFAULT = { run: null, rank: null, span: null, step: null };
 /** Keeps a mistake in one page from taking the frame down with it. */
 export function Guard({ children }: { children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary();
-  return error === undefined ? <>{children}</> : <Problem failure={asFailure(error)} retry={reset} />;
+  return error === undefined ? children : <Problem failure={asFailure(error)} retry={reset} />;
 }
 
 /** The quality findings with their hints. */

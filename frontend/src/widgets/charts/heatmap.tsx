@@ -8,6 +8,7 @@ import { pictureWithLabels } from "../../lib/png";
 import { t } from "../../i18n";
 import { farthest, heat, lines, rowOrder } from "./heatmap-layout";
 import { useColors } from "./canvas-colors";
+import { BOTTOM, LEFT, paint, rowsOfLine, type Cell, type Grid } from "./heatmap-painter";
 
 interface HeatmapProps {
   values: readonly (number | null)[];
@@ -26,14 +27,6 @@ interface HeatmapProps {
 const MOST_PX = 320;
 const HIGHEST_PX = 22;
 const WIDEST_PX = 48;
-const LEFT = 60;
-const BOTTOM = 20;
-const LETTER_PX = 7;
-
-interface Cell {
-  line: number;
-  column: number;
-}
 
 export function Heatmap({
   values,
@@ -55,7 +48,6 @@ export function Heatmap({
   const order = useMemo(() => rowOrder(shades, worst), [shades, worst]);
   const { height, each, count } = lines(rows.length, MOST_PX, HIGHEST_PX);
   const cell = Math.min(WIDEST_PX, (width - LEFT - 4) / Math.max(1, columns.length));
-  const rowsOf = (line: number): number[] => order.slice(line * each, (line + 1) * each);
 
   useLayoutEffect(() => {
     if (!box.current) return undefined;
@@ -66,62 +58,13 @@ export function Heatmap({
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    const context = canvas.current && prepared(canvas.current, width, count * height + BOTTOM);
-    if (!context || !canvas.current) return;
-    const style = getComputedStyle(canvas.current);
-    const css = (name: string): string => style.getPropertyValue(name).trim();
-    const gap = height > 6 ? 1 : 0;
-    context.fillStyle = css("--sunken");
-    context.fillRect(LEFT, 0, cell * columns.length, count * height);
-    for (let line = 0; line < count; line += 1) {
-      const own = rowsOf(line);
-      for (let column = 0; column < columns.length; column += 1) {
-        const shade = farthest(shades, own, column);
-        if (Number.isNaN(shade)) {
-          hatch(context, css("--edge"), LEFT + column * cell, line * height, cell, height);
-          continue;
-        }
-        context.globalAlpha = Math.abs(shade);
-        context.fillStyle = css(shade > 0 ? "--longer" : "--shorter");
-        context.fillRect(
-          LEFT + column * cell,
-          line * height,
-          Math.max(cell - (cell > 4 ? 1 : 0), 0.5),
-          height - gap,
-        );
-        context.globalAlpha = 1;
-      }
-      if (selected !== null && own.some((r) => rows[r] === selected)) {
-        context.strokeStyle = css("--accent");
-        context.lineWidth = 1.5;
-        context.strokeRect(LEFT - 1, line * height - 0.5, cell * columns.length + 1, Math.max(height, 3));
-      }
-    }
-    context.fillStyle = css("--muted");
-    context.font = `11px ${style.fontFamily}`;
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    const skip = Math.max(1, Math.ceil(14 / height));
-    for (let line = 0; line < count; line += skip)
-      context.fillText(
-        rows[rowsOf(line)[0] ?? 0] ?? "",
-        LEFT - 6,
-        (line + 0.5) * height + (height < 14 ? 6 : 0),
-      );
-    context.textAlign = "center";
-    const wide = Math.max(1, Math.ceil((Math.max(...columns.map((c) => c.length)) * LETTER_PX + 8) / cell));
-    for (let column = 0; column < columns.length; column += wide)
-      context.fillText(columns[column] ?? "", LEFT + (column + 0.5) * cell, count * height + 12);
-    if (at) {
-      context.strokeStyle = css("--ink");
-      context.lineWidth = 1.5;
-      context.strokeRect(LEFT + at.column * cell, at.line * height, Math.max(cell, 3), Math.max(height, 3));
-    }
-  }, [shades, order, width, selected, at, look]);
+    const grid: Grid = { shades, order, rows, columns, height, each, count, cell, selected };
+    if (canvas.current) paint(canvas.current, grid, width, at);
+  }, [shades, order, rows, columns, height, each, count, cell, width, selected, at, look]);
 
   /** The row whose shade is drawn there. */
   const rowAt = ({ line, column }: Cell): number => {
-    const own = rowsOf(line);
+    const own = rowsOfLine({ order, each }, line);
     const shade = farthest(shades, own, column);
     return own.find((r) => shades.shade[r * shades.columns + column] === shade) ?? own[0] ?? 0;
   };
@@ -209,37 +152,3 @@ export function Heatmap({
 }
 
 const clamp = (n: number, count: number): number => Math.max(0, Math.min(count - 1, n));
-
-function prepared(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  const context = canvas.getContext("2d");
-  context?.scale(scale, scale);
-  return context;
-}
-
-/** Where nothing is known. */
-function hatch(
-  context: CanvasRenderingContext2D,
-  colour: string,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-): void {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  context.strokeStyle = colour;
-  context.globalAlpha = 0.5;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (let at = -height; at < width; at += 6) {
-    context.moveTo(x + at, y + height);
-    context.lineTo(x + at + height, y);
-  }
-  context.stroke();
-  context.restore();
-}

@@ -23,7 +23,7 @@ export function Segmented<T extends string>({ label, choices, value, onPick }: S
     )
       return;
     group.current?.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
-  }, []);
+  }, [label]);
   const pick = (one: T): void => {
     picked = { label, at: performance.now() };
     onPick(one);

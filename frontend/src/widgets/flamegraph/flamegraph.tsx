@@ -1,5 +1,6 @@
 // A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLatestCallback } from "../../lib/use-latest-callback";
 import { t } from "../../i18n";
 import { draw, type Look } from "./canvas";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./layout";
@@ -48,14 +49,16 @@ export function FlameGraph({
     observer.observe(outer.current);
     return () => observer.disconnect();
   }, []);
+  const handOut = useLatestCallback(onCanvas);
+  const showDetails = useLatestCallback(onLook);
   useEffect(() => {
-    onCanvas(canvas.current);
-    return () => onCanvas(null);
+    handOut(canvas.current);
+    return () => handOut(null);
   }, []);
   useEffect(() => {
     setHover(null);
     setFocus(null);
-    onLook(null);
+    showDetails(null);
   }, [boxes]);
   useLayoutEffect(() => {
     const shown: Look = { hover: hover ?? focus, focus, search: search.trim().toLowerCase() };

@@ -43,7 +43,10 @@ export function layout(boxes: readonly FlameBox[], total: number): Placed {
       level[i] = (level[box.parent] ?? 0) + 1;
     }
     depth = Math.max(depth, level[i] ?? 0);
-    (rows[level[i] ?? 0] ??= []).push(i);
+    const own = level[i] ?? 0;
+    const row = rows[own];
+    if (row) row.push(i);
+    else rows[own] = [i];
   });
   for (const row of rows) row.sort((a, b) => (left[a] ?? 0) - (left[b] ?? 0));
   return { left, width, level, depth, rows };

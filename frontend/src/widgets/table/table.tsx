@@ -79,17 +79,18 @@ export function Table<Row>(props: TableProps<Row>) {
   const parsed = useMemo(() => readFilter(expression, columns), [expression, columns]);
   const chosen = useMemo(() => filterRows(rows, parsed, columns), [rows, parsed, columns]);
   const { tree } = props;
+  const around = tree?.parents;
   // What a filter finds in a tree stands where it is, whatever is closed.
   const filtered = (parsed.terms?.length ?? 0) > 0;
   const sorted = useMemo(
-    () => sortRows(rows, tree && filtered ? withAncestors(tree.parents, chosen) : chosen, keys, columns),
-    [rows, chosen, keys, columns, tree?.parents, filtered],
+    () => sortRows(rows, around && filtered ? withAncestors(around, chosen) : chosen, keys, columns),
+    [rows, chosen, keys, columns, around, filtered],
   );
   const order = useMemo(
     () => (tree ? treeOrder(tree.parents, sorted, (i) => filtered || tree.isOpen(rows[i] as Row)) : sorted),
     [tree, sorted, filtered, rows],
   );
-  const parents = useMemo(() => new Set(sorted.map((row) => tree?.parents[row])), [sorted, tree?.parents]);
+  const parents = useMemo(() => new Set(sorted.map((row) => around?.[row])), [sorted, around]);
 
   const largest = useMemo(
     () => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])),

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { panned, span, zoomed, type Camera } from "./camera";
 import { heightOf, type Line } from "./track-layout";
+import { useLatestCallback } from "../../lib/use-latest-callback";
 import { t } from "../../i18n";
 import { paint, type Picked } from "./painter";
 import { paletteOf, useColors } from "../charts/canvas-colors";
@@ -85,12 +86,13 @@ export function TimeCanvas({
   now.current = { camera, width: size.width - HEADS_PX };
   const width = Math.max(50, size.width - HEADS_PX);
 
+  const scrolled = useLatestCallback(onScroll);
   useLayoutEffect(() => {
     const box = scroller.current;
     if (!box) return undefined;
     const measure = (): void => {
       setSize({ width: box.clientWidth, height: box.clientHeight });
-      onScroll(box.scrollTop, box.clientHeight);
+      scrolled(box.scrollTop, box.clientHeight);
     };
     measure();
     const observer = new ResizeObserver(measure);
@@ -120,8 +122,9 @@ export function TimeCanvas({
       element.dataset["ms"] = (performance.now() - since).toFixed(2);
     });
     return () => cancelAnimationFrame(frame);
-  }, [scene, camera, lines, picked, hovered, size, top, look]);
+  }, [scene, camera, lines, picked, hovered, size.height, width, top, look]);
 
+  const moveTo = useLatestCallback(onCamera);
   // Not passive: the page must not zoom or go back under the wheel.
   useEffect(() => {
     const element = canvas.current;
@@ -130,9 +133,9 @@ export function TimeCanvas({
       const { camera: from, width: px } = now.current;
       const x = event.clientX - element.getBoundingClientRect().left;
       if (event.ctrlKey || event.metaKey)
-        onCamera(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), all));
+        moveTo(zoomed(from, WHEEL ** event.deltaY, from.start + (x / px) * span(from), all));
       else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-        onCamera(panned(from, (event.deltaX || event.deltaY) / px, all));
+        moveTo(panned(from, (event.deltaX || event.deltaY) / px, all));
       else return;
       event.preventDefault();
     };

@@ -5,10 +5,9 @@ import { lanesText, layout, parseLanes, type Section } from "../../../src/widget
 import { greatest } from "../../../src/widgets/timeline/painter";
 import { counterAt, entryAt, type Scene } from "../../../src/widgets/timeline/scene";
 
-const counters = [
-  { label: "Memory", unit: "bytes", inferred: false, first: 0, points: 1 },
-  { label: "Waiting", unit: "kernels", inferred: true, first: 1, points: 3 },
-];
+const MEMORY = { label: "Memory", unit: "bytes", inferred: false, first: 0, points: 1 };
+const WAITING = { label: "Waiting", unit: "kernels", inferred: true, first: 1, points: 3 };
+const counters = [MEMORY, WAITING];
 const curves = {
   at_ns: Float64Array.of(0, 10, 20, 40),
   value: Float64Array.of(7, 1, 5, 0),
@@ -40,7 +39,7 @@ const scene: Scene = {
 };
 
 test("an entry holds until the next one", () => {
-  expect([5, 10, 19, 20, 39, 40, 1000].map((at) => entryAt(curves, counters[1]!, at))).toEqual([
+  expect([5, 10, 19, 20, 39, 40, 1000].map((at) => entryAt(curves, WAITING, at))).toEqual([
     null,
     1,
     1,
@@ -49,7 +48,7 @@ test("an entry holds until the next one", () => {
     3,
     3,
   ]);
-  expect(entryAt(curves, { ...counters[1]!, points: 0 }, 50)).toBeNull();
+  expect(entryAt(curves, { ...WAITING, points: 0 }, 50)).toBeNull();
 });
 
 const rank = (of: Section["counters"]): Section => ({ rank: 0, title: null, tracks: [], counters: of });
@@ -85,8 +84,8 @@ describe("the lines of counters", () => {
 
 test("the top of a scale", () => {
   expect(counters.map((one) => greatest(one, curves))).toEqual([7, 5]);
-  expect(greatest({ ...counters[0]!, unit: "share" }, curves)).toBe(1);
-  expect(greatest({ ...counters[0]!, points: 0 }, curves)).toBe(0);
+  expect(greatest({ ...MEMORY, unit: "share" }, curves)).toBe(1);
+  expect(greatest({ ...MEMORY, points: 0 }, curves)).toBe(0);
 });
 
 test.each([

@@ -154,6 +154,9 @@ test("a group moves up", () => {
 
 test("lines follow each other without a gap", () => {
   const lines = layout([rank(0, 4, "Rank 4"), rank(1, 9, "Rank 9")], parseLanes("2,9.2", [4, 9]));
-  lines.forEach((line, i) => expect(line.y).toBe(i === 0 ? 0 : lines[i - 1]!.y + lines[i - 1]!.height));
+  for (const [i, line] of lines.entries()) {
+    const above = lines[i - 1];
+    expect(line.y).toBe(above ? above.y + above.height : 0);
+  }
   expect(isFolded(track(0, 2, "frames", "Process 1", 9), NOTHING)).toBe(true);
 });
