@@ -48,7 +48,7 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
-api: $(VENV)/.run ## write generated files: api.ts, options.json, tables and lists in docs/
+api: $(VENV)/.run ## write generated files: types.ts, options.json, tables and lists in docs/
 	$(BIN)/python -m tb_privateuse1.schema
 	$(BIN)/python -m docs.generate
 

@@ -1,4 +1,4 @@
-"""Result dataclasses -> ``frontend/src/api.ts``. A renamed field then fails ``tsc``.
+"""Result dataclasses -> ``frontend/src/api/types.ts``. A renamed field then fails ``tsc``.
 
 ``python -m tb_privateuse1.schema`` writes the file, the tables of docs/guide/sql.md, and the
 options of all views for the command line and in docs/reference/options.md; ``--check`` only
@@ -23,7 +23,7 @@ from tb_privateuse1 import event, runs, sql, store, views
 from tb_privateuse1.export.columns import COLUMNS, schema
 from tb_privateuse1.lookups import LOOKUPS
 
-API = Path(__file__).parents[1] / "frontend" / "src" / "api.ts"
+API = Path(__file__).parents[1] / "frontend" / "src" / "api" / "types.ts"
 
 SQL_DOC = Path(__file__).parents[1] / "docs" / "guide" / "sql.md"
 OPTIONS = Path(__file__).with_name("cli") / "options.json"
@@ -54,7 +54,7 @@ _ARRAYS = {
 
 
 def typescript() -> str:
-    """The text of ``api.ts``: an interface per result dataclass and the views' queries."""
+    """The text of ``types.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
     for root in (
         runs.Runs,
@@ -252,7 +252,7 @@ def _type(hint: Any, found: dict[str, str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write ``api.ts``, or with ``--check`` say whether it is fresh."""
+    """Write ``types.ts``, or with ``--check`` say whether it is fresh."""
     texts = {
         API: typescript(),
         SQL_DOC: documented(),

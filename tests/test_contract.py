@@ -1,7 +1,7 @@
 """What a new view, vendor, format, figure or dependency forgot.
 
 Every kind of thing has a registry; here each registry is held against the files, tests and
-documents that belong to its entries, in both directions. Whether ``api.ts`` is fresh is in
+documents that belong to its entries, in both directions. Whether ``types.ts`` is fresh is in
 ``test_schema.py``, whether every view is a route in ``test_routes.py``.
 """
 
@@ -65,9 +65,9 @@ def test_a_view_is_complete(name: str) -> None:
     assert view.__doc__
     assert name in headings("guide/pages.md"), "a section in docs/guide/pages.md"
     assert (ROOT / "tests" / "views" / f"test_{name}.py").exists()
-    page = ROOT / "frontend" / "src" / "views" / f"{name}.tsx"
-    assert page.exists()
-    registry = page.with_name("index.ts").read_text()
+    pages = ROOT / "frontend" / "src" / "pages"
+    assert (pages / name / "index.tsx").exists()
+    registry = (pages / "index.ts").read_text()
     assert f'from "./{name}"' in registry
     assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
 

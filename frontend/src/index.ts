@@ -4,7 +4,7 @@
 /** Draws the dashboard; on failure says so, as nobody else would. */
 export async function render(): Promise<void> {
   try {
-    const { start } = await import("./app");
+    const { start } = await import("./app/app");
     start();
   } catch (error) {
     document.body.textContent = `The dashboard could not be loaded: ${String(error)}. Reload the page; TensorBoard may have been updated or stopped.`;

@@ -1,0 +1,13 @@
+// Lists the texts that a translation lacks; the pages show them in English. `npm run i18n`
+import { runnerImport } from "vite";
+
+const OPTIONS = { oxc: { jsx: { runtime: "automatic", importSource: "preact" } }, logLevel: "error" };
+const load = async (file) => (await runnerImport(`./src/i18n/${file}`, OPTIONS)).module;
+
+const { missingTexts } = await load("translation.ts");
+const { en } = await load("en/index.ts");
+const { zh } = await load("zh/index.ts");
+
+const missing = missingTexts(en, zh);
+console.log(`zh: ${missing.length} texts are missing and shown in English`);
+for (const path of missing) console.log(`  ${path}`);

@@ -1,0 +1,26 @@
+// Starts the page: theme, URL, frame.
+import { render } from "preact";
+import { Frame } from "./frame";
+import { PAGE_KEYS } from "../pages/url-keys";
+import { columnMemory } from "../state/table-columns";
+import { connect } from "../lib/tensorboard-host";
+import { connect as connectPalette } from "../state/palette";
+import { follow } from "../state/url";
+import { language, t } from "../i18n";
+import "./theme.css";
+import { Remembered } from "../widgets/table/column-chooser";
+
+/** Draws the dashboard into the document's body. */
+export function start(): void {
+  connect();
+  connectPalette();
+  follow(PAGE_KEYS);
+  document.documentElement.lang = language;
+  document.title = t.frame.title;
+  render(
+    <Remembered.Provider value={columnMemory}>
+      <Frame />
+    </Remembered.Provider>,
+    document.body,
+  );
+}

@@ -1,0 +1,178 @@
+// The frame of every page: selectors and badges on top, pages on the left, keys.
+import { useEffect, useState } from "preact/hooks";
+import type { Overview, Runs } from "../api/types";
+import { isCovered, isTyping } from "../lib/dom";
+import { useLatestCallback } from "../lib/use-latest-callback";
+import { Help } from "./help";
+import { useRuns, useView, type Resource } from "../state/use-result";
+import { select, type Selected } from "../state/selection";
+import { go, state } from "../state/url";
+import { t } from "../i18n";
+import { TopBar } from "./topbar";
+import { EmptyLogdir, Scanning } from "./empty-logdir";
+import { pageOf, PAGES, type Page } from "../pages";
+import { linkProps } from "../state/links";
+import { RecordDialog } from "./event-record-dialog";
+import { Guard, Show } from "../pages/shared/load-states";
+
+export function Frame() {
+  const runs = useRuns();
+  const [help, setHelp] = useState(false);
+  useKeys(() => setHelp((open) => !open));
+  const page = pageOf(state.value.view);
+  const known = runs.loaded.status === "ready" ? runs.loaded.value : null;
+  const selected = known && select(known, state.value);
+  return (
+    <div class="frame">
+      {known && selected ? (
+        <OfTrace runs={known} selected={selected} page={page} help={() => setHelp(true)} />
+      ) : (
+        <>
+          <header class="topbar">
+            <b>{t.frame.brand}</b>
+          </header>
+          <Rail page={page} />
+          <main>
+            <h1 class="unseen">{t.frame.title}</h1>
+            <Show resource={runs}>{(r) => <Nothing runs={r} />}</Show>
+          </main>
+        </>
+      )}
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Nothing({ runs }: { runs: Runs }) {
+  return runs.scanning ? <Scanning runs={runs} /> : <EmptyLogdir runs={runs} />;
+}
+
+function OfTrace({
+  runs,
+  selected,
+  page,
+  help,
+}: {
+  runs: Runs;
+  selected: Selected;
+  page: Page;
+  help: () => void;
+}) {
+  // Over all steps: the step selector, the badges and the chart need it whatever is selected.
+  // A page that does without goes before.
+  const base: Resource<Overview> = useView("overview", selected, {}, null, page.alone !== undefined);
+  const overview = base.loaded.status === "ready" ? base.loaded.value : null;
+  const Component = page.component;
+  const Alone = page.alone;
+  const own = `${page.name} ${selected.place.run}`;
+  return (
+    <>
+      <TopBar runs={runs} selected={selected} overview={overview} help={help} />
+      <Rail page={page} />
+      <main data-testid={`page-${page.name}`} aria-label={page.title}>
+        <h1 class="unseen">{page.title}</h1>
+        {Alone && (
+          <Guard key={own}>
+            <Alone selected={selected} />
+          </Guard>
+        )}
+        {!Alone && (
+          <Show resource={base}>
+            {(value) => (
+              <Guard key={own}>
+                <Component selected={selected} base={value} runs={runs} />
+              </Guard>
+            )}
+          </Show>
+        )}
+      </main>
+      <RecordDialog selected={selected} />
+    </>
+  );
+}
+
+const COLLAPSED = "privateuse1.rail";
+
+function Rail({ page }: { page: Page }) {
+  const [collapsed, setCollapsed] = useState(() => stored() === "collapsed");
+  const toggle = (): void => {
+    setCollapsed(!collapsed);
+    store(collapsed ? "open" : "collapsed");
+  };
+  return (
+    <nav class={collapsed ? "rail collapsed" : "rail"} aria-label={t.frame.pages}>
+      {PAGES.map((p) => (
+        <a
+          key={p.name}
+          {...linkProps({ view: p.name })}
+          aria-current={p === page ? "page" : undefined}
+          data-testid={`rail-${p.name}`}
+          title={`${p.title}  (g ${p.letter})`}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d={p.icon} />
+          </svg>
+          <span>{p.title}</span>
+        </a>
+      ))}
+      <button
+        type="button"
+        class="quiet collapse"
+        onClick={toggle}
+        aria-expanded={!collapsed}
+        title={collapsed ? t.frame.showNames : t.frame.iconsOnly}
+        data-testid="rail-collapse"
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d={collapsed ? "M6 4l4 4-4 4" : "M10 4l-4 4 4 4"} />
+        </svg>
+      </button>
+    </nav>
+  );
+}
+
+/** How the rail looks is the reader's, not the link's: kept in the browser, if it allows that. */
+function stored(): string | null {
+  try {
+    return localStorage.getItem(COLLAPSED);
+  } catch {
+    return null;
+  }
+}
+
+function store(value: string): void {
+  try {
+    localStorage.setItem(COLLAPSED, value);
+  } catch {
+    // Private browsing: the rail opens anew next time.
+  }
+}
+
+/** How long after `g` the letter may come. */
+const JUMP_MS = 1500;
+
+function useKeys(onHelp: () => void): void {
+  const toggleHelp = useLatestCallback(onHelp);
+  useEffect(() => {
+    let jump = -Infinity;
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isTyping(event.target) ||
+        (isCovered() && event.key !== "?")
+      )
+        return;
+      const page = performance.now() - jump < JUMP_MS ? PAGES.find((p) => p.letter === event.key) : undefined;
+      jump = event.key === "g" ? performance.now() : -Infinity;
+      if (page) go({ view: page.name });
+      else if (event.key === "/") document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
+      else if (event.key === "?") toggleHelp();
+      else return; // Escape is the dialogs' own
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}

@@ -1,0 +1,53 @@
+// The keys, on `?`.
+import { t } from "../i18n";
+import { PAGES } from "../pages";
+import { Modal } from "../widgets/controls/modal";
+
+export function Help({ close }: { close: () => void }) {
+  const keys: readonly [string, string][] = [
+    ...PAGES.map((p): [string, string] => [`g ${p.letter}`, p.title]),
+    ...Object.entries(t.help.ofPage),
+  ];
+  return (
+    <Modal class="help" testid="help" label={t.help.title} close={close}>
+      <h2>{t.help.title}</h2>
+      <dl>
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{named(key)}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2>{t.help.timeline}</h2>
+      <dl>
+        {Object.entries(t.help.ofTimeline).map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{named(key)}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2>{t.help.filters}</h2>
+      <dl>
+        {Object.entries(t.help.ofFilter).map(([text, what]) => (
+          <div key={text}>
+            <dt>
+              <code>{text}</code>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={close}>
+        {t.help.close}
+      </button>
+    </Modal>
+  );
+}
+
+const named = (key: string): string => (t.help.mouse as Readonly<Record<string, string>>)[key] ?? key;

@@ -1,0 +1,165 @@
+// Selectors for run, rank, span and step; the source badge and the findings badge.
+import type { Finding, Overview, Runs } from "../api/types";
+import { withRank, type Selected } from "../state/selection";
+import { go, state } from "../state/url";
+import { choose, language, LANGUAGES, t, type Language } from "../i18n";
+import { rankChoices, runChoices, spanChoices, stepChoices } from "../pages/shared/selector-choices";
+import { Mark, ranked, summary } from "../pages/shared/data-warnings";
+import { linkProps, ofRank } from "../state/links";
+import { Source, sourceLabel } from "../pages/shared/timeline-source";
+import { Findings } from "../pages/shared/load-states";
+import { Picker } from "../widgets/controls/picker";
+import { Popover } from "../widgets/controls/popover";
+
+interface TopBarProps {
+  runs: Runs;
+  selected: Selected;
+  /** Null while it is being read. */
+  overview: Overview | null;
+  /** Shows the keys. */
+  help: () => void;
+}
+
+export function TopBar({ runs, selected, overview, help }: TopBarProps) {
+  const { place, run, worker } = selected;
+  const pick =
+    (key: "run" | "span" | "step") =>
+    (value: string | number | null): void =>
+      go({ [key]: value });
+  // Another rank of the same span has the same steps; what it lacks after all is said in words.
+  const pickRank = (value: string | number | null): void =>
+    go(withRank(selected, Number(value)).span ? ofRank(Number(value)) : { rank: Number(value) });
+  const findings = [...(overview?.provenance.warnings ?? []), ...(run?.warnings ?? []), ...runs.warnings];
+  return (
+    <header class="topbar">
+      <Picker
+        name={t.topbar.run}
+        testid="run-picker"
+        value={place.run}
+        choices={runChoices(runs)}
+        onPick={pick("run")}
+      />
+      <Picker
+        name={t.topbar.rank}
+        testid="rank-picker"
+        value={place.rank}
+        choices={rankChoices(selected)}
+        onPick={pickRank}
+      />
+      <Picker
+        name={t.topbar.span}
+        testid="span-picker"
+        value={place.span}
+        choices={spanChoices(worker)}
+        onPick={pick("span")}
+      />
+      <Picker
+        name={t.topbar.step}
+        testid="step-picker"
+        value={state.value.step}
+        choices={
+          overview
+            ? stepChoices(overview)
+            : [
+                {
+                  value: state.value.step,
+                  label: state.value.step === null ? t.topbar.allSteps : String(state.value.step),
+                },
+              ]
+        }
+        onPick={pick("step")}
+      />
+      {runs.scanning && <span class="muted">{t.topbar.looking}</span>}
+      <span class="push" />
+      {overview && <SourceBadge overview={overview} />}
+      {overview && <FindingsBadge findings={findings} />}
+      <LanguagePicker />
+      <button
+        type="button"
+        class="quiet"
+        onClick={help}
+        aria-label={t.topbar.keys}
+        aria-haspopup="dialog"
+        title={`${t.topbar.keys}  (?)`}
+        data-testid="help-open"
+      >
+        ?
+      </button>
+    </header>
+  );
+}
+
+function LanguagePicker() {
+  return (
+    <select
+      class="quiet"
+      aria-label={t.topbar.language}
+      title={t.topbar.language}
+      data-testid="language"
+      value={language}
+      onChange={(event) => choose(event.currentTarget.value as Language)}
+    >
+      {Object.entries(LANGUAGES).map(([code, name]) => (
+        <option key={code} value={code} lang={code}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function SourceBadge({ overview }: { overview: Overview }) {
+  const { timeline } = overview.provenance;
+  return (
+    <Popover
+      class={`badge source ${timeline}`}
+      testid="source-badge"
+      title={t.topbar.source}
+      attributes={{ "data-timeline": timeline }}
+      label={
+        <>
+          <i
+            class={timeline === "inferred" ? "swatch inferred" : "swatch"}
+            style={{ "--fill": timeline === "none" ? "transparent" : "var(--kernel)" }}
+          />
+          {sourceLabel(overview)}
+        </>
+      }
+    >
+      {(close) => <Source overview={overview} close={close} />}
+    </Popover>
+  );
+}
+
+function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
+  const worst = ranked(findings)[0]?.severity;
+  const grave = worst !== undefined && worst !== "info";
+  return (
+    <Popover
+      class={grave ? `badge findings-badge some ${worst}` : "badge findings-badge"}
+      testid="findings-badge"
+      title={t.topbar.findingsHelp}
+      attributes={{ "data-value": String(findings.length), "data-severity": worst ?? "" }}
+      label={
+        <>
+          {grave && <Mark severity={worst} />}
+          {summary(findings)}
+        </>
+      }
+    >
+      {(close) => (
+        <>
+          <h2>
+            {t.topbar.findings}{" "}
+            <small>
+              <a {...linkProps({ view: "quality" })} onClickCapture={close}>
+                {t.topbar.withExamples}
+              </a>
+            </small>
+          </h2>
+          <Findings findings={findings} />
+        </>
+      )}
+    </Popover>
+  );
+}

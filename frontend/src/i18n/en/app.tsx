@@ -1,0 +1,136 @@
+import type { ComponentChildren } from "preact";
+import type { EventRecord } from "../../api/types";
+
+const tables: Record<EventRecord["table"], string> = {
+  ops: "operator or annotation",
+  frames: "Python frame",
+  launches: "launch",
+  kernels: "device activity",
+  memory: "memory event",
+};
+
+export const eventRecord = {
+  oneEvent: "One event",
+  close: "Close",
+  closeHelp: "Close (Esc)",
+  where: (table: EventRecord["table"], row: number) => `${tables[table]}, row ${row} of ${table}`,
+  /** What is known of an event, by its keys for tests. */
+  facts: {
+    thread: "Where",
+    start: "Start",
+    duration: "Duration",
+    self: "Self",
+    elapsed: "Elapsed on the device",
+    step: "Step",
+    operator: "Operator",
+    launch: "Launch",
+    parent: "Inside of",
+    evidence: "Evidence",
+  },
+  inferred: (evidence: string) => `inferred: ${evidence}`,
+  howKnown: "How it is known",
+  toTimeline: "Show on the timeline",
+  record: "Record",
+  asIn: (file: string) => `as it is in ${file}`,
+  noRecord: (operator: ComponentChildren) => (
+    <>
+      This activity was inferred: no file tells of it. What it was inferred from is its operator
+      {operator && <>, {operator}</>}.
+    </>
+  ),
+  cut: "The record is longer: this is its beginning.",
+};
+
+/** The frame around the pages. */
+export const frame = {
+  brand: "PrivateUse1",
+  title: "PrivateUse1 profiler",
+  pages: "Pages",
+  showNames: "Show names",
+  iconsOnly: "Icons only",
+};
+
+export const topbar = {
+  run: "Run",
+  rank: "Rank",
+  span: "Span",
+  step: "Step",
+  allSteps: "all",
+  looking: "looking for more…",
+  keys: "Keys and filters",
+  language: "Language",
+  source: "Where device times come from",
+  findings: "Findings",
+  findingsHelp: "What is doubtful about the data",
+  withExamples: "with examples",
+};
+
+export const help = {
+  title: "Keys",
+  timeline: "Timeline",
+  filters: "Filters",
+  close: "Close",
+  /** What is done with the mouse. */
+  mouse: { drag: "drag", doubleClick: "double click", shiftClick: "Shift-click" },
+  ofPage: {
+    "/": "Filter the page's table",
+    "↑ ↓ PgUp PgDn": "Move in a table, a list; ← → in the step chart",
+    Enter: "Open or select",
+    shiftClick: "Sort by one more column",
+    Esc: "Clear the filter, close a panel",
+    "?": "These keys",
+  },
+  ofTimeline: {
+    "w s": "Zoom in and out where the pointer is; also Ctrl and the wheel",
+    "a d": "Move left and right; also Shift and the wheel, or Shift and drag",
+    "← → ↑ ↓": "The next range, the one above or below",
+    "[ ]":
+      "Along the arrows: back to the operator that launched it or its forward one, on to its first kernel or backward one",
+    drag: "Select a stretch of time on the tracks you drag over: its length and what is in it; then drag its edges",
+    f: "Fit the selection; 0 shows the whole recording",
+    c: "Show the critical path",
+    m: "Set or remove a mark where the pointer is",
+    x: "Select what is shown, or what is between the last two marks",
+    "/ n N": "Search the whole trace, next and previous match",
+    doubleClick: "Zoom to a range",
+  },
+  ofFilter: {
+    "mm -relu": "contains mm, not relu",
+    '"a, b"': "text with spaces or commas",
+    "host_self > 1 ms": "compare a column: < <= > >= = !=",
+    "calls >= 10, share > 5%": "both must hold",
+    'name = "aten::mm"': "exactly this text",
+  },
+};
+
+/** A logdir without traces. */
+export const emptyLogdir = {
+  looking: (logdir: string) => `Looking for traces in ${logdir}…`,
+  title: (logdir: string) => `No traces in ${logdir || "the logdir"} yet`,
+  what: () => (
+    <>
+      Traces of torch.profiler are files such as <code>worker0.1700000000000.pt.trace.json.gz</code>, in any
+      folder below the logdir. With these lines a training script writes one there:
+    </>
+  ),
+  again: "The page looks again every few seconds and shows a trace as soon as there is one.",
+  else: "What else was found",
+};
+
+export const pageTitles = {
+  overview: "Overview",
+  advice: "Advice",
+  whatif: "What if",
+  timeline: "Timeline",
+  operators: "Operators",
+  kernels: "Kernels",
+  memory: "Memory",
+  modules: "Modules",
+  flame: "Flame graph",
+  distributed: "Distributed",
+  diff: "Diff",
+  quality: "Quality",
+  method: "Method",
+  sql: "SQL",
+  about: "About this trace",
+};

@@ -1,0 +1,101 @@
+import type { ComponentChildren } from "preact";
+import type { AdviceRow, Asked } from "../../../api/types";
+import { count, plural } from "../../count";
+
+const causes: Record<AdviceRow["cause"], { title: string; short: string }> = {
+  input: { title: "Data comes late", short: "Input" },
+  launching: { title: "The host feeds the device too slowly", short: "Launching" },
+  waiting: { title: "Host and device wait for each other", short: "Waiting" },
+  device: { title: "Work on the device that could be less", short: "Device" },
+  communication: { title: "Communication between ranks", short: "Communication" },
+  memory: { title: "Memory", short: "Memory" },
+  fallback: { title: "Operators without a kernel of their own", short: "Fallback" },
+  recording: { title: "What a better profile would tell", short: "Recording" },
+};
+
+const severities: Record<AdviceRow["severity"], string> = {
+  high: "High",
+  medium: "Medium",
+  low: "Low",
+  note: "Note",
+};
+
+const confidences: Record<AdviceRow["confidence"], string> = { high: "high", medium: "medium", low: "low" };
+
+const answers: Record<Asked["answer"], string> = {
+  found: "found something",
+  nothing: "nothing found",
+  not_asked: "could not be asked",
+  failed: "failed: please report it",
+};
+
+export const advice = {
+  causes,
+  severities,
+  confidences,
+  answers,
+  cause: "Cause",
+  all: "All",
+  allHelp: "Findings of all causes",
+  putAside: (n: number) => `${plural(n, "finding")} put aside`,
+  bringBack: "Bring back",
+  oneOfRanks: (ranks: number, distributed: (text: string) => ComponentChildren) => (
+    <>
+      This is one of {count(ranks)} ranks. {distributed("Distributed")} compares them, and says which one the
+      others wait for.
+    </>
+  ),
+  ofTime: (share: string) => `${share} of the time`,
+  saved: {
+    label: "Could be saved",
+    unit: "of 1",
+    note: (step: number | null, steps: number) =>
+      `of ${step === null ? plural(steps, "step") : `step ${step}`}, at most`,
+    unknown: "no saving is known",
+    help: "All findings together. No instant is counted twice, so this is never more than the steps take.",
+  },
+  perStep: {
+    label: "Per step",
+    unit: "ns, all judged steps",
+    note: (whole: string) => `of ${whole}`,
+    help: "The savings of all findings by the number of judged steps.",
+  },
+  findings: {
+    label: "Findings",
+    unit: "findings",
+    note: (high: number) => `${count(high)} high`,
+    help: "High: 10 % of the time or more; medium: 3 %; low: less. A note has no known saving.",
+  },
+  rules: {
+    label: "Rules asked",
+    unit: "rules",
+    value: (answered: number, all: number) => `${count(answered)} of ${count(all)}`,
+    some: "the profile lacks what others read",
+    all: "all of them",
+    help: "Rules read operators, device times, shapes, stacks, memory: below stands which were asked and what they answered.",
+  },
+  nothing: "Nothing to mend was found.",
+  nothingBy: (looked: number, silent: number) =>
+    `${plural(looked, "rule")} looked and found nothing worth half a percent of the time${silent > 0 ? `; ${count(silent)} could not be asked: the profile lacks what they read` : ""}.`,
+  noSaving: "No saving is known",
+  savingOf: (saving: string, whole: string) => `${saving} of ${whole}`,
+  fix: "To mend",
+  where: "Where",
+  saves: "Saves",
+  savesPerStep: (saving: string, share: string) => `${saving} per step, ${share}`,
+  shared: (time: string) => ` and ${time} in all that other findings count already`,
+  how: "How computed",
+  confidence: "Confidence",
+  lacks: (what: readonly string[]) => `; the profile lacks ${what.join("; ")}`,
+  events: "Events",
+  someEvents: (shown: number, all: number) => `${count(shown)} of ${count(all)} events`,
+  timeline: "timeline",
+  reference: "Known from",
+  put: "Put aside",
+  putHelp: "Hide this finding; the address keeps it so",
+  looked: "What was looked for",
+  rule: "Rule",
+  answer: "Answer",
+  lacking: "The profile lacks",
+  list: (what: readonly string[]) => what.join("; "),
+};

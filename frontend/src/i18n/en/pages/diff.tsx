@@ -1,0 +1,174 @@
+import type { ComponentChildren } from "preact";
+import type { Diff, DiffAllocator, DiffMemory, DiffRow } from "../../../api/types";
+import { plural } from "../../count";
+
+const verdicts: Record<DiffRow["verdict"], string> = {
+  longer: "longer",
+  shorter: "shorter",
+  within_noise: "within noise",
+  within_bound: "within bounds",
+  same: "no change",
+  unknown: "not certain",
+};
+
+const statuses: Record<DiffRow["status"] | DiffAllocator["status"], string> = {
+  both: "",
+  new: "new",
+  gone: "gone",
+};
+
+/** Two traces side by side. */
+export const diff = {
+  verdicts,
+  statuses,
+  nothing: "There is nothing to compare with",
+  oneTrace: (choose: (text: string) => ComponentChildren) => (
+    <>
+      This logdir has one trace only. Put another run's directory into it, or compare two steps:{" "}
+      {choose("choose them")}.
+    </>
+  ),
+  commandLine: (command: ComponentChildren) => <>On the command line the two may be anywhere: {command}.</>,
+  comparedWith: "compared with",
+  run: "Run",
+  rank: "Rank",
+  span: "Span",
+  step: "Step",
+  all: "all",
+  swap: "Swap",
+  swapHelp: "What was the base becomes what is compared",
+  parts: "What the step's change is made of",
+  partsNote: "on average; they sum to it",
+  largest: "The largest changes",
+  largestNote: (by: Diff["by"], time: Diff["time"]) => `of ${by}, by ${time} time per step`,
+  none: (rows: number) => `None: ${rows ? "both take the same" : "there is nothing to compare"}.`,
+  steps: (n: number) => (n === 1 ? "1 step" : `${plural(n, "step")}, on average`),
+  base: { label: "Base step", help: "The mean of the base's complete steps." },
+  now: { label: "Step", help: "The mean of the complete steps of what is compared." },
+  change: { label: "Change", help: "The difference of the two." },
+  total: {
+    label: (time: Diff["time"]) => `Change of ${time} time`,
+    help: (base: string, now: string) => `From ${base} to ${now} per step: all rows of the table`,
+  },
+  bySpread: (error: string) => `± ${error} by the spread of steps`,
+  byBounds: (error: string) => `± ${error} by error bounds`,
+  /** What was said of a change, one after the other. */
+  said: (parts: readonly string[]) => parts.join(", "),
+  fromTo: (what: string, base: string, now: string, said: string) =>
+    `${what}: from ${base} to ${now}, ${said}`,
+};
+
+const memoryVerdicts: Record<DiffMemory["verdict"], string> = {
+  more: "more",
+  less: "less",
+  within_noise: "within noise",
+  same: "no change",
+  unknown: "not certain",
+};
+
+const figures: Record<DiffMemory["name"], { title: string; help: string }> = {
+  peak: { title: "Peak", help: "The most that is allocated during a step, on average." },
+  peak_reserved: {
+    title: "Peak reserved",
+    help: "The most that the allocator holds during a step, on average.",
+  },
+  at_end: { title: "At its end", help: "What is allocated when a step ends, on average." },
+  growth: {
+    title: "Growth per step",
+    help: "What is allocated at the end of a step, less that of the step before, on average.",
+  },
+  allocated: { title: "Allocated per step", help: "The sum of a step's allocations, on average." },
+  allocations: { title: "Allocations per step", help: "How many there are, on average." },
+  recording_peak: {
+    title: "Peak of the recording",
+    help: "The most that is allocated at any time; one value each, so that nothing tells chance apart.",
+  },
+};
+
+/** Memory of what is compared. */
+export const diffMemory = {
+  verdicts: memoryVerdicts,
+  figures,
+  peakOf: (device: string) => `Peak of ${device}`,
+  peakHelp: "The change of the most that is allocated during a step, on average.",
+  onlyBase: "only the base tells it",
+  onlyNow: "only what is compared tells it",
+  peakNote: (base: string, now: string, verdict: string) => `${base} → ${now}, ${verdict}`,
+  none: (option: ComponentChildren) => <>Neither trace has memory events: record with {option}.</>,
+  figureNoun: { noun: "figure", nouns: "figures" },
+  operatorNoun: { noun: "operator", nouns: "operators" },
+  figure: "Figure",
+  device: "Device",
+  base: { title: "Base", help: "Of the base, per step." },
+  now: { title: "Now", help: "The same of what is compared." },
+  change: { title: "Change", help: "Now less base." },
+  relative: { title: "Relative", help: "The change as a share of the base." },
+  certainty: { title: "Certainty", help: "Whether the change is more than the spread of steps (99 %)." },
+  noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
+  operator: {
+    title: "Operator",
+    help: "The innermost operator around an allocation that does not only allocate.",
+  },
+  allocatedBase: { title: "Base", help: "What it allocates per step in the base." },
+  baseCount: { title: "Base count", help: "Allocations per step of the base." },
+  count: { title: "Count", help: "Allocations per step." },
+};
+
+/** The tables of what is compared. */
+export const diffTables = {
+  table: "Table",
+  time: "Time",
+  device: "Device",
+  host: "Host",
+  shown: {
+    operators: { label: "Operators" },
+    shapes: { label: "Shapes", title: "Operators by name and input shapes" },
+    kernels: { label: "Kernels" },
+    modules: { label: "Modules" },
+    annotations: { label: "Annotations", title: "Ranges of record_function" },
+    memory: { label: "Memory", title: "Of each device, and by the operators that allocate" },
+    steps: { label: "Steps", title: "The first of one beside the first of the other, and so on" },
+  },
+  nouns: {
+    operators: { noun: "operator", nouns: "operators" },
+    shapes: { noun: "operator", nouns: "operators" },
+    kernels: { noun: "kernel", nouns: "kernels" },
+    modules: { noun: "module", nouns: "modules" },
+    annotations: { noun: "annotation", nouns: "annotations" },
+  } satisfies Record<Diff["by"], { noun: string; nouns: string }>,
+  heads: {
+    operators: "Operator",
+    shapes: "Operator",
+    kernels: "Kernel",
+    modules: "Module",
+    annotations: "Annotation",
+  } satisfies Record<Diff["by"], string>,
+  stepNoun: { noun: "step", nouns: "steps" },
+  inputShapes: "Input shapes",
+  kind: "Kind",
+  statusHelp: "Whether only one of the two has it.",
+  base: {
+    title: "Base",
+    help: (time: Diff["time"]) => `${time === "device" ? "Device" : "Host"} time per step of the base.`,
+  },
+  now: { title: "Now", help: "The same of what is compared." },
+  change: { title: "Change", help: "Now less base, per step." },
+  relative: { title: "Relative", help: "The change as a share of the base." },
+  certainty: {
+    title: "Certainty",
+    help: "Whether the change is more than the spread of steps (99 %) and the error bounds of inferred times.",
+  },
+  noise: { title: "± Noise", help: "How far off the change may be by the spread over steps." },
+  bound: { title: "± Bound", help: "How far off the change may be as device times are inferred." },
+  deviceChange: { title: "Device change", help: "The change of its device time per step." },
+  hostChange: { title: "Host change", help: "The change of its host time per step." },
+  baseCalls: { title: "Base calls", help: "Per step." },
+  calls: { title: "Calls", help: "Per step." },
+  open: (name: string) => `Open ${name}`,
+  close: (name: string) => `Close ${name}`,
+  steps: {
+    base: "Base step",
+    now: { title: "Step", help: "The link shows it in the timeline." },
+    change: { title: "Change", help: "Now less base." },
+  },
+};

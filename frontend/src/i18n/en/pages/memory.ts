@@ -1,0 +1,209 @@
+import type { AliveRow, Allocation, MemoryCategory } from "../../../api/types";
+import { count, plural } from "../../count";
+
+export const memory = {
+  showWhole: "Show the whole recording of the first device",
+  device: "Device",
+  deviceHelp: (label: string, events: number) => `${label}: ${count(events)} memory events`,
+  step: (step: number | null) => `step ${step}`,
+  range: (start: string, end: string) => `${start} to ${end}`,
+  drag: "Drag in the chart to select a part.",
+  shown: "Shown",
+  total: "Total",
+  byCategory: "By category",
+  byCategoryHelp:
+    "Parameters, gradients, optimizer state, activations, inputs, temporaries: by rules, with what these do not tell",
+  needsAddresses: "Needs totals and addresses, which the trace does not have.",
+  axis: "Axis",
+  fromZero: "From 0",
+  fit: "Fit",
+  fitHelp: "The axis starts at the least that is allocated, and may leave out what is reserved.",
+  wholeFromZero: "Parts of a whole start at 0.",
+  change: "Change",
+  allocated: "Allocated",
+  reserved: "Reserved",
+  changeChart: (device: string) => `Change of ${device} memory since the recording's start`,
+  chart: (device: string) => `${device} memory over time`,
+  showAll: "Show the whole recording again",
+  peakAllocated: "Peak allocated",
+  peakAllocatedHere: "Peak allocated here",
+  peakNote: (at: string) => `at ${at}`,
+  peakNoteOf: (at: string, share: string, capacity: string) => `at ${at}, ${share} of ${capacity}`,
+  peakAllocatedHelp: "Greatest Total Allocated that the allocator reported.",
+  peakReserved: "Peak reserved",
+  peakReservedNote: (share: string) => `${share} in use at the peak`,
+  peakReservedHelp: "What the allocator held from the device, used or not; over the whole recording.",
+  atStart: "At the start",
+  beforeRecording: "Before the recording",
+  ofPart: "of the part",
+  parametersAndTheLike: "parameters and the like",
+  atStartHelp: "Allocated when the recording, or the selected part of it, starts.",
+  atEnd: "At the end",
+  asAtStart: "as at the start",
+  sinceStart: (change: string) => `${change} since the start`,
+  atEndHelp: "Allocated at its end.",
+  allocatedInAll: "Allocated in all",
+  events: (events: number) => plural(events, "memory event"),
+  allocatedInAllHelp: "Sum of all allocations.",
+  releasedInAll: "Released in all",
+  asMuch: "as much as allocated",
+  inAll: (change: string) => `${change} in all`,
+  releasedInAllHelp: "Sum of all releases that were reported.",
+  legend: "What the chart shows",
+  changeSinceStart: "Change since the recording's start",
+  reservedByAllocator: "Reserved by the allocator",
+  aboveChart: "(above the chart)",
+  startOfStep: "start of a step",
+  linesRecord: "These lines record them; shapes and stacks say what an allocation was for:",
+};
+
+type Told = { label: string; title: string };
+
+export const memoryCategories: Record<MemoryCategory["category"], Told> = {
+  parameters: { label: "Parameters", title: "Parameters and buffers of modules." },
+  optimizer_state: {
+    label: "Optimizer state",
+    title: "Allocated in the optimizer's step and alive after it.",
+  },
+  gradients: {
+    label: "Gradients",
+    title: "Of parameters: allocated in the backward pass and alive after it.",
+  },
+  activations: {
+    label: "Activations",
+    title: "Allocated in the forward pass and alive after their operator.",
+  },
+  inputs: { label: "Inputs", title: "From the data loader, or made before the forward pass begins." },
+  temporaries: {
+    label: "Temporaries",
+    title: "Gone with the operator, the backward pass or the optimizer's step that they were allocated in.",
+  },
+  unknown: { label: "Unknown", title: "No rule says what this is for." },
+};
+
+/** `short` stands where an operator would. */
+type Fate = { label: string; short: string; title: string };
+
+const fates: Record<Allocation["fate"], Fate> = {
+  released: { label: "released", short: "", title: "" },
+  held: {
+    label: "held",
+    short: "not released within the recording",
+    title: "Not released within the recording. That alone is no leak.",
+  },
+  unreported: {
+    label: "unreported",
+    short: "its address was allocated again",
+    title: "Its address was allocated again: it was released, but that was not reported.",
+  },
+  unknown: {
+    label: "unknown",
+    short: "the trace has no addresses",
+    title: "The trace has no addresses, so its release is not known.",
+  },
+  earlier: {
+    label: "earlier",
+    short: "allocated before the recording",
+    title: "Allocated before the recording.",
+  },
+  unseen: {
+    label: "unseen",
+    short: "released here",
+    title: "Released here, but its allocation was not reported.",
+  },
+};
+
+const sources: Record<AliveRow["source"], { label: string; title: string }> = {
+  operator: {
+    label: "outside of all operators",
+    title: "Allocated in the recording, while no operator ran.",
+  },
+  earlier: {
+    label: "allocated before the recording",
+    title: "What was alive at the start and was not released until the peak: parameters and what else lasts.",
+  },
+  unexplained: {
+    label: "not explained by events",
+    title:
+      "The total that the allocator reported, less all of the above. Negative if releases were not reported.",
+  },
+};
+
+export const memoryTables = {
+  table: "Table",
+  alive: "Alive at the peak",
+  aliveHelp: "Who allocated what was alive at the peak",
+  byCategory: "By category",
+  byCategoryHelp: "Parameters, gradients, optimizer state, activations, inputs, temporaries",
+  byOperator: "By operator",
+  allocations: (allocations: number) => `Allocations ${count(allocations)}`,
+  byStep: "By step",
+  byStepHelp: "Growth per step",
+  noSteps: "The trace has no steps.",
+  nouns: {
+    group: { noun: "group", nouns: "groups" },
+    category: { noun: "category", nouns: "categories" },
+    operator: { noun: "operator", nouns: "operators" },
+    step: { noun: "step", nouns: "steps" },
+    allocation: { noun: "allocation", nouns: "allocations" },
+  },
+  largestOf: (allocations: number) => `the largest of ${count(allocations)}`,
+  showMore: "show more",
+  fates,
+  sources,
+  mostlyReleases: "Mostly releases: a tensor's memory goes when Python lets go of it.",
+  toTimeline: "Show what ran then in the timeline",
+  noFrames: "no Python frames around",
+  cutOff: "cut off",
+  ofAlive: {
+    operator: { title: "Allocated by", help: "The innermost operator that does not only allocate." },
+    inputShapes: { title: "Input shapes" },
+    share: { title: "Share of peak" },
+    size: { title: "Size" },
+    allocations: { title: "Allocations" },
+  },
+  ofKinds: {
+    category: { title: "Category" },
+    atPeak: { title: "At the peak", help: "Alive at the peak of all memory." },
+    share: { title: "Share of peak" },
+    peak: { title: "Own peak", help: "The most of this category at any time." },
+    peakAt: { title: "Own peak at" },
+    atStart: { title: "At the start" },
+    atEnd: { title: "At the end" },
+    allocated: { title: "Allocated", help: "Sum of the allocations in the selected part." },
+    allocations: { title: "Allocations" },
+  },
+  ofOperators: {
+    operator: { title: "Operator" },
+    calls: { title: "Calls" },
+    selfAllocated: { title: "Self allocated", help: "By the operator itself." },
+    selfAllocations: { title: "Self count", help: "Allocations by the operator itself." },
+    selfIncrease: { title: "Self increase", help: "Allocated less released by the operator itself." },
+    allocated: { title: "Allocated", help: "With the operators that it called." },
+    allocations: { title: "Count", help: "Allocations, with those of the operators that it called." },
+    increase: { title: "Increase", help: "Allocated less released, with the operators that it called." },
+  },
+  ofAllocations: {
+    operator: { title: "Allocated by", help: "The innermost operator that does not only allocate." },
+    inputShapes: { title: "Input shapes" },
+    size: { title: "Size" },
+    allocated: {
+      title: "Allocated at",
+      help: "Since the recording's start; the link shows what ran then in the timeline.",
+    },
+    freed: { title: "Released at", help: "Since the recording's start." },
+    lifetime: { title: "Lifetime" },
+    fate: { title: "Fate", help: "released, held, unreported, earlier, unseen or unknown." },
+    category: { title: "Category", help: "What it is for, by rules." },
+    stack: { title: "Python", help: "The innermost frame that is not torch's own; all of them on hover." },
+  },
+  ofSteps: {
+    step: { title: "Step" },
+    start: { title: "Start", help: "The link shows the step in the timeline." },
+    peak: { title: "Peak" },
+    atEnd: { title: "At its end" },
+    change: { title: "Change", help: "At its end, against the end of the step before." },
+    allocated: { title: "Allocated", help: "Sum of the step's allocations." },
+    allocations: { title: "Allocations" },
+  },
+};

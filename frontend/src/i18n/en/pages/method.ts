@@ -1,0 +1,102 @@
+import type { Constant, Method, Overview } from "../../../api/types";
+import { plural } from "../../count";
+
+const titles: Record<Overview["provenance"]["timeline"], string> = {
+  measured: "The device timeline was measured",
+  inferred: "The device timeline was inferred",
+  none: "There is no device timeline",
+};
+
+/** What the elapsed times of operators are. */
+const kinds: Record<NonNullable<Method["kind"]>, string> = {
+  none: "There are none",
+  event: "The time between two events on the stream",
+  kernel_sum: "The sum of the kernels that an operator launched",
+  host: "The time of the host's own thread: no stream beside it explains them",
+  coarse: "Times in steps too coarse to tell kernels apart",
+  unit: "Times in the wrong unit",
+};
+
+const sources: Record<Constant["source"], string> = {
+  capture: "measured by the capture",
+  trace: "found in this trace",
+  assumed: "assumed",
+};
+
+/** The constants that the inference takes. */
+const constantNames: Record<Constant["name"], string> = {
+  kernel_gap: "Kernel gap",
+  jitter: "Jitter",
+  launch_latency: "Launch latency",
+  sync_return: "Sync return",
+  event_cost: "Event cost",
+  elapsed_resolution: "Elapsed resolution",
+};
+
+export const method = {
+  titles,
+  kinds,
+  sources,
+  constantNames,
+  sentence: (text: string) => `${text}.`,
+  elapsed: "What the elapsed times are",
+  howKnown: "How the activities are known",
+  activities: "Activities",
+  activitiesOf: (step: number) => `Activities, step ${step}`,
+  activitiesUnit: "activities",
+  linked: (share: string) => `${share} linked`,
+  activitiesHelp: "Kernels, copies and fills on the device.",
+  deviceTime: "Device time",
+  deviceTimeOf: (step: number) => `Device time, step ${step}`,
+  sumOfDurations: "the sum of their durations",
+  deviceTimeHelp: "The bound adds all of theirs: errors of inferred times are not independent.",
+  startsTypically: "Starts, typically",
+  durationsTypically: "Durations, typically",
+  medianBound: "the median bound",
+  noFarther: "The truth is no farther away than the bound.",
+  exact: "exact",
+  unknown: "unknown",
+  timed: "Timed",
+  ranges: "ranges",
+  operators: (operators: number) => `${plural(operators, "operator")} in the trace`,
+  timedHelp: "Operators and annotations with an elapsed device time.",
+  limits: "What limits the accuracy",
+  worstFirst: "worst first",
+  nothingStandsOut: "Nothing stands out.",
+  limit: "Limit",
+  why: "Why",
+  accountsFor: "Accounts for",
+  accountsForHelp: "The sum of the bounds that it accounts for.",
+  whatHelps: "What helps",
+  changes: "What to change",
+  changesNote: "what helps most first",
+  constants: "Constants of the device",
+  constant: "Constant",
+  value: "Value",
+  between: "Between",
+  betweenHelp: "What the truth is taken to lie between.",
+  source: "Source",
+  samples: "Samples",
+  samplesHelp: "Single values that it was found from.",
+  evidence: "Evidence",
+  orMore: (least: string) => `${least} or more`,
+  orLess: (most: string) => `${most} or less`,
+  fromTo: (least: string, most: string) => `${least} to ${most}`,
+  solution: "The solution",
+  /** The rows of the solution, by their fields. */
+  solutionRows: {
+    marks: { name: "Marks", help: "Events around operators: two of each." },
+    anchors: { name: "Anchors", help: "Marks at which the host's and the device's time are known to meet." },
+    refuted_anchors: { name: "Refuted anchors", help: "Contradicted the others and were dropped." },
+    late_stamps: {
+      name: "Late time stamps",
+      help: "The host's thread was interrupted between an event and its time stamp.",
+    },
+    crossing: { name: "Crossing marks", help: "Fit no schedule of one stream." },
+    elsewhere: {
+      name: "Durations from other recordings",
+      help: "Of this run; none was needed, or knew more.",
+    },
+  },
+  seenBehind: (others: string) => `The device was seen behind there: ${others}`,
+};

@@ -1,0 +1,109 @@
+import type { OperatorRow, Options } from "../../../api/types";
+import { count, plural } from "../../count";
+
+type Group = NonNullable<Options["operators"]["group"]>;
+
+/** `without`: why the trace has none of it. */
+const groups: Record<Group, { label: string; title: string; without: string; row: string }> = {
+  name: { label: "Name", title: "By name", without: "", row: "A row opens the record of its longest call." },
+  shapes: {
+    label: "Name and shapes",
+    title: "By name and input shapes",
+    without: "The trace was recorded without record_shapes=True.",
+    row: "A row opens the record of its longest call.",
+  },
+  stack: {
+    label: "Call stack",
+    title: "By name and the Python frames around it",
+    without: "The trace was recorded without with_stack=True.",
+    row: "A row shows its call stack.",
+  },
+  module: {
+    label: "Module",
+    title: "By name and the innermost nn.Module around it",
+    without: "The trace has no modules: record with with_stack=True.",
+    row: "A row opens the record of its longest call.",
+  },
+  category: {
+    label: "Category",
+    title: "By kind of work: gemm, convolution, attention, …",
+    without: "",
+    row: "A row shows its operators.",
+  },
+};
+
+const categories: Record<OperatorRow["category"], string> = {
+  gemm: "gemm",
+  convolution: "convolution",
+  attention: "attention",
+  normalisation: "normalisation",
+  recurrent: "recurrent",
+  pooling: "pooling",
+  softmax_loss: "softmax_loss",
+  elementwise: "elementwise",
+  reduction: "reduction",
+  indexing: "indexing",
+  random: "random",
+  copy: "copy",
+  view: "view",
+  allocation: "allocation",
+  optimizer: "optimizer",
+  communication: "communication",
+  compiled: "compiled",
+  autograd: "autograd",
+  other: "other",
+};
+
+export const operators = {
+  groupBy: "Group by",
+  groups,
+  categories,
+  operator: { noun: "operator", nouns: "operators" },
+  category: { noun: "category", nouns: "categories" },
+  stackTitle: (name: string, calls: number) => `${name}, ${plural(calls, "call")}`,
+  others: (rows: number, device: string) => `${count(rows)} others: ${device}`,
+  othersOnHost: (rows: number, host: string) => `${count(rows)} others: ${host} on the host`,
+  othersHelp:
+    "Sums of the rows are less than those of the trace by these. The filter's first word is looked for in all.",
+  unlinked: (time: string, share: string) => `${time} (${share}) launched by no operator`,
+  unlinkedHelp: (exact: string) =>
+    `Device time of activities that no operator launched: ${exact}. It has a row of its own.`,
+  nobody: "launched by no operator",
+  nobodyHelp: "Device activities without a launch, or with one outside of all operators. Show them.",
+  toKernels: (name: string) => `${name}\nShow its kernels`,
+  noFrames: "no Python frames around",
+  showCalls: "Show them, one by one",
+  shareOfDevice: "Of all device self time.",
+  shareOfHost: "Of all host self time.",
+  columns: {
+    name: { title: "Operator" },
+    category: { title: "Category", help: "The kind of work, by the name." },
+    inputShapes: { title: "Input shapes" },
+    module: {
+      title: "Module",
+      help: "The innermost nn.Module; of backward operators that of the forward one.",
+    },
+    stack: { title: "Called from", help: "The innermost frame that is not torch's own; a row shows all." },
+    share: { title: "Share" },
+    deviceSelf: { title: "Device self", help: "Device activities that the operator itself launched." },
+    deviceTotal: { title: "Device total", help: "Those of the operators that it called, too." },
+    hostSelf: { title: "Host self", help: "Without what the operator called." },
+    hostTotal: { title: "Host total", help: "With what it called." },
+    calls: { title: "Calls", help: "The link shows them, one by one." },
+    kernels: { title: "Kernels", help: "Device activities that the operator itself launched." },
+    launch: {
+      title: "Launching",
+      help: "The host's time in the calls of the device's runtime that the operator itself made.",
+    },
+    launches: { title: "Launches", help: "Calls of the device's runtime that the operator itself made." },
+    backwardDevice: { title: "Backward", help: "Device time of the backward operators of its calls." },
+    forward: { title: "Gradient of", help: "The forward operator whose gradient it computes." },
+  },
+};
+
+export const stackPanel = {
+  label: (title: string) => `Call stack of ${title}`,
+  toRecord: "Record of the longest call",
+  toTimeline: "In the timeline",
+  close: "Close",
+};

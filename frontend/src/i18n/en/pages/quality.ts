@@ -1,0 +1,62 @@
+import type { Finding } from "../../../api/types";
+import { count } from "../../count";
+
+/** What a finding is about. */
+const figures: Record<Finding["affects"][number], string> = {
+  totals: "device totals",
+  steps: "steps",
+  operators: "operators",
+  kernels: "kernels",
+  memory: "memory",
+  stacks: "stacks",
+};
+
+export const quality = {
+  figures,
+  findings: "Findings",
+  worstFirst: "worst first",
+  recording: "Recording",
+  events: "Events",
+  eventsNote: "by category, as the file spells it",
+  howRecorded: "How it was recorded",
+  findingsUnit: "findings",
+  eventsUnit: "events",
+  ofOne: "of 1",
+  errors: "Errors",
+  errorsHelp: "A figure is wrong, or all of a kind are missing.",
+  warnings: "Warnings",
+  warningsHelp: "Some of a figure is missing or doubtful.",
+  notes: "Notes",
+  notesHelp: "No figure is wrong, but its reader should know.",
+  linked: "Linked",
+  linkedOf: (step: number) => `Linked, step ${step}`,
+  noDeviceTimes: "no device times",
+  allActivities: "all device activities",
+  notLinked: (lost: number, activities: string) => `${count(lost)} of ${activities} activities are not`,
+  linkedHelp:
+    "Device activities whose launch on the host is known; of an inferred timeline, whose operator is.",
+  unlinkedTime: "Unlinked time",
+  unlinkedTimeOf: (step: number) => `Unlinked time, step ${step}`,
+  ofDeviceTime: (share: string) => `${share} of device time`,
+  unlinkedTimeHelp: "The durations of the activities that are not linked.",
+  eventsHelp: "What the reader took from the file.",
+  nothingWrong: "Nothing wrong was found.",
+  allClear:
+    "The file is whole, times and clocks fit together, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
+  allClearLinked:
+    "The file is whole, times and clocks fit together, every device activity is linked, ranges nest, nothing is told twice, and steps neither overlap nor were cut off.",
+  severity: "Severity",
+  what: "What",
+  count: "Count",
+  affects: "Affects",
+  examples: "Examples",
+  everything: "everything",
+  between: ", ",
+  extents: { host: "Host", device: "Device" },
+  nothingRecorded: "nothing recorded",
+  fromTo: (start: string, end: string) => `${start} to ${end}`,
+  none: "None.",
+  category: "Category",
+  share: "Share",
+  noCategory: "(none)",
+};

@@ -1,0 +1,208 @@
+import type { Evidence, Finding, Overview, Progress } from "../../../api/types";
+import { count, plural } from "../../count";
+
+type Timeline = Overview["provenance"]["timeline"];
+
+/** By what the times of an activity are known. */
+const evidence: Record<Evidence["evidence"], { label: string; meaning: string }> = {
+  measured: { label: "measured", meaning: "Start and end were recorded by the device's own profiler." },
+  events: {
+    label: "events",
+    meaning: "The device was behind the host, so the time between the operator's two events is device time.",
+  },
+  end_pinned: {
+    label: "end pinned",
+    meaning: "The device caught up inside the operator: its end is known well, its start less.",
+  },
+  catalogue: { label: "catalogue", meaning: "The duration is that of other calls of the same operator." },
+  sync: { label: "sync", meaning: "The end is that of a host call that waited for the device." },
+  bound: { label: "bound", meaning: "Only limits are known: after its launch, before the next known event." },
+};
+
+const explained: Record<Timeline, { label: string; meaning: string; way: string }> = {
+  measured: {
+    label: "measured",
+    meaning:
+      "Device times were measured: a device profiler recorded when each activity started and ended. They are drawn solid.",
+    way: "How it is known",
+  },
+  inferred: {
+    label: "inferred",
+    meaning:
+      "Device times were inferred: the trace has host times and, per operator, the time that passed on the device " +
+      "between two events. Starts and ends follow from these and from the order of each stream. They are drawn hatched, " +
+      "hollow where only limits are known, their figures are in italics, and ± says how far off they may be.",
+    way: "How it was inferred, and what limits it",
+  },
+  none: {
+    label: "host only",
+    meaning:
+      "The trace has host times only. Nothing about the device can be told from it, and nothing is made up.",
+    way: "Why, and what to change",
+  },
+};
+
+export const timelineSource = {
+  evidence,
+  explained,
+  inferredWithin: (bound: string) => `inferred ${bound}`,
+  notKnown: "not known",
+  exact: "exact",
+  unknown: "unknown",
+  columns: {
+    evidence: "Evidence",
+    activities: "Activities",
+    deviceTime: "Device time",
+    share: "Share",
+    startTypical: "Start, typical",
+    startTypicalHelp: "The median of the bounds of their starts.",
+    startLargest: "Start, largest",
+    durationTypical: "Duration, typical",
+    durationTypicalHelp: "The median of the bounds of their durations.",
+    durationLargest: "Duration, largest",
+    unbounded: "Unbounded",
+    unboundedHelp: "Activities of which nothing tells how far off their start may be.",
+    meaning: "What it means",
+  },
+  /** A comment in lines of Python. */
+  yourSteps: "your steps, each followed by prof.step()",
+};
+
+const severities: Record<Finding["severity"], string> = { error: "Error", warning: "Warning", info: "Note" };
+
+/** Findings about the data, in short. */
+export const dataWarnings = {
+  severities,
+  /** `1 error, 2 warnings`; notes only where there is nothing worse. */
+  summary: (errors: number, warnings: number, notes: number) =>
+    [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean).join(", ") ||
+    (notes > 0 ? plural(notes, "note") : "no findings"),
+  more: (n: number) => ` And ${n} more.`,
+  quality: "Quality",
+};
+
+const phases: Record<Progress["phase"], string> = {
+  waiting: "Waiting for its turn, or for another server that reads it",
+  reading: "Reading the trace",
+  inferring: "Putting the timeline together",
+  computing: "Computing what the page shows",
+  storing: "Storing the result",
+};
+
+export const loadStates = {
+  phases,
+  cancelled: "Reading was cancelled",
+  cancelledWhy: "The trace was not read to its end, so there is nothing to show of it.",
+  readAgain: "Read it again",
+  loading: "Loading…",
+  bytesRead: "Bytes read",
+  ranks: (done: number, all: number) => `${count(done)} of ${count(all)} ranks`,
+  bytes: (done: string, all: string) => `${done} of ${all}`,
+  events: (events: number) => `${count(events)} events`,
+  soFar: (seconds: number) => `${seconds} s so far`,
+  left: (seconds: number) => `about ${count(seconds)} s left`,
+  cancel: "Cancel",
+  retry: "Retry",
+  firstRun: "Show the first run",
+  noFindings: "None: nothing had to be repaired or left out.",
+};
+
+export const eventLink = {
+  title: (name: string, thread: string, start: string) =>
+    `${name}\n${thread}\n${start} after the recording's start\nShow its record`,
+  noName: "(no name)",
+  /** Where it is, when it starts, and what is said about it, if anything is. */
+  at: (thread: string, start: string, note: string | null) =>
+    `${thread}, at ${start}${note ? `, ${note}` : ""}`,
+};
+
+export const instancesPanel = {
+  callsOf: (name: string) => `Calls of ${name}`,
+  activitiesOf: (name: string) => `Activities of ${name}`,
+  order: "Order",
+  longest: "Longest",
+  first: "First",
+  close: "Close",
+  call: { noun: "call", nouns: "calls" },
+  activity: { noun: "activity", nouns: "activities" },
+  ofCalls: (calls: number) => `of ${plural(calls, "call")}`,
+  durationsOf: (name: string) => `Durations of ${name}`,
+  columns: {
+    start: { title: "Start", help: "Since the recording's start; the link shows it in the timeline." },
+    duration: { title: "Duration" },
+    bound: { title: "Bound", help: "How far off it may be." },
+    row: { title: "Row", help: "In the trace's table; the link opens its record." },
+  },
+  toTimeline: "Show it in the timeline",
+  toRecord: "Open its record",
+};
+
+export const noDeviceTimes = {
+  noDeviceTimes: "This trace has no device times.",
+  hostOnly: "This trace holds host activity only.",
+  cpuAlone: "If the run used the CPU alone, nothing is missing.",
+  deviceAfterAll: "It did use a device?",
+  notRecorded: "Then its activity was not recorded. With these lines it is:",
+  why:
+    "In its default state torch.profiler records host times only on a PrivateUse1 device: it never calls the " +
+    "backend's ProfilerStubs, so no device time reaches the trace.",
+  changeCapture: "Change the capture to these lines; they take the arguments of torch.profiler.profile:",
+  follows: "What follows is what the host did.",
+};
+
+/** What the selectors of run, rank, span and step offer. */
+export const selectorChoices = {
+  ranks: (n: number) => plural(n, "rank"),
+  all: "all",
+  noSteps: "the trace has no steps",
+  incomplete: (duration: string) => `${duration} incomplete`,
+};
+
+export const stepLink = {
+  title: (name: string) => `${name}\nShow it in the timeline`,
+};
+
+/** The overview's most valuable findings. */
+export const topFindings = {
+  title: "What to mend first",
+  titleNote: "and what it would save",
+  looking: "Looking for what could be faster…",
+  failed: (message: string) => `Findings cannot be shown: ${message}`,
+  retry: "Try again",
+  nothing: "Nothing was found.",
+  noSaving: "Nothing was found of which it is known what it would save.",
+  looked: "What was looked for",
+  others: (n: number) => plural(n, "other finding"),
+  all: (n: number) => `All ${count(n)} findings`,
+  why: "Why, and how to mend it",
+  ofSteps: (time: string) => `${time} of the judged steps`,
+  perStep: (time: string) => `${time} per step`,
+};
+
+export const cards = {
+  totals: "Device totals",
+  totalsNote: (step: number | null) =>
+    `${step === null ? "of the recording" : `of step ${step}`}, as shares of the span`,
+  noDeviceTimes: "No device times.",
+  rows: {
+    span: { label: "Span", title: "From the first device activity's start to the last one's end." },
+    busy: { label: "Busy", title: "At least one activity ran." },
+    idle: { label: "Idle", title: "Span less busy." },
+    compute: { label: "Compute", title: "At least one kernel ran that is not communication." },
+    communication: { label: "Communication", title: "At least one communication kernel ran." },
+    overlap: { label: "Overlap", title: "Compute and communication at once." },
+    memcpy: { label: "Memcpy", title: "At least one copy ran." },
+    memset: { label: "Memset", title: "At least one fill ran." },
+  },
+  linked: (linked: string, unlinked: number) =>
+    `${linked} activities are linked to the operator that launched them${unlinked ? `, ${count(unlinked)} are not` : ""}.`,
+  topOperators: "Top operators",
+  topKernels: "Top kernels",
+  byHostSelf: "by host self time",
+  byDeviceSelf: "by device self time",
+  byHost: "by host time",
+  byDevice: "by device time",
+  none: "None.",
+  calls: (name: string, calls: number) => `${name}\n${count(calls)} calls`,
+  notTold: "The trace does not tell.",
+};

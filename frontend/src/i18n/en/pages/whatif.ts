@@ -1,0 +1,129 @@
+import type { Gain, PathCause } from "../../../api/types";
+import { plural } from "../../count";
+
+/** How much longer or shorter, and what that is about. */
+const perStep = (does: string, times: readonly string[]): string => `${does}; ${times.join(", ")} per step`;
+
+export const whatif = {
+  whatIf: "What if",
+  placeholder: "aten::mm=0.5 (half its time), kernel:NAME=0",
+  add: "Add",
+  clear: "Clear",
+  kinds:
+    "Kinds: operator, kernel, module, category (gemm, convolution, …), communication, copies, data_loader, launches, synchronisation. The table below has what gains most.",
+  remove: (line: string) => `Remove ${line}`,
+  synchronisation: { label: "No waits", title: "As if the host never waited for the device" },
+  launches: {
+    label: "Quicker launches",
+    title: "Calls of the runtime and the latency behind them, twice as fast",
+  },
+  dataLoader: { label: "Data at once", title: "As if the next batch were always there" },
+  communication: { label: "No communication", title: "As if other ranks were here" },
+  gone: "gone",
+  asItIs: "as it is",
+  faster: (times: string) => `${times} times as fast`,
+  slower: (times: string) => `${times} times as slow`,
+  onHost: (time: string) => `${time} on the host`,
+  onDevice: (time: string) => `${time} on the device`,
+  perStep,
+  steps: (steps: number) => `${plural(steps, "step")}, on average`,
+  step: (step: number) => `step ${step}`,
+  measured: "Step",
+  measuredHelp: "The mean of the complete steps, or the selected one, as recorded.",
+  predicted: "Predicted",
+  withChanges: "with the changes",
+  nothingChanged: "nothing is changed yet",
+  predictedHelp:
+    "The step less what the replay gains. ± by what nothing explains, and by the bounds of inferred times.",
+  gain: "Gain",
+  ofOne: "of 1",
+  gainNote: (time: string) => `${time} per step`,
+  gainHelp: "Of the step as it was recorded.",
+  error: "Replay error",
+  replayed: (time: string) => `replayed: ${time}`,
+  errorHelp:
+    "By how much the unchanged step, replayed from durations and known dependencies alone, misses what was measured. The smaller, the more a prediction is worth.",
+  path: "The critical path",
+  pathNote: "what decides how long a step is; the parts sum to it",
+  toTimeline: "show it on the timeline",
+};
+
+const kinds: Record<Gain["kind"], string> = {
+  operator: "Operator",
+  kernel: "Kernel",
+  module: "Module",
+  category: "Kind of work",
+  communication: "Communication",
+  copies: "Copies",
+  data_loader: "Data loading",
+  launches: "Launches",
+  synchronisation: "Waits for the device",
+};
+
+/** What a piece of the critical path is. */
+const causes: Record<PathCause["cause"], { label: string; help: string }> = {
+  operator: { label: "Operators on the host", help: "The host's own time in operators" },
+  runtime: { label: "Runtime calls", help: "Launches and other calls of the device's runtime" },
+  host_code: { label: "Other host code", help: "Python and whatever runs between operators" },
+  data_loader: { label: "Data loading", help: "The next batch" },
+  kernel: { label: "Kernels", help: "Kernels and fills on the device" },
+  copy: { label: "Copies", help: "Copies on the device" },
+  communication: { label: "Communication", help: "Kernels of collectives" },
+  launch_latency: { label: "Launch latency", help: "From the launch to the start of what it launched" },
+  pause: {
+    label: "Pauses of the device",
+    help: "Between an activity and the next one, which was there already",
+  },
+  wait_return: {
+    label: "Returns of waits",
+    help: "From the end of an activity to the return of the call that waited for it",
+  },
+  turn: { label: "Turns of threads", help: "From the main thread to autograd's and back" },
+  unexplained: { label: "Unexplained", help: "Nothing recorded tells what was waited for" },
+};
+
+export const whatifTables = {
+  kinds,
+  causes,
+  table: "Table",
+  gains: "What gains how much",
+  path: "Critical path",
+  pathHelp: "By operator, kernel and call",
+  steps: "Steps",
+  name: { noun: "name", nouns: "names" },
+  step: { noun: "step", nouns: "steps" },
+  row: { noun: "row", nouns: "rows" },
+  ranking: "Replaying each of the operators and kernels on the critical path…",
+  half: "Predict it twice as fast",
+  free: "free",
+  freeHelp: "Predict it gone",
+  ofGains: {
+    name: { title: "What" },
+    kind: { title: "Kind", help: "2× and free add the change above." },
+    halfGainShare: {
+      title: "Twice as fast",
+      help: "What the step gains if it takes half its time; of waits, without them.",
+    },
+    freeGainShare: { title: "Free", help: "What the step gains without it." },
+    halfGain: { title: "Twice as fast" },
+    freeGain: { title: "Free" },
+    onPath: {
+      title: "On the path",
+      help: "Its time on the critical path, with all that is inside: within a step no more can be gained.",
+    },
+  },
+  ofPath: {
+    name: { title: "Name" },
+    cause: { title: "What" },
+    share: { title: "Share" },
+    path: { title: "Time", help: "On the critical path, per step." },
+    pieces: { title: "Pieces", help: "Per step." },
+  },
+  ofSteps: {
+    step: { title: "Step" },
+    measured: { title: "Measured" },
+    predicted: { title: "Predicted" },
+    gain: { title: "Gain" },
+    replayed: { title: "Replayed", help: "Unchanged, from durations and known dependencies alone." },
+  },
+};

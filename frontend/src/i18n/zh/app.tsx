@@ -1,0 +1,129 @@
+import type { EventRecord } from "../../api/types";
+import type * as english from "../en/app";
+import type { Translation } from "../translation";
+
+const tables: Record<EventRecord["table"], string> = {
+  ops: "算子或标注",
+  frames: "Python 栈帧",
+  launches: "下发",
+  kernels: "设备活动",
+  memory: "内存事件",
+};
+
+export const eventRecord: Translation<typeof english.eventRecord> = {
+  oneEvent: "单个事件",
+  close: "关闭",
+  closeHelp: "关闭（Esc）",
+  where: (table, row) => `${tables[table]}，${table} 的第 ${row} 行`,
+  facts: {
+    thread: "位置",
+    start: "开始",
+    duration: "时长",
+    self: "自身时间",
+    elapsed: "设备已用时间",
+    step: "迭代",
+    operator: "算子",
+    launch: "下发",
+    parent: "外层",
+    evidence: "证据",
+  },
+  inferred: (evidence) => `推断：${evidence}`,
+  howKnown: "如何得知",
+  toTimeline: "在时间线中显示",
+  record: "记录",
+  asIn: (file) => `${file} 中的原文`,
+  noRecord: (operator) => (
+    <>该活动为推断所得：没有文件记录它。推断的依据是它的算子{operator && <> {operator}</>}。</>
+  ),
+  cut: "记录更长，此处只显示开头。",
+};
+
+export const frame: Translation<typeof english.frame> = {
+  brand: "PrivateUse1",
+  title: "PrivateUse1 性能分析",
+  pages: "页面",
+  showNames: "显示名称",
+  iconsOnly: "仅显示图标",
+};
+
+export const topbar: Translation<typeof english.topbar> = {
+  run: "运行",
+  rank: "Rank",
+  span: "采集段",
+  step: "迭代",
+  allSteps: "全部",
+  looking: "正在查找更多…",
+  keys: "快捷键与筛选",
+  language: "语言",
+  source: "设备时间的来源",
+  findings: "数据疑点",
+  findingsHelp: "数据中有哪些可疑之处",
+  withExamples: "含示例",
+};
+
+export const help: Translation<typeof english.help> = {
+  title: "快捷键",
+  timeline: "时间线",
+  filters: "筛选",
+  close: "关闭",
+  mouse: { drag: "拖动", doubleClick: "双击", shiftClick: "Shift 加单击" },
+  ofPage: {
+    "/": "筛选当前页面的表格",
+    "↑ ↓ PgUp PgDn": "在表格或列表中移动；迭代图中用 ← →",
+    Enter: "打开或选中",
+    shiftClick: "再按一列排序",
+    Esc: "清除筛选，关闭面板",
+    "?": "显示这些快捷键",
+  },
+  ofTimeline: {
+    "w s": "以指针为中心放大、缩小；也可按住 Ctrl 滚动滚轮",
+    "a d": "左右移动；也可按住 Shift 滚动滚轮或拖动",
+    "← → ↑ ↓": "下一个区间，上方或下方的区间",
+    "[ ]": "沿箭头移动：回到启动它的算子或其前向算子，前往其第一个 kernel 或反向算子",
+    drag: "在拖过的轨道上选取一段时间：显示其长度与其中的内容；随后可拖动其边缘",
+    f: "缩放至选中内容；按 0 显示整个录制",
+    c: "显示关键路径",
+    m: "在指针处设置或移除标记",
+    x: "选取当前显示的范围，或最近两个标记之间的范围",
+    "/ n N": "搜索整个 trace，下一个与上一个匹配",
+    doubleClick: "缩放至一个区间",
+  },
+  ofFilter: {
+    "mm -relu": "包含 mm，不包含 relu",
+    '"a, b"': "含空格或逗号的文本",
+    "host_self > 1 ms": "与某一列比较：< <= > >= = !=",
+    "calls >= 10, share > 5%": "两个条件同时成立",
+    'name = "aten::mm"': "与文本完全相同",
+  },
+};
+
+export const emptyLogdir: Translation<typeof english.emptyLogdir> = {
+  looking: (logdir) => `正在 ${logdir} 中查找 trace…`,
+  title: (logdir) => (logdir ? `${logdir} 中还没有 trace` : "logdir 中还没有 trace"),
+  what: () => (
+    <>
+      torch.profiler 的 trace 是 logdir 下任意文件夹中形如 <code>worker0.1700000000000.pt.trace.json.gz</code>{" "}
+      的文件。训练脚本用以下几行代码即可写出一个：
+    </>
+  ),
+  again: "页面每隔几秒重新查找一次，一有 trace 就会显示。",
+  else: "其他发现",
+};
+
+export const pageTitles: Translation<typeof english.pageTitles> = {
+  overview: "概览",
+  advice: "建议",
+  whatif: "假设分析",
+  timeline: "时间线",
+  operators: "算子",
+  kernels: "Kernel",
+  memory: "内存",
+  modules: "模块",
+  flame: "火焰图",
+  distributed: "分布式",
+  diff: "对比",
+  quality: "数据质量",
+  method: "推断方法",
+  sql: "SQL",
+  about: "关于此 trace",
+};

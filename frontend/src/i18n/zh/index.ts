@@ -1,0 +1,44 @@
+// All texts in Chinese: a file per page, and one per room for the rest.
+import * as app from "./app";
+import * as lib from "./lib";
+import * as about from "./pages/about";
+import * as advice from "./pages/advice";
+import * as diff from "./pages/diff";
+import * as distributed from "./pages/distributed";
+import * as flame from "./pages/flame";
+import * as kernels from "./pages/kernels";
+import * as memory from "./pages/memory";
+import * as method from "./pages/method";
+import * as modules from "./pages/modules";
+import * as operators from "./pages/operators";
+import * as overview from "./pages/overview";
+import * as quality from "./pages/quality";
+import * as shared from "./pages/shared";
+import * as sql from "./pages/sql";
+import * as timeline from "./pages/timeline";
+import * as whatif from "./pages/whatif";
+import * as server from "./server";
+import * as widgets from "./widgets";
+
+export const zh = {
+  ...app,
+  ...lib,
+  ...about,
+  ...advice,
+  ...diff,
+  ...distributed,
+  ...flame,
+  ...kernels,
+  ...memory,
+  ...method,
+  ...modules,
+  ...operators,
+  ...overview,
+  ...quality,
+  ...shared,
+  ...sql,
+  ...timeline,
+  ...whatif,
+  ...server,
+  ...widgets,
+};

@@ -1,0 +1,182 @@
+import { count } from "../../count";
+import type * as english from "../../en/pages/shared";
+import type { Translation } from "../../translation";
+
+export const timelineSource: Translation<typeof english.timelineSource> = {
+  evidence: {
+    measured: { label: "实测", meaning: "开始与结束由设备自身的 profiler 记录。" },
+    events: { label: "事件间隔", meaning: "设备落后于主机，因此算子两个事件之间的时间就是设备时间。" },
+    end_pinned: {
+      label: "结束已定",
+      meaning: "设备在该算子内追上了主机：结束时刻较准确，开始时刻较不准确。",
+    },
+    catalogue: { label: "同类调用", meaning: "时长取自同一算子的其他调用。" },
+    sync: { label: "同步", meaning: "结束时刻取自等待设备的主机调用。" },
+    bound: { label: "仅知界限", meaning: "只知道界限：在其下发之后、下一个已知事件之前。" },
+  },
+  explained: {
+    measured: {
+      label: "实测",
+      meaning: "设备时间为实测：设备 profiler 记录了每个活动的开始与结束。图中以实心表示。",
+      way: "如何得知",
+    },
+    inferred: {
+      label: "推断",
+      meaning:
+        "设备时间为推断：trace 中有主机时间，以及每个算子的两个事件之间在设备上经过的时间；开始与结束由此以及各个流内的顺序推出。" +
+        "图中以斜线表示，仅知界限的以空心表示；数字为斜体，± 表示可能偏差多少。",
+      way: "如何推断，以及精度受何限制",
+    },
+    none: {
+      label: "仅主机",
+      meaning: "trace 中只有主机时间。由此无法得知设备的任何情况，也不作任何臆造。",
+      way: "原因与改法",
+    },
+  },
+  inferredWithin: (bound) => `推断 ${bound}`,
+  notKnown: "未知",
+  exact: "精确",
+  unknown: "未知",
+  columns: {
+    evidence: "证据",
+    activities: "活动数",
+    deviceTime: "设备时间",
+    share: "占比",
+    startTypical: "开始（典型）",
+    startTypicalHelp: "开始时刻误差界的中位数。",
+    startLargest: "开始（最大）",
+    durationTypical: "时长（典型）",
+    durationTypicalHelp: "时长误差界的中位数。",
+    durationLargest: "时长（最大）",
+    unbounded: "无界",
+    unboundedHelp: "无从得知其开始时刻可能偏差多少的活动。",
+    meaning: "含义",
+  },
+  yourSteps: "你的迭代，每次迭代后调用 prof.step()",
+};
+
+export const dataWarnings: Translation<typeof english.dataWarnings> = {
+  severities: { error: "错误", warning: "警告", info: "提示" },
+  summary: (errors, warnings, notes) =>
+    [errors && `${count(errors)} 个错误`, warnings && `${count(warnings)} 个警告`]
+      .filter(Boolean)
+      .join("，") || (notes > 0 ? `${count(notes)} 个提示` : "没有疑点"),
+  more: (n) => `另有 ${count(n)} 个疑点。`,
+  quality: "数据质量",
+};
+
+export const loadStates: Translation<typeof english.loadStates> = {
+  phases: {
+    waiting: "正在排队，或等待另一个正在读取它的服务器",
+    reading: "正在读取 trace",
+    inferring: "正在构建时间线",
+    computing: "正在计算页面内容",
+    storing: "正在保存结果",
+  },
+  cancelled: "读取已取消",
+  cancelledWhy: "trace 没有读完，因此没有内容可显示。",
+  readAgain: "重新读取",
+  loading: "正在加载…",
+  bytesRead: "已读取字节",
+  ranks: (done, all) => `${count(done)} / ${count(all)} 个 rank`,
+  bytes: (done, all) => `${done} / ${all}`,
+  events: (events) => `${count(events)} 个事件`,
+  soFar: (seconds) => `已用 ${seconds} s`,
+  left: (seconds) => `约剩 ${count(seconds)} s`,
+  cancel: "取消",
+  retry: "重试",
+  firstRun: "显示第一个运行",
+  noFindings: "无：没有需要修复或舍弃的内容。",
+};
+
+export const eventLink: Translation<typeof english.eventLink> = {
+  title: (name, thread, start) => `${name}\n${thread}\n采集开始后 ${start}\n显示其记录`,
+  noName: "（无名称）",
+  at: (thread, start, note) => `${thread}，位于 ${start}${note ? `，${note}` : ""}`,
+};
+
+export const instancesPanel: Translation<typeof english.instancesPanel> = {
+  callsOf: (name) => `${name} 的各次调用`,
+  activitiesOf: (name) => `${name} 的各次活动`,
+  order: "顺序",
+  longest: "最长的",
+  first: "最早的",
+  close: "关闭",
+  call: { noun: "次调用", nouns: "次调用" },
+  activity: { noun: "次活动", nouns: "次活动" },
+  ofCalls: (calls) => `共 ${count(calls)} 次调用`,
+  durationsOf: (name) => `${name} 的时长分布`,
+  columns: {
+    start: { title: "开始", help: "相对采集开始的时间；点击链接在时间线中显示。" },
+    duration: { title: "时长" },
+    bound: { title: "误差界", help: "可能偏差多少。" },
+    row: { title: "行", help: "在 trace 表格中的行号；点击链接打开其记录。" },
+  },
+  toTimeline: "在时间线中显示",
+  toRecord: "打开其记录",
+};
+
+export const noDeviceTimes: Translation<typeof english.noDeviceTimes> = {
+  noDeviceTimes: "该 trace 中没有设备时间。",
+  hostOnly: "该 trace 中只有主机活动。",
+  cpuAlone: "如果本次运行只用了 CPU，则没有缺失任何内容。",
+  deviceAfterAll: "确实用了设备？",
+  notRecorded: "那么设备活动没有被采集。用以下代码即可采集：",
+  why: "默认情况下，torch.profiler 在 PrivateUse1 设备上只记录主机时间：它从不调用后端的 ProfilerStubs，因此 trace 中没有任何设备时间。",
+  changeCapture: "将采集代码改为以下几行；它们接受 torch.profiler.profile 的参数：",
+  follows: "以下内容是主机的活动。",
+};
+
+export const selectorChoices: Translation<typeof english.selectorChoices> = {
+  ranks: (n) => `${count(n)} 个 rank`,
+  all: "全部",
+  noSteps: "trace 中没有迭代",
+  incomplete: (duration) => `${duration} 不完整`,
+};
+
+export const stepLink: Translation<typeof english.stepLink> = {
+  title: (name) => `${name}\n在时间线中显示`,
+};
+
+export const topFindings: Translation<typeof english.topFindings> = {
+  title: "优先改进",
+  titleNote: "以及可节省的时间",
+  looking: "正在查找可以加快之处…",
+  failed: (message) => `无法显示问题：${message}`,
+  retry: "重试",
+  nothing: "没有发现问题。",
+  noSaving: "没有发现已知可节省时间的问题。",
+  looked: "检查了哪些规则",
+  others: (n) => `其他 ${count(n)} 个问题`,
+  all: (n) => `全部 ${count(n)} 个问题`,
+  why: "原因与改进方法",
+  ofSteps: (time) => `所评估的迭代中的 ${time}`,
+  perStep: (time) => `每个迭代 ${time}`,
+};
+
+export const cards: Translation<typeof english.cards> = {
+  totals: "设备总计",
+  totalsNote: (step) => `${step === null ? "整个采集过程" : `迭代 ${step}`}，占设备活动跨度的比例`,
+  noDeviceTimes: "没有设备时间。",
+  rows: {
+    span: { label: "活动跨度", title: "从第一个设备活动开始到最后一个设备活动结束。" },
+    busy: { label: "繁忙", title: "至少有一个活动在运行。" },
+    idle: { label: "空闲", title: "活动跨度减去繁忙时间。" },
+    compute: { label: "计算", title: "至少有一个非通信的 kernel 在运行。" },
+    communication: { label: "通信", title: "至少有一个通信 kernel 在运行。" },
+    overlap: { label: "重叠", title: "计算与通信同时进行。" },
+    memcpy: { label: "Memcpy", title: "至少有一个拷贝在运行。" },
+    memset: { label: "Memset", title: "至少有一个填充在运行。" },
+  },
+  linked: (linked, unlinked) =>
+    `${linked} 个活动已关联到下发它的算子${unlinked ? `，${count(unlinked)} 个未关联` : ""}。`,
+  topOperators: "耗时最多的算子",
+  topKernels: "耗时最多的 kernel",
+  byHostSelf: "按主机自身时间",
+  byDeviceSelf: "按设备自身时间",
+  byHost: "按主机时间",
+  byDevice: "按设备时间",
+  none: "无。",
+  calls: (name, calls) => `${name}\n${count(calls)} 次调用`,
+  notTold: "trace 中没有相关信息。",
+};

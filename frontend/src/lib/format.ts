@@ -1,0 +1,120 @@
+// Numbers as people read them: three significant digits with a unit. What the trace does not
+// tell is null and shown as a dash, never as 0.
+import { t } from "../i18n";
+import { count as counting } from "../i18n/count";
+
+export const MISSING = "–";
+
+const TIME_UNITS: readonly [string, number][] = [
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["us", 1e3],
+];
+const BYTE_UNITS: readonly [string, number][] = [
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
+];
+
+/** `1.23 ms`; whole nanoseconds below 1 us. */
+export function duration(ns: number | null): string {
+  if (ns === null) return MISSING;
+  return scaled(ns, TIME_UNITS, "ns");
+}
+
+/** `1,234,567 ns`: what the trace says, for a tooltip. */
+export function exactDuration(ns: number | null): string {
+  return ns === null ? t.format.missing : `${count(ns)} ns`;
+}
+
+/** A Unix time as the clock of whoever looks has it, to the µs: `2026-11-21 14:03:22.123456`. */
+export function wallClock(unix_us: number): string {
+  return `${dateTime(Math.floor(unix_us / 1e6) * 1e9)}.${String(unix_us % 1e6).padStart(6, "0")}`;
+}
+
+/** `2026-11-21T14:03:22.123Z`, for a tooltip. */
+export const utc = (unix_us: number): string => new Date(Math.floor(unix_us / 1000)).toISOString();
+
+/** `1.50 MiB`. */
+export function bytes(n: number | null): string {
+  return n === null ? MISSING : scaled(n, BYTE_UNITS, "B");
+}
+
+/** `+1.50 MiB`, `−3 B`: a change. */
+export function signedBytes(n: number | null): string {
+  return n === null || n === 0 ? bytes(n) : `${n < 0 ? "−" : "+"}${bytes(Math.abs(n))}`;
+}
+
+/** `+1.23 ms`, `−40 ns`: a change. */
+export function signedDuration(ns: number | null): string {
+  return ns === null || ns === 0 ? duration(ns) : `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
+}
+
+/** `12,345`. */
+export function count(n: number | bigint | null): string {
+  return n === null ? MISSING : counting(n);
+}
+
+/** `12.3 %` of a share from 0 to 1. */
+export function percent(share: number | null): string {
+  if (share === null) return MISSING;
+  const of100 = share * 100;
+  if (of100 === 0) return "0 %";
+  if (Math.abs(of100) < 0.01) return `${of100 < 0 ? "> -" : "< "}0.01 %`;
+  // Never "100 %" for what is less: the reader would take it for all.
+  if (of100 < 100 && of100 >= 99.95) return "> 99.9 %";
+  return `${Math.abs(of100) < 1 ? of100.toFixed(2) : significant(of100)} %`;
+}
+
+/** `1.50 GB/s`: as the NCCL tests have it, in powers of ten. */
+export function rate(bytesPerS: number | null): string {
+  if (bytesPerS === null) return MISSING;
+  const [unit, size] = bytesPerS >= 1e9 ? ["GB/s", 1e9] : bytesPerS >= 1e6 ? ["MB/s", 1e6] : ["kB/s", 1e3];
+  return `${significant(bytesPerS / size)} ${unit}`;
+}
+
+/** A counter's value in its unit. */
+export function counted(value: number, unit: string): string {
+  if (unit === "share") return percent(value);
+  if (unit === "bytes") return bytes(value);
+  if (unit === "bytes/s") return rate(value);
+  return unit === "kernels"
+    ? t.format.kernels(value)
+    : t.format.perMs(Number.isInteger(value) ? count(value) : significant(value));
+}
+
+/** `± 5 us`, or nothing for what is exact. */
+export function bound(ns: number | null): string {
+  return ns ? `± ${duration(ns)}` : "";
+}
+
+/** The same of a figure that is inferred, of which nothing may be known, too. */
+export function boundOf(ns: number | null, inferred: boolean): string {
+  return inferred && ns === null ? t.format.unknownBound : bound(ns);
+}
+
+/** `± 2.1 %` of a share from 0 to 1. */
+export function percentBound(share: number | null, inferred: boolean): string {
+  if (share === null) return inferred ? t.format.unknownBound : "";
+  return share > 0 ? `± ${percent(share)}` : "";
+}
+
+/** `2026-03-01 14:05:09`, in the reader's time zone. */
+export function dateTime(unixNs: number): string {
+  const at = new Date(unixNs / 1e6);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** Three significant digits without an exponent. */
+function significant(x: number): string {
+  return Math.abs(x) >= 1000 ? count(Math.round(x)) : x.toPrecision(3);
+}
+
+function scaled(x: number, units: readonly [string, number][], smallest: string): string {
+  // The unit is chosen after rounding: 999,999 ns is 1.00 ms, not 1000 us.
+  const rounded = Math.abs(Number(x.toPrecision(3)));
+  for (const [unit, size] of units)
+    if (rounded >= size || Math.abs(x) >= size) return `${significant(x / size)} ${unit}`;
+  return `${Number.isInteger(x) ? x : x.toPrecision(3)} ${smallest}`;
+}

@@ -1,0 +1,97 @@
+// A chart as a picture: an SVG with the styles of the page, drawn into a canvas.
+import { t } from "../i18n";
+
+/** What of the page's styles a drawing depends on. */
+const STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "paint-order",
+  "text-anchor",
+  "shape-rendering",
+  "clip-path",
+  "display",
+  "visibility",
+] as const;
+
+const MARGIN = 12;
+const SCALE = 2;
+
+/** Draws an SVG on the page's ground, twice as fine as on the screen. */
+export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> {
+  const { width, height } = svg.getBoundingClientRect();
+  const copy = withStyles(svg);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  await image.decode();
+  const [canvas, context] = sheet(width, height);
+  context.drawImage(image, MARGIN, MARGIN, width, height);
+  return canvas;
+}
+
+/** A canvas with the labels beside it, each as high as it stands on the page, and a line above. */
+export function pictureWithLabels(
+  canvas: HTMLCanvasElement,
+  labels: readonly HTMLElement[],
+  title: string,
+): HTMLCanvasElement {
+  const box = canvas.getBoundingClientRect();
+  const left = Math.max(0, ...labels.map((l) => l.getBoundingClientRect().width));
+  const [whole, context] = sheet(left + box.width, TITLE + box.height);
+  context.textBaseline = "top";
+  const write = (text: string, from: HTMLElement, x: number, y: number): void => {
+    const style = getComputedStyle(from);
+    context.fillStyle = style.color;
+    context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+    context.fillText(text, x, y);
+  };
+  write(title, document.body, MARGIN, MARGIN);
+  context.save();
+  context.beginPath();
+  context.rect(MARGIN, MARGIN + TITLE, left, box.height);
+  context.clip();
+  for (const label of labels)
+    write(
+      (label.querySelector("span") ?? label).textContent.trim(),
+      label,
+      MARGIN + 4,
+      MARGIN + TITLE + label.getBoundingClientRect().top - box.top + 2,
+    );
+  context.restore();
+  context.drawImage(canvas, MARGIN + left, MARGIN + TITLE, box.width, box.height);
+  return whole;
+}
+
+const TITLE = 22;
+
+/** A canvas of the page's ground with a margin, on which a unit is a pixel of the page. */
+function sheet(width: number, height: number): [HTMLCanvasElement, CanvasRenderingContext2D] {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil((width + 2 * MARGIN) * SCALE);
+  canvas.height = Math.ceil((height + 2 * MARGIN) * SCALE);
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error(t.png.noCanvas);
+  context.fillStyle = getComputedStyle(document.body).backgroundColor;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.scale(SCALE, SCALE);
+  return [canvas, context];
+}
+
+function withStyles(svg: SVGSVGElement): SVGSVGElement {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [own, copied] = [svg, copy].map((root) => [root, ...root.querySelectorAll<SVGElement>("*")]);
+  own?.forEach((element, i) => {
+    const style = getComputedStyle(element);
+    for (const name of STYLES) copied?.[i]?.style.setProperty(name, style.getPropertyValue(name));
+  });
+  return copy;
+}

@@ -1,0 +1,295 @@
+// What to mend first: findings by cause, what each would save, how that is known, and its events.
+import type { AdviceTable as Result, AdviceRow, Asked } from "../../api/types";
+import { count, duration, exactDuration, percent } from "../../lib/format";
+import { useView } from "../../state/use-result";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import { CsvButton } from "../../widgets/table/csv-button";
+import { Figure } from "../../widgets/controls/key-figure";
+import { Segmented } from "../../widgets/controls/segmented";
+import { ShareBar } from "../../widgets/charts/share-bar";
+import { Fact, MARKS } from "../shared/finding-parts";
+import { Mark } from "../shared/data-warnings";
+import { Instance } from "../shared/event-link";
+import { linkProps } from "../../state/links";
+import type { PageProps } from "../page-props";
+import { Show } from "../shared/load-states";
+
+export function Advice({ selected }: PageProps) {
+  return (
+    <Show resource={useView("advice", selected, {})}>
+      {(result) => <Page result={result} ranks={selected.run?.workers.length ?? 1} />}
+    </Show>
+  );
+}
+
+type Cause = AdviceRow["cause"];
+
+const texts = t.advice;
+
+function Page({ result, ranks }: { result: Result; ranks: number }) {
+  const aside = new Set(state.value.aside?.split(",") ?? []);
+  const only = state.value.group;
+  const shown = result.rows.filter((r) => !aside.has(r.rule) && (only === null || r.cause === only));
+  const away = result.rows.filter((r) => aside.has(r.rule));
+  const causes = result.causes.filter((c) => shown.some((r) => r.cause === c.cause));
+  return (
+    <div class="mend">
+      <KeyFigures result={result} />
+      {result.rows.length > 0 && (
+        <div class="toolbar">
+          <Segmented
+            label={texts.cause}
+            value={only ?? "all"}
+            onPick={(c) => go({ group: c === "all" ? null : c, selected: null })}
+            choices={[
+              { value: "all", label: texts.all, title: texts.allHelp },
+              ...result.causes.map((c) => ({
+                value: c.cause,
+                label: texts.causes[c.cause as Cause].short,
+                title: texts.causes[c.cause as Cause].title,
+              })),
+            ]}
+          />
+          {away.length > 0 && (
+            <span class="muted" data-testid="aside" data-value={away.length}>
+              {texts.putAside(away.length)}{" "}
+              <button type="button" class="link" data-testid="bring-back" onClick={() => go({ aside: null })}>
+                {texts.bringBack}
+              </button>
+            </span>
+          )}
+        </div>
+      )}
+      {ranks > 1 && (
+        <p class="muted" data-testid="one-of-ranks" data-value={ranks}>
+          {texts.oneOfRanks(ranks, (text) => (
+            <a {...linkProps({ view: "distributed" })}>{text}</a>
+          ))}
+        </p>
+      )}
+      {result.rows.length === 0 && <Nothing result={result} />}
+      {causes.map((c) => (
+        <section key={c.cause} data-testid="cause" data-key={c.cause} data-value={c.saving_ns ?? ""}>
+          <h2>
+            {texts.causes[c.cause as Cause].title}{" "}
+            <small class="muted">{c.saving_ns !== null && texts.ofTime(percent(c.saving_share))}</small>
+          </h2>
+          {shown
+            .filter((r) => r.cause === c.cause)
+            .map((row, i) => (
+              <Finding key={`${row.rule}/${i}`} row={row} result={result} aside={aside} />
+            ))}
+        </section>
+      ))}
+      <Questions asked={result.asked} />
+    </div>
+  );
+}
+
+function KeyFigures({ result }: { result: Result }) {
+  const { step } = state.value;
+  const known = result.rows.filter((r) => r.saving_ns !== null).length;
+  const answered = result.asked.filter((a) => a.answer === "found" || a.answer === "nothing").length;
+  return (
+    <div class="figures-row">
+      <Figure
+        name="saving_share"
+        label={texts.saved.label}
+        exact={result.saving_share}
+        unit={texts.saved.unit}
+        value={known ? percent(result.saving_share) : "–"}
+        note={known ? texts.saved.note(step, result.steps) : texts.saved.unknown}
+        help={texts.saved.help}
+      />
+      <Figure
+        name="saving_ns"
+        label={texts.perStep.label}
+        exact={result.saving_ns}
+        unit={texts.perStep.unit}
+        value={known ? duration(result.saving_ns / Math.max(1, result.steps)) : "–"}
+        note={texts.perStep.note(duration(result.window_ns / Math.max(1, result.steps)))}
+        help={texts.perStep.help}
+      />
+      <Figure
+        name="findings"
+        label={texts.findings.label}
+        exact={result.rows.length}
+        unit={texts.findings.unit}
+        value={count(result.rows.length)}
+        note={texts.findings.note(result.rows.filter((r) => r.severity === "high").length)}
+        help={texts.findings.help}
+      />
+      <Figure
+        name="asked"
+        label={texts.rules.label}
+        exact={answered}
+        unit={texts.rules.unit}
+        value={texts.rules.value(answered, result.asked.length)}
+        note={answered < result.asked.length ? texts.rules.some : texts.rules.all}
+        help={texts.rules.help}
+      />
+    </div>
+  );
+}
+
+function Nothing({ result }: { result: Result }) {
+  const silent = result.asked.filter((a) => a.answer === "not_asked").length;
+  return (
+    <div class="allclear" data-testid="nothing-found">
+      <p>
+        <b>{texts.nothing}</b>
+      </p>
+      <p class="muted">{texts.nothingBy(result.asked.length - silent, silent)}</p>
+    </div>
+  );
+}
+
+function Finding({ row, result, aside }: { row: AdviceRow; result: Result; aside: ReadonlySet<string> }) {
+  const open = state.value.selected === row.rule;
+  const mark = MARKS[row.severity];
+  const inferred = result.provenance.timeline === "inferred";
+  return (
+    <article
+      class={open ? "finding open" : "finding"}
+      data-testid="finding"
+      data-key={row.rule}
+      data-severity={row.severity}
+      data-value={row.saving_ns ?? ""}
+    >
+      <button
+        type="button"
+        class="headline"
+        aria-expanded={open}
+        onClick={() => go({ selected: open ? null : row.rule }, "replace")}
+      >
+        <Mark severity={mark.shape} word={mark.word} />
+        <span class="title">{row.title}</span>
+        {row.saving_share !== null && (
+          <ShareBar share={row.saving_share} category="other" inferred={inferred} />
+        )}
+        <span
+          class="saving"
+          title={
+            row.saving_ns === null
+              ? texts.noSaving
+              : texts.savingOf(exactDuration(row.saving_ns), exactDuration(result.window_ns))
+          }
+        >
+          {row.saving_ns === null ? "" : `−${percent(row.saving_share)}`}
+        </span>
+      </button>
+      {open && <Details row={row} aside={aside} />}
+    </article>
+  );
+}
+
+function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> }) {
+  const put = [...aside, row.rule].filter(Boolean).join(",");
+  return (
+    <div class="body">
+      <p>{row.explanation}</p>
+      <dl class="facts">
+        <Fact id="fix" name={texts.fix}>
+          {row.fix}
+        </Fact>
+        {row.source !== null && (
+          <Fact id="source" name={texts.where}>
+            <code data-testid="source">{row.source}</code>
+          </Fact>
+        )}
+        {row.saving_ns !== null && (
+          <Fact id="saving" name={texts.saves}>
+            <span title={exactDuration(row.saving_per_step_ns)}>
+              {texts.savesPerStep(duration(row.saving_per_step_ns), percent(row.saving_share))}
+            </span>
+            {row.shared_ns !== null && row.shared_ns > 0 && (
+              <span class="muted">{texts.shared(duration(row.shared_ns))}</span>
+            )}
+          </Fact>
+        )}
+        <Fact id="how" name={texts.how}>
+          {row.how}
+        </Fact>
+        <Fact id="confidence" name={texts.confidence}>
+          {texts.confidences[row.confidence]}
+          {row.lacks.length > 0 && <span class="muted">{texts.lacks(row.lacks)}</span>}
+        </Fact>
+        {row.evidence.length > 0 && (
+          <Fact
+            id="evidence"
+            name={
+              row.events > row.evidence.length
+                ? texts.someEvents(row.evidence.length, row.events)
+                : texts.events
+            }
+          >
+            <ul class="examples">
+              {row.evidence.map((e) => (
+                <li key={`${e.table}/${e.row}`}>
+                  <Instance example={e} />
+                  {e.table !== "memory" && (
+                    <>
+                      {" "}
+                      <a
+                        class="small"
+                        {...linkProps({ view: "timeline", item: `${e.table}:${e.row}` })}
+                        data-testid="show-on-timeline"
+                      >
+                        {texts.timeline}
+                      </a>
+                    </>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </Fact>
+        )}
+        <Fact id="reference" name={texts.reference}>
+          <span class="muted">{row.reference}</span>
+        </Fact>
+      </dl>
+      <button
+        type="button"
+        class="quiet"
+        data-testid="put-aside"
+        onClick={() => go({ aside: put, selected: null }, "replace")}
+        title={texts.putHelp}
+      >
+        {texts.put}
+      </button>
+    </div>
+  );
+}
+
+/** All rules, so that silence can be told from not having looked. */
+function Questions({ asked }: { asked: readonly Asked[] }) {
+  return (
+    <details>
+      <summary data-testid="all-rules">{texts.looked}</summary>
+      <div class="withcsv">
+        <CsvButton name="asked" rows={asked} />
+        <table class="plain" data-testid="asked" data-rows={asked.length}>
+          <thead>
+            <tr>
+              <th scope="col">{texts.rule}</th>
+              <th scope="col">{texts.cause}</th>
+              <th scope="col">{texts.answer}</th>
+              <th scope="col">{texts.lacking}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {asked.map((a) => (
+              <tr key={a.rule} data-key={a.rule} data-value={a.answer}>
+                <td>{a.title}</td>
+                <td>{texts.causes[a.cause].short}</td>
+                <td>{texts.answers[a.answer]}</td>
+                <td class="muted">{texts.list(a.lacks)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

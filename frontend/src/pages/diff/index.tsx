@@ -1,0 +1,275 @@
+// Two traces side by side: what to compare with, what the step's change is made of, and a table.
+import type { Diff as Result, DiffFigure, DiffRow, Overview } from "../../api/types";
+import { DEVICE, LABELS, type Category } from "../../lib/color";
+import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { useDiff, useLatest, useView } from "../../state/use-result";
+import type { Selected } from "../../state/selection";
+import { baseOf } from "./base";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import { Changes, type Change } from "../../widgets/charts/change-bars";
+import { Figure } from "../../widgets/controls/key-figure";
+import { Picker } from "../../widgets/controls/picker";
+import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
+import { PeakFigure } from "./memory";
+import { DiffTable, KINDS, linkOf, WORDS, type By, type Shown } from "./tables";
+import { linkProps } from "../../state/links";
+import type { ChoosingProps } from "../page-props";
+import { Show } from "../shared/load-states";
+
+const texts = t.diff;
+
+export function Diff({ selected, runs }: ChoosingProps) {
+  const other = baseOf(runs, state.value, selected);
+  if (!other)
+    return (
+      <section class="state" data-testid="no-base">
+        <h2>{texts.nothing}</h2>
+        <p>
+          {texts.oneTrace((text) => (
+            <button
+              type="button"
+              class="link"
+              onClick={() => go({ basespan: selected.place.span }, "replace")}
+            >
+              {text}
+            </button>
+          ))}
+        </p>
+        <p class="muted">{texts.commandLine(<code>tb-privateuse1 view diff NEW --base OLD</code>)}</p>
+      </section>
+    );
+  return <Compared selected={selected} other={other} runs={runs} />;
+}
+
+function Compared({ selected, other, runs }: Pick<ChoosingProps, "selected" | "runs"> & { other: Selected }) {
+  const { group, by: time } = state.value;
+  const shown: Shown =
+    group === "steps" || group === "memory" ? group : (KINDS.find((k) => k === group) ?? "operators");
+  const by: By = shown === "steps" || shown === "memory" ? "operators" : shown;
+  const resource = useDiff(selected, other, {
+    by,
+    time: time === "device" || time === "host" ? time : "best",
+  });
+  const loaded = useLatest(resource.loaded, JSON.stringify([selected.place, other.place, by]));
+  const steps = useView("overview", other, {}, null);
+  const overview = steps.loaded.status === "ready" ? steps.loaded.value : null;
+  return (
+    <div class="diff fill" aria-busy={loaded !== resource.loaded}>
+      <div class="basebar" data-testid="base">
+        <span class="muted">{texts.comparedWith}</span>
+        <Picker
+          name={texts.run}
+          testid="baserun-picker"
+          value={other.place.run}
+          choices={runChoices(runs)}
+          onPick={(v) => go({ base: v as string })}
+        />
+        <Picker
+          name={texts.rank}
+          testid="baserank-picker"
+          value={other.place.rank}
+          choices={rankChoices(other)}
+          onPick={(v) => go({ base: other.place.run, baserank: v as number })}
+        />
+        <Picker
+          name={texts.span}
+          testid="basespan-picker"
+          value={other.place.span}
+          choices={spanChoices(other.worker)}
+          onPick={(v) => go({ base: other.place.run, baserank: other.place.rank, basespan: v as number })}
+        />
+        <StepPicker overview={overview} other={other} />
+        <a {...linkProps(swapped(selected, other))} data-testid="swap" title={texts.swapHelp}>
+          {texts.swap}
+        </a>
+      </div>
+      <Show resource={{ ...resource, loaded }}>{(result) => <Page result={result} shown={shown} />}</Show>
+    </div>
+  );
+}
+
+function StepPicker({ overview, other }: { overview: Overview | null; other: Selected }) {
+  const { step } = other.place;
+  const choices = overview
+    ? stepChoices(overview)
+    : [{ value: step, label: step === null ? texts.all : String(step) }];
+  return (
+    <Picker
+      name={texts.step}
+      testid="basestep-picker"
+      value={step}
+      choices={choices}
+      onPick={(v) =>
+        go({
+          base: other.place.run,
+          baserank: other.place.rank,
+          basespan: other.place.span,
+          basestep: v as number | null,
+        })
+      }
+    />
+  );
+}
+
+function swapped({ place }: Selected, other: Selected) {
+  const { run, rank, span, step } = other.place;
+  return {
+    run,
+    rank,
+    span,
+    step,
+    base: place.run,
+    baserank: place.rank,
+    basespan: place.span,
+    basestep: place.step,
+  };
+}
+
+function Page({ result, shown }: { result: Result; shown: Shown }) {
+  const [whole, ...parts] = result.figures;
+  const by = shown === "steps" || shown === "memory" ? "operators" : result.by;
+  return (
+    <>
+      {result.notes.length > 0 && (
+        <aside class="notice" data-kind="host_only">
+          {result.notes.map((n) => (
+            <p key={n.code} data-testid="diff-note" data-code={n.code}>
+              <b>{n.message}</b> {n.hint}
+            </p>
+          ))}
+        </aside>
+      )}
+      {whole && <Key whole={whole} result={result} />}
+      <div class="columns equal">
+        <section>
+          <h2>
+            {texts.parts} <small class="muted">{texts.partsNote}</small>
+          </h2>
+          <Changes
+            testid="part-changes"
+            rows={parts.filter((p) => p.base_ns || p.now_ns).map((p) => ofFigure(p, isInferred(result)))}
+          />
+        </section>
+        <section>
+          <h2>
+            {texts.largest} <small class="muted">{texts.largestNote(by, result.time)}</small>
+          </h2>
+          <Changes
+            testid="row-changes"
+            rows={result.rows
+              .filter((r) => r.change_ns !== 0)
+              .slice(0, MOST)
+              .map((r) => ofRow(r, result))}
+          />
+          {result.rows.every((r) => r.change_ns === 0) && (
+            <p class="muted" data-testid="no-change">
+              {texts.none(result.rows.length)}
+            </p>
+          )}
+        </section>
+      </div>
+      <DiffTable key={shown} result={result} shown={shown} />
+    </>
+  );
+}
+
+const MOST = 8;
+
+function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
+  const total = result.now_total_ns - result.base_total_ns;
+  return (
+    <div class="figures-row">
+      <Figure
+        name="base_ns"
+        label={texts.base.label}
+        value={duration(whole.base_ns)}
+        exact={whole.base_ns}
+        unit="ns"
+        help={texts.base.help}
+        note={texts.steps(result.base_steps)}
+      />
+      <Figure
+        name="now_ns"
+        label={texts.now.label}
+        value={duration(whole.now_ns)}
+        exact={whole.now_ns}
+        unit="ns"
+        help={texts.now.help}
+        note={texts.steps(result.now_steps)}
+      />
+      <Figure
+        name="change_ns"
+        label={texts.change.label}
+        value={signedDuration(whole.change_ns)}
+        exact={whole.change_ns}
+        unit="ns"
+        help={texts.change.help}
+        note={texts.said([percent(whole.change_share), said(whole)])}
+      />
+      <Figure
+        name="total_change_ns"
+        label={texts.total.label(result.time)}
+        value={signedDuration(total)}
+        exact={total}
+        unit="ns"
+        help={texts.total.help(exactDuration(result.base_total_ns), exactDuration(result.now_total_ns))}
+        note={`${duration(result.base_total_ns)} → ${duration(result.now_total_ns)}`}
+      />
+      <PeakFigure result={result} />
+    </div>
+  );
+}
+
+function said({
+  verdict,
+  noise_ns,
+  bound_ns,
+}: Pick<DiffFigure, "verdict" | "noise_ns" | "bound_ns">): string {
+  const errors = [
+    noise_ns ? texts.bySpread(duration(noise_ns)) : "",
+    bound_ns ? texts.byBounds(duration(bound_ns)) : "",
+  ].filter(Boolean);
+  return texts.said([WORDS[verdict], ...errors]);
+}
+
+const isSure = (verdict: DiffFigure["verdict"]): boolean => verdict === "longer" || verdict === "shorter";
+
+function errorOf({ noise_ns, bound_ns }: Pick<DiffFigure, "noise_ns" | "bound_ns">): number | null {
+  return bound_ns === null ? null : bound_ns + (noise_ns ?? 0);
+}
+
+function isInferred(result: Result): boolean {
+  return [result.provenance, result.base].some((p) => p.timeline === "inferred");
+}
+
+function ofFigure(part: DiffFigure, inferred: boolean): Change {
+  const label = LABELS[part.name as Category] ?? part.name;
+  return {
+    key: part.name,
+    label,
+    ns: part.change_ns,
+    error: errorOf(part),
+    sure: isSure(part.verdict),
+    word: WORDS[part.verdict],
+    certainty: part.verdict,
+    inferred: inferred && DEVICE.has(part.name as Category),
+    title: texts.fromTo(label, duration(part.base_ns), duration(part.now_ns), said(part)),
+  };
+}
+
+function ofRow(row: DiffRow, result: Result): Change {
+  const label = row.detail && result.by === "shapes" ? `${row.name} ${row.detail}` : row.name;
+  return {
+    key: label,
+    label,
+    ns: row.change_ns,
+    error: errorOf(row),
+    sure: isSure(row.verdict),
+    word: row.status === "both" ? WORDS[row.verdict] : texts.statuses[row.status],
+    certainty: row.status === "both" ? row.verdict : row.status,
+    inferred: isInferred(result) && result.time === "device",
+    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), said(row)),
+    ...linkOf(row, result.by),
+  };
+}

@@ -1,0 +1,353 @@
+// The tables of the diff page: items of both traces, or their steps one beside the other.
+import { useMemo } from "preact/hooks";
+import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
+import { quote } from "../../lib/filter";
+import { count, signedDuration } from "../../lib/format";
+import { nameOf } from "../../state/selection";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import type { Column } from "../../widgets/table/columns";
+import { useOpenRows } from "../../widgets/table/use-open-rows";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Table } from "../../widgets/table/table";
+import { Twist } from "../../widgets/table/tree-toggle";
+import { MemoryDiff } from "./memory";
+import { linkProps, type LinkProps } from "../../state/links";
+import { StepLink } from "../shared/step-link";
+
+export const KINDS = ["operators", "shapes", "kernels", "modules", "annotations"] as const;
+export type By = (typeof KINDS)[number];
+export type Shown = By | "steps" | "memory";
+
+/** What may be said of a change. */
+export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdicts;
+
+const texts = t.diffTables;
+
+export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
+  const { sort, filter } = state.value;
+  const shared = {
+    sort,
+    filter,
+    inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
+    onSort: (s: string | null) => go({ sort: s }),
+    onFilter: (f: string | null) => go({ filter: f }, "replace"),
+  };
+  const choice = (
+    <>
+      <Segmented
+        label={texts.table}
+        value={shown}
+        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
+        choices={[
+          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+          { value: "memory", ...texts.shown.memory },
+          { value: "steps", ...texts.shown.steps },
+        ]}
+      />
+      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
+        <Segmented
+          label={texts.time}
+          value={result.time}
+          onPick={(by) => go({ by, sort: null })}
+          choices={[
+            { value: "device", label: texts.device },
+            { value: "host", label: texts.host },
+          ]}
+        />
+      )}
+    </>
+  );
+  if (shown === "steps")
+    return (
+      <Table
+        {...shared}
+        name="diff-steps"
+        {...texts.stepNoun}
+        columns={STEPS}
+        rows={result.steps.map((s, i) => ({ ...s, number: i + 1 }))}
+        rowKey={(s) => String(s.number)}
+        defaultSort="number"
+      >
+        {choice}
+      </Table>
+    );
+  if (shown === "memory")
+    return (
+      <MemoryDiff result={result} shared={shared}>
+        {choice}
+      </MemoryDiff>
+    );
+  const nested = result.rows.some((r) => r.parent !== null);
+  return nested ? (
+    <Tree result={result} shared={shared}>
+      {choice}
+    </Tree>
+  ) : (
+    <Table
+      {...shared}
+      name="diff"
+      {...texts.nouns[result.by]}
+      columns={columnsOf(result, null)}
+      rows={result.rows}
+      rowKey={keyOf}
+      defaultSort=""
+    >
+      {choice}
+    </Table>
+  );
+}
+
+const keyOf = (r: DiffRow): string => `${r.name} ${r.detail ?? ""}`.trim();
+
+interface TreeProps {
+  result: Result;
+  shared: Pick<Parameters<typeof Table<DiffRow>>[0], "sort" | "filter" | "inferred" | "onSort" | "onFilter">;
+  children: preact.ComponentChildren;
+}
+
+const rowName = (row: DiffRow): string => row.name;
+
+function placesOf(rows: readonly DiffRow[]): Map<DiffRow, Place> {
+  return new Map(
+    rows.map((row) => [row, { depth: depthOf(rows, row), around: rows[row.parent ?? -1]?.name ?? null }]),
+  );
+}
+
+/** Modules and annotations with what is inside; rows on the way to the largest changes are open. */
+function Tree({ result, shared, children }: TreeProps) {
+  const { rows } = result;
+  const { tree } = useOpenRows(rows, rowName, () => openAtFirst(rows));
+  const turn = tree.setOpen;
+  const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
+  return (
+    <Table
+      {...shared}
+      name="diff"
+      {...texts.nouns[result.by]}
+      columns={columns}
+      rows={rows}
+      rowKey={keyOf}
+      defaultSort=""
+      tree={tree}
+    >
+      {children}
+    </Table>
+  );
+}
+
+const OPEN_FOR = 12;
+
+function openAtFirst(rows: readonly DiffRow[]): Set<string> {
+  const open = new Set<string>();
+  for (const row of rows.slice(0, OPEN_FOR)) {
+    for (let at = row.parent; at !== null; at = rows[at]?.parent ?? null) open.add(rows[at]?.name ?? "");
+  }
+  return open;
+}
+
+function depthOf(rows: readonly DiffRow[], row: DiffRow): number {
+  let depth = 0;
+  for (let at = row.parent; at !== null; at = rows[at]?.parent ?? null) depth += 1;
+  return depth;
+}
+
+interface Place {
+  depth: number;
+  /** The path of the row around it. */
+  around: string | null;
+}
+
+interface Handles {
+  places: ReadonlyMap<DiffRow, Place>;
+  turn: (row: DiffRow, open: boolean) => void;
+}
+
+const STATUS = t.diff.statuses;
+
+function change<Row>(
+  key: keyof Row & string,
+  head: { title: string; help: string },
+  width: number,
+  unsure: (row: Row) => boolean = () => false,
+): Column<Row> {
+  const value = (row: Row): number | null => row[key] as number | null;
+  return {
+    key,
+    ...head,
+    kind: "time",
+    width,
+    value,
+    cell: (row) => <span class={unsure(row) ? "value muted" : "value"}>{signedDuration(value(row))}</span>,
+  };
+}
+
+function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
+  const additive = handles === null;
+  const host = result.rows.some((r) => r.host_change_ns !== null);
+  const device = result.rows.some((r) => r.device_change_ns !== null);
+  const columns: (Column<DiffRow> | false)[] = [
+    {
+      key: "name",
+      title: texts.heads[result.by],
+      kind: "text",
+      width: 260,
+      value: (r) => nameOf(r.name),
+      code: (r) => r.name,
+      cell: (r) =>
+        handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
+    },
+    result.by === "shapes" && {
+      key: "detail",
+      title: texts.inputShapes,
+      kind: "text",
+      width: 200,
+      value: (r) => r.detail,
+    },
+    result.by === "kernels" && {
+      key: "detail",
+      title: texts.kind,
+      kind: "text",
+      width: 104,
+      value: (r) => r.detail,
+    },
+    {
+      key: "status",
+      title: "",
+      kind: "text",
+      width: 52,
+      help: texts.statusHelp,
+      value: (r) => STATUS[r.status],
+      code: (r) => r.status,
+      cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
+    },
+    {
+      key: "base_ns",
+      title: texts.base.title,
+      kind: "time",
+      width: 84,
+      additive,
+      help: texts.base.help(result.time),
+      value: (r) => r.base_ns,
+    },
+    { key: "now_ns", ...texts.now, kind: "time", width: 84, additive, value: (r) => r.now_ns },
+    {
+      ...change<DiffRow>(
+        "change_ns",
+        texts.change,
+        92,
+        (r) => r.verdict !== "longer" && r.verdict !== "shorter",
+      ),
+      additive,
+    },
+    { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
+    {
+      key: "verdict",
+      ...texts.certainty,
+      kind: "text",
+      width: 132,
+      value: (r) => WORDS[r.verdict],
+      code: (r) => r.verdict,
+    },
+    { key: "noise_ns", ...texts.noise, kind: "time", width: 80, value: (r) => r.noise_ns },
+    result.rows.some((r) => r.bound_ns !== 0) && {
+      key: "bound_ns",
+      ...texts.bound,
+      kind: "time",
+      width: 80,
+      value: (r) => r.bound_ns,
+    },
+    device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
+    host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
+    {
+      key: "base_calls",
+      ...texts.baseCalls,
+      kind: "count",
+      width: 84,
+      value: (r) => r.base_calls,
+      cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
+    },
+    {
+      key: "now_calls",
+      ...texts.calls,
+      kind: "count",
+      width: 68,
+      value: (r) => r.now_calls,
+      cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
+    },
+  ];
+  return columns.filter((c) => c !== false);
+}
+
+/** Leads to the page of what is compared, if it is there. */
+export function linkOf(row: DiffRow, by: By): LinkProps | null {
+  if (row.status === "gone" || row.now_calls === 0) return null;
+  if (by === "annotations") return linkProps({ view: "timeline", find: lastOf(row.name) });
+  if (by === "modules")
+    return linkProps({ view: "modules", selected: row.name, filter: `name = ${quote(lastOf(row.name))}` });
+  const view = by === "kernels" ? "kernels" : "operators";
+  return linkProps({
+    view,
+    group: by === "shapes" ? "shapes" : by === "kernels" ? "name" : null,
+    filter: `name = ${quote(row.name)}`,
+  });
+}
+
+function Name({ row, by }: { row: DiffRow; by: By }) {
+  const link = linkOf(row, by);
+  return link ? (
+    <a class="value" {...link} title={row.name}>
+      {nameOf(row.name)}
+    </a>
+  ) : (
+    <span class="value" title={nameOf(row.name)}>
+      {nameOf(row.name)}
+    </span>
+  );
+}
+
+/** Of a path of modules the innermost. */
+const lastOf = (path: string): string => path.slice(path.lastIndexOf(" / ") + 1).replace(/^\/ /, "");
+
+/** Per step, so that it may be a fraction. */
+const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
+
+function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
+  const place = handles.places.get(row);
+  const link = linkOf(row, by);
+  const name = place?.around == null ? nameOf(row.name) : row.name.slice(place.around.length + 3);
+  return (
+    <span
+      class="value treename"
+      style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }}
+      title={nameOf(row.name)}
+    >
+      <Twist labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
+      {link ? <a {...link}>{name}</a> : name}
+    </span>
+  );
+}
+
+const STEPS: readonly Column<DiffStep & { number: number }>[] = [
+  { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
+  { key: "base", title: texts.steps.base, kind: "text", width: 160, value: (s) => s.base },
+  {
+    key: "now",
+    ...texts.steps.now,
+    kind: "text",
+    width: 160,
+    value: (s) => s.now,
+    cell: (s) =>
+      s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>,
+  },
+  {
+    key: "base_ns",
+    title: texts.base.title,
+    kind: "time",
+    width: 90,
+    additive: true,
+    value: (s) => s.base_ns,
+  },
+  { key: "now_ns", title: texts.now.title, kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
+  change("change_ns", texts.steps.change, 96),
+];

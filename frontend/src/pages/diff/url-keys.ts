@@ -1,0 +1,14 @@
+// The URL keys of the diff page.
+import { number, TABLE_KEYS, text } from "../../state/url-key";
+
+export const DIFF_KEYS = {
+  ...TABLE_KEYS,
+  group: text(),
+  /** Which time is compared: `device`, `host`, else the better known one. */
+  by: text(),
+  /** The baseline: a run, rank, span and step of its own. It stays on other pages. */
+  base: text([]),
+  baserank: number(["base"]),
+  basespan: number(["base", "baserank"]),
+  basestep: number(["base", "baserank", "basespan"]),
+};

@@ -1,0 +1,13 @@
+// The URL keys of the distributed page.
+import { TABLE_KEYS, text } from "../../state/url-key";
+
+export const DISTRIBUTED_KEYS = {
+  ...TABLE_KEYS,
+  group: text(),
+  /** The measure that the grid shows. */
+  by: text(),
+  /** The order of the grid's rows. */
+  levels: text(),
+  /** The open finding. */
+  selected: text(),
+};

@@ -1,0 +1,9 @@
+// The URL keys of the kernels page.
+import { RESET_BY, TABLE_KEYS, text } from "../../state/url-key";
+
+export const KERNELS_KEYS = {
+  ...TABLE_KEYS,
+  group: text(),
+  /** The row whose calls are open, by its number in the recording. */
+  selected: text(RESET_BY.step),
+};

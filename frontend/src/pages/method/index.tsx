@@ -1,0 +1,328 @@
+// Why the device timeline is measured, inferred or missing, how well it is known, what would help.
+import type { Advice, Constant, Limit, Method as Result } from "../../api/types";
+import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
+import { useView } from "../../state/use-result";
+import { state } from "../../state/url";
+import { t } from "../../i18n";
+import { Code } from "../../widgets/controls/code-block";
+import { CsvButton } from "../../widgets/table/csv-button";
+import { Figure } from "../../widgets/controls/key-figure";
+import { Mark } from "../shared/data-warnings";
+import { linkProps } from "../../state/links";
+import type { PageProps } from "../page-props";
+import { EvidenceTable } from "../shared/timeline-source";
+import { Show } from "../shared/load-states";
+
+const texts = t.method;
+
+export function Method({ selected }: PageProps) {
+  return <Show resource={useView("method", selected, {})}>{(result) => <Page result={result} />}</Show>;
+}
+
+function Page({ result }: { result: Result }) {
+  const { timeline } = result.provenance;
+  return (
+    <div class="method" data-testid="method" data-timeline={timeline} data-kind={result.kind ?? ""}>
+      <section>
+        <h2>{texts.titles[timeline]}</h2>
+        <p data-testid="method-reason">{result.reason}</p>
+        <Refused result={result} />
+      </section>
+      {result.activities !== null && <KeyFigures result={result} />}
+      {result.kind !== null && (
+        <section>
+          <h2>{texts.elapsed}</h2>
+          <p data-testid="method-kind" data-value={result.kind}>
+            <b>{texts.sentence(texts.kinds[result.kind])}</b>{" "}
+            {result.kind_evidence !== result.reason && result.kind_evidence}
+          </p>
+        </section>
+      )}
+      {result.evidence.length > 0 && (
+        <section data-testid="method-evidence">
+          <Head title={texts.howKnown} name="evidence" rows={result.evidence} />
+          <EvidenceTable evidence={result.evidence} whole={timeline === "inferred"} />
+        </section>
+      )}
+      {timeline === "inferred" && <Limits result={result} />}
+      <Changes result={result} />
+      {result.constants.length > 0 && <Constants constants={result.constants} />}
+      {result.marks !== null && <Solution result={result} />}
+    </div>
+  );
+}
+
+function KeyFigures({ result }: { result: Result }) {
+  const { step } = state.value;
+  const inferred = result.provenance.timeline === "inferred";
+  const typical = (ns: number | null): string =>
+    !inferred ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`;
+  return (
+    <div class="figures-row">
+      <Figure
+        name="activities"
+        label={step === null ? texts.activities : texts.activitiesOf(step)}
+        exact={result.activities}
+        unit={texts.activitiesUnit}
+        value={count(result.activities)}
+        note={result.linked_share === null ? "" : texts.linked(percent(result.linked_share))}
+        help={texts.activitiesHelp}
+      />
+      <Figure
+        name="device_ns"
+        label={step === null ? texts.deviceTime : texts.deviceTimeOf(step)}
+        exact={result.device_ns}
+        unit="ns"
+        value={duration(result.device_ns)}
+        bound={boundOf(result.device_bound_ns, inferred)}
+        note={texts.sumOfDurations}
+        help={texts.deviceTimeHelp}
+      />
+      <Figure
+        name="median_start_bound_ns"
+        label={texts.startsTypically}
+        exact={result.median_start_bound_ns}
+        unit="ns"
+        value={typical(result.median_start_bound_ns)}
+        note={texts.medianBound}
+        help={texts.noFarther}
+      />
+      <Figure
+        name="median_duration_bound_ns"
+        label={texts.durationsTypically}
+        exact={result.median_duration_bound_ns}
+        unit="ns"
+        value={typical(result.median_duration_bound_ns)}
+        note={texts.medianBound}
+        help={texts.noFarther}
+      />
+      {inferred && (
+        <Figure
+          name="timed"
+          label={texts.timed}
+          exact={result.timed}
+          unit={texts.ranges}
+          value={count(result.timed)}
+          note={texts.operators(result.operators)}
+          help={texts.timedHelp}
+        />
+      )}
+    </div>
+  );
+}
+
+function Refused({ result }: { result: Result }) {
+  // What the reason says already is not said again; its hint is.
+  const rows = result.refused.filter((f) => f.message !== result.reason || f.hint !== null);
+  if (rows.length === 0) return null;
+  return (
+    <ul class="findings" data-testid="refused">
+      {rows.map((f) => (
+        <li key={f.code} data-code={f.code} data-severity={f.severity}>
+          <div>
+            <Mark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}
+          </div>
+          {f.message !== result.reason && f.hint && <div class="hint">{f.hint}</div>}
+          <div class="small">
+            <a {...linkProps({ view: "quality", filter: f.code })}>
+              <code>{f.code}</code>
+            </a>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Limits({ result }: { result: Result }) {
+  return (
+    <section>
+      <Head title={texts.limits} note={texts.worstFirst} name="limits" rows={result.limits} />
+      {result.limits.length === 0 ? (
+        <p class="muted">{texts.nothingStandsOut}</p>
+      ) : (
+        <table class="plain ranked" data-testid="limits">
+          <thead>
+            <tr>
+              <th scope="col">{texts.limit}</th>
+              <th scope="col">{texts.why}</th>
+              <th scope="col" class="number">
+                {texts.activities}
+              </th>
+              <th scope="col" class="number">
+                {texts.deviceTime}
+              </th>
+              <th scope="col" class="number" title={texts.accountsForHelp}>
+                {texts.accountsFor}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {result.limits.map((l) => (
+              <LimitRow key={l.code} limit={l} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function LimitRow({ limit: l }: { limit: Limit }) {
+  return (
+    <tr data-key={l.code} data-value={l.bound_ns ?? ""}>
+      <td>{l.title}</td>
+      <td class="what">
+        {l.message}
+        {l.advice && (
+          <>
+            {" "}
+            <a
+              href={`#advice-${l.advice}`}
+              onClick={(e) => {
+                e.preventDefault();
+                show(l.advice);
+              }}
+            >
+              {texts.whatHelps}
+            </a>
+          </>
+        )}
+      </td>
+      <td class="number">{count(l.kernels)}</td>
+      <td class="number">{percent(l.share)}</td>
+      <td class="number" title={l.bound_ns === null ? "" : exactDuration(l.bound_ns)}>
+        {l.bound_ns === null ? MISSING : `± ${duration(l.bound_ns)}`}
+      </td>
+    </tr>
+  );
+}
+
+function show(code: string | null): void {
+  const element = document.getElementById(`advice-${code}`);
+  element?.scrollIntoView({ block: "center" });
+  element?.focus({ preventScroll: true });
+}
+
+function Changes({ result }: { result: Result }) {
+  if (result.advice.length === 0)
+    return result.provenance.timeline === "none" ? (
+      <p class="muted" data-testid="no-advice">
+        {t.noDeviceTimes.cpuAlone}
+      </p>
+    ) : null;
+  return (
+    <section>
+      <h2>
+        {texts.changes} <small class="muted">{texts.changesNote}</small>
+      </h2>
+      <ol class="plainlist advice" data-testid="advice">
+        {result.advice.map((a) => (
+          <Change key={a.code} advice={a} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Change({ advice: a }: { advice: Advice }) {
+  return (
+    <li id={`advice-${a.code}`} data-key={a.code} tabIndex={-1}>
+      <p>
+        <b>{texts.sentence(a.title)}</b> {a.message}
+      </p>
+      {a.example !== null && <Code text={a.example} />}
+    </li>
+  );
+}
+
+function Constants({ constants }: { constants: readonly Constant[] }) {
+  return (
+    <section>
+      <Head title={texts.constants} name="constants" rows={constants} />
+      <table class="plain" data-testid="constants">
+        <thead>
+          <tr>
+            <th scope="col">{texts.constant}</th>
+            <th scope="col" class="number">
+              {texts.value}
+            </th>
+            <th scope="col" class="number" title={texts.betweenHelp}>
+              {texts.between}
+            </th>
+            <th scope="col">{texts.source}</th>
+            <th scope="col" class="number" title={texts.samplesHelp}>
+              {texts.samples}
+            </th>
+            <th scope="col">{texts.evidence}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {constants.map((c) => (
+            <tr key={c.name} data-key={c.name} data-value={c.value_ns} data-source={c.source}>
+              <td>{texts.constantNames[c.name]}</td>
+              <td class="number" title={exactDuration(c.value_ns)}>
+                {duration(c.value_ns)}
+              </td>
+              <td class="number">{range(c)}</td>
+              <td class={c.source === "assumed" ? "warn" : ""}>{texts.sources[c.source]}</td>
+              <td class="number">{count(c.samples)}</td>
+              <td class="muted">{c.evidence}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function range({ least_ns: least, most_ns: most }: Constant): string {
+  if (least === null && most === null) return MISSING;
+  if (most === null) return texts.orMore(duration(least));
+  return least === null ? texts.orLess(duration(most)) : texts.fromTo(duration(least), duration(most));
+}
+
+function Solution({ result: r }: { result: Result }) {
+  const { marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere } = r;
+  const rows = Object.entries({ marks, anchors, refuted_anchors, late_stamps, crossing, elsewhere }) as [
+    keyof typeof texts.solutionRows,
+    number | null,
+  ][];
+  return (
+    <section>
+      <Head title={texts.solution} name="solution" rows={rows.map(([name, value]) => ({ name, value }))} />
+      <table class="plain" data-testid="solution">
+        <tbody>
+          {rows.map(([name, value]) => (
+            <tr key={name} data-key={name} data-value={value ?? ""}>
+              <td>{texts.solutionRows[name].name}</td>
+              <td class="number">{count(value)}</td>
+              <td class="muted">
+                {name === "elsewhere" && r.others.length > 0
+                  ? texts.seenBehind(r.others.join(", "))
+                  : texts.solutionRows[name].help}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface HeadProps {
+  title: string;
+  note?: string;
+  name: string;
+  rows: readonly object[];
+}
+
+/** A section's title, and its table as CSV. */
+function Head({ title, note, name, rows }: HeadProps) {
+  return (
+    <h2 class="withcsv">
+      {title} {note && <small class="muted">{note}</small>}
+      <CsvButton name={name} file={`method-${name}`} rows={rows} />
+    </h2>
+  );
+}

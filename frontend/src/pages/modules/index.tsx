@@ -1,0 +1,300 @@
+// The tree of modules, or of annotations where no modules were recorded.
+import { useMemo } from "preact/hooks";
+import type { ModuleRow, Modules as Result } from "../../api/types";
+import { count, duration, exactDuration, percent } from "../../lib/format";
+import { joinNames } from "../../lib/name-path";
+import { useLatest, useView } from "../../state/use-result";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import { Code } from "../../widgets/controls/code-block";
+import type { Column } from "../../widgets/table/columns";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Table } from "../../widgets/table/table";
+import { useOpenRows } from "../../widgets/table/use-open-rows";
+import { TurnAll, Twist } from "../../widgets/table/tree-toggle";
+import { linkProps } from "../../state/links";
+import { NoDeviceTimes } from "../shared/no-device-times";
+import type { PageProps } from "../page-props";
+import { Show } from "../shared/load-states";
+
+const texts = t.modules;
+const heads = texts.columns;
+
+type Group = "instance" | "class";
+
+export function Modules({ selected, base }: PageProps) {
+  const group: Group = state.value.group === "class" ? "class" : "instance";
+  const { run, rank, span } = selected.place;
+  const resource = useView("modules", selected, { group });
+  // From step to step what is open stays open.
+  const loaded = useLatest(resource.loaded, JSON.stringify([run, rank, span, group]));
+  return (
+    <div class="fill" aria-busy={loaded !== resource.loaded}>
+      <Show resource={{ ...resource, loaded }}>
+        {(result) =>
+          result.source === "none" ? (
+            <NoModules result={result} />
+          ) : (
+            <>
+              {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
+              {result.source === "annotations" && <Annotations result={result} />}
+              <ModuleTree key={group} result={result} group={group} />
+            </>
+          )
+        }
+      </Show>
+    </div>
+  );
+}
+
+/** Rows of this depth and above are open at first, as long as the page can show them. */
+const OPEN_DEPTH = 2;
+const OPEN_ROWS = 60;
+
+function ModuleTree({ result, group }: { result: Result; group: Group }) {
+  const { rows } = result;
+  const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, state.value.selected));
+  const turn = tree.setOpen;
+  const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
+  const { filter, sort, selected } = state.value;
+  const device = result.device_ns !== null;
+  const words = result.source === "modules" ? texts.module : texts.annotation;
+  return (
+    <Table
+      name="modules"
+      {...words}
+      columns={columns}
+      rows={rows}
+      rowKey={pathOf}
+      tree={{ ...tree, path: pathOf }}
+      sort={sort}
+      defaultSort={device ? "-share" : "-host_total_ns"}
+      filter={filter}
+      selected={selected}
+      inferred={result.provenance.timeline === "inferred"}
+      onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
+      onSort={(s) => go({ sort: s })}
+      onFilter={(f) => go({ filter: f }, "replace")}
+    >
+      {result.source === "modules" && (
+        <Segmented
+          label={texts.rows}
+          value={group}
+          onPick={(g) => go({ group: g === "instance" ? null : g, selected: null })}
+          choices={[
+            { value: "instance", label: texts.modules, title: texts.modulesHelp },
+            { value: "class", label: texts.classes, title: texts.classesHelp },
+          ]}
+        />
+      )}
+      <span class="segmented">
+        <TurnAll
+          label={texts.expand}
+          title={texts.expandHelp}
+          testid="open-all"
+          onClick={() => setAll(new Set(rows.map((r) => r.path)))}
+        />
+        <TurnAll
+          label={texts.collapse}
+          title={texts.collapseHelp}
+          testid="close-all"
+          onClick={() => setAll(new Set())}
+        />
+      </span>
+      {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
+        <span
+          class="muted"
+          data-testid="outside"
+          data-value={result.outside_device_ns}
+          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}
+        >
+          {texts.outside(
+            duration(result.outside_device_ns),
+            percent(result.outside_device_ns / result.device_ns),
+            words.nouns,
+          )}
+        </span>
+      )}
+    </Table>
+  );
+}
+
+const pathOf = (row: ModuleRow): string => row.path;
+
+function openAtFirst(rows: readonly ModuleRow[], selected: string | null): Set<string> {
+  const open = new Set<string>();
+  for (let depth = 0; depth < OPEN_DEPTH; depth += 1) {
+    if (rows.filter((r) => r.depth <= depth + 1).length > OPEN_ROWS) break;
+    for (const row of rows) if (row.depth === depth) open.add(row.path);
+  }
+  let at = rows.find((r) => r.path === selected)?.parent ?? null;
+  while (at !== null) {
+    const row: ModuleRow | undefined = rows[at];
+    if (!row) break;
+    open.add(row.path);
+    at = row.parent;
+  }
+  return open;
+}
+
+/** Where rows are: the names from the outermost on. */
+function placesOf(rows: readonly ModuleRow[]): Map<ModuleRow, readonly string[]> {
+  const names: (readonly string[])[] = [];
+  for (const row of rows) names.push([...(row.parent === null ? [] : (names[row.parent] ?? [])), row.name]);
+  return new Map(rows.map((row, i) => [row, names[i] ?? []]));
+}
+
+interface Handles {
+  places: ReadonlyMap<ModuleRow, readonly string[]>;
+  turn: (row: ModuleRow, open: boolean) => void;
+}
+
+/** The bound of both passes with all inside: none of its parts is farther off. */
+const ofAll = (row: ModuleRow): number | null => row.device_bound_ns;
+
+function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
+  const device = result.device_ns !== null;
+  const trains = result.rows.some((r) => r.backward_host_ns > 0);
+  const all = result.device_ns || 1;
+  const columns: (Column<ModuleRow> | false)[] = [
+    {
+      key: "name",
+      ...(result.source === "modules" ? heads.module : heads.annotation),
+      kind: "text",
+      width: 300,
+      value: (r) => r.name,
+      cell: (r) => <Name row={r} handles={handles} />,
+    },
+    {
+      key: "share",
+      ...heads.share,
+      kind: "share",
+      width: 132,
+      value: (r) => r.share,
+      bar: () => (device ? "kernel" : "cpu"),
+      help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
+      bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
+    },
+    device && {
+      key: "device_total_ns",
+      ...heads.deviceTotal,
+      kind: "time",
+      width: 98,
+      help: trains ? texts.deviceTotalForward : texts.deviceTotal,
+      value: (r) => r.device_total_ns,
+      bound: ofAll,
+    },
+    device && {
+      key: "device_self_ns",
+      ...heads.deviceSelf,
+      kind: "time",
+      width: 92,
+      additive: true,
+      value: (r) => r.device_self_ns,
+      bound: ofAll,
+    },
+    device &&
+      trains && {
+        key: "backward_device_ns",
+        ...heads.backwardDevice,
+        kind: "time",
+        width: 92,
+        value: (r) => r.backward_device_ns,
+        bound: ofAll,
+      },
+    { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
+    {
+      key: "host_self_ns",
+      ...heads.hostSelf,
+      kind: "time",
+      width: 88,
+      additive: true,
+      value: (r) => r.host_self_ns,
+    },
+    trains && {
+      key: "backward_host_ns",
+      ...heads.backwardHost,
+      kind: "time",
+      width: 112,
+      value: (r) => r.backward_host_ns,
+    },
+    {
+      key: "calls",
+      ...heads.calls,
+      kind: "count",
+      width: 68,
+      value: (r) => r.calls,
+      cell: (r) => (
+        <a
+          class="value"
+          data-testid="module-timeline"
+          {...linkProps({
+            view: "timeline",
+            find: result.source === "modules" ? `nn.Module: ${r.name}` : r.name,
+          })}
+          title={texts.toTimeline}
+        >
+          {count(r.calls)}
+        </a>
+      ),
+    },
+    device && { key: "kernels", ...heads.kernels, kind: "count", width: 76, value: (r) => r.kernels },
+  ];
+  return columns.filter((c) => c !== false);
+}
+
+function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
+  return (
+    <span class="value treename" style={{ paddingLeft: `${Math.min(row.depth, 16) * 14}px` }}>
+      <Twist labels={texts} name={row.name} onTurn={(open) => handles.turn(row, open)} />
+      <a
+        {...linkProps({
+          view: "flame",
+          levels: "modules",
+          group: state.value.group,
+          zoom: joinNames(handles.places.get(row) ?? []),
+        })}
+        title={texts.toFlame(row.path)}
+      >
+        {row.name}
+      </a>
+      {row.instances > 1 && <span class="muted"> × {count(row.instances)}</span>}
+    </span>
+  );
+}
+
+function Annotations({ result }: { result: Result }) {
+  return (
+    <aside class="notice" data-kind="host_only" data-testid="annotations">
+      <p>
+        {texts.annotations()} {!result.stacks && texts.withStack()}
+      </p>
+    </aside>
+  );
+}
+
+const CAPTURE = `from tb_privateuse1 import capture
+with capture.profile(with_stack=True,   # ${texts.frames}
+                     on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:
+    ...  # ${t.timelineSource.yourSteps}`;
+
+function NoModules({ result }: { result: Result }) {
+  return (
+    <section class="state" data-testid="no-modules" data-stacks={result.stacks}>
+      <h2>{texts.noModules}</h2>
+      {result.stacks ? (
+        <p>
+          {texts.noneCalled((flame) => (
+            <a {...linkProps({ view: "flame" })}>{flame}</a>
+          ))}
+        </p>
+      ) : (
+        <>
+          <p>{texts.linesDo}</p>
+          <Code text={CAPTURE} />
+          <p class="muted">{texts.rangesToo()}</p>
+        </>
+      )}
+    </section>
+  );
+}

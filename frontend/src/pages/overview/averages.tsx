@@ -1,0 +1,171 @@
+// What the complete steps go to on average, how much that varies, and the selected step beside it.
+import type { Average, Overview, Step } from "../../api/types";
+import { color, DEVICE, LABELS, type Category } from "../../lib/color";
+import { csv } from "../../lib/csv";
+import { download } from "../../lib/dom";
+import { boundOf, duration, exactDuration, percent, signedDuration } from "../../lib/format";
+import { stepNumber } from "../../state/selection";
+import { t } from "../../i18n";
+
+const texts = t.averages;
+
+interface AveragesProps {
+  all: Overview;
+  /** Parts that the trace can tell of. */
+  categories: readonly Category[];
+  /** The selected step. */
+  chosen: Step | null;
+}
+
+/** Nothing where there are not two steps to compare. */
+export function Averages({ all, categories, chosen }: AveragesProps) {
+  const { spread, averages } = all;
+  const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
+  if (spread === null || complete < 2) return null;
+  const inferred = all.provenance.timeline === "inferred";
+  const rows = averages.filter(
+    (a) =>
+      categories.includes(a.part as Category) &&
+      (a.max_ns > 0 || (chosen?.[`${a.part as Category}_ns`] ?? 0) > 0),
+  );
+  return (
+    <section class="averages" data-testid="averages">
+      <h2 class="withcsv">
+        {texts.title} <small class="muted">{texts.of(complete)}</small>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => save(averages)}
+          data-testid="csv-averages"
+          title={texts.save}
+        >
+          CSV
+        </button>
+      </h2>
+      <table class="plain">
+        <thead>
+          <tr>
+            <th scope="col">{texts.part}</th>
+            <th scope="col" class="number">
+              {texts.mean}
+            </th>
+            <th scope="col" class="number" title={texts.shareHelp}>
+              {texts.share}
+            </th>
+            <th scope="col" class="number" title={texts.deviationHelp}>
+              σ
+            </th>
+            <th scope="col" class="number">
+              {texts.least}
+            </th>
+            <th scope="col" class="number">
+              {texts.most}
+            </th>
+            {chosen && (
+              <>
+                <th scope="col" class="number">
+                  {texts.step(stepNumber(chosen.name))}
+                </th>
+                <th scope="col" class="number" title={texts.differenceHelp}>
+                  {texts.difference}
+                </th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((a) => (
+            <Line
+              key={a.part}
+              average={a}
+              label={LABELS[a.part as Category]}
+              category={a.part as Category}
+              inferred={inferred}
+              chosen={chosen?.[`${a.part as Category}_ns`] ?? null}
+            />
+          ))}
+          <Line
+            average={{ ...spread, part: "duration", share: 1 }}
+            label={texts.whole}
+            category={null}
+            inferred={inferred}
+            chosen={chosen?.duration_ns ?? null}
+          />
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface LineProps {
+  average: Average;
+  label: string;
+  /** Null of the whole step. */
+  category: Category | null;
+  inferred: boolean;
+  chosen: number | null;
+}
+
+function Line({ average: a, label, category, inferred, chosen }: LineProps) {
+  // What is left to the host depends on inferred times, too.
+  const off = inferred && a.bound_ns !== 0;
+  const cell = (ns: number, bound = false) => (
+    <td
+      class={off ? "number uncertain" : "number"}
+      title={`${exactDuration(ns)}${bound && off ? ` ${boundOf(a.bound_ns, inferred)}` : ""}`}
+    >
+      {duration(ns)}
+    </td>
+  );
+  return (
+    <tr
+      class={category === null ? "sum" : ""}
+      data-key={a.part}
+      data-value={a.mean_ns}
+      data-bound={a.bound_ns ?? "unknown"}
+    >
+      <td>
+        {category && (
+          <i
+            class={`swatch ${inferred && DEVICE.has(category) ? "inferred" : "measured"}`}
+            style={{ "--fill": color(category) }}
+          />
+        )}
+        {label}
+      </td>
+      {cell(a.mean_ns, true)}
+      <td class="number">{percent(a.share)}</td>
+      {cell(a.deviation_ns)}
+      {cell(a.min_ns)}
+      {cell(a.max_ns)}
+      {chosen !== null && (
+        <>
+          {cell(chosen)}
+          <td class={off ? "number uncertain" : "number"} title={exactDuration(chosen - a.mean_ns)}>
+            {signedDuration(chosen - a.mean_ns)}
+          </td>
+        </>
+      )}
+    </tr>
+  );
+}
+
+function save(averages: readonly Average[]): void {
+  const names: (keyof Average)[] = [
+    "part",
+    "mean_ns",
+    "share",
+    "min_ns",
+    "max_ns",
+    "deviation_ns",
+    "bound_ns",
+  ];
+  download(
+    "averages.csv",
+    csv(
+      names,
+      averages.map((a) => names.map((name) => a[name])),
+    ),
+    "text/csv;charset=utf-8",
+  );
+}

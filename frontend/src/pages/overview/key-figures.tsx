@@ -1,0 +1,138 @@
+// The row of key figures on top of the overview.
+import type { Overview } from "../../api/types";
+import { boundOf, count, duration, percent, percentBound } from "../../lib/format";
+import { stepNumber } from "../../state/selection";
+import { t } from "../../i18n";
+import { Figure } from "../../widgets/controls/key-figure";
+
+const texts = t.keyFigures;
+
+interface KeyFiguresProps {
+  /** Over all steps. */
+  all: Overview;
+  /** Over the selection. */
+  now: Overview;
+  step: number | null;
+}
+
+export function KeyFigures({ all, now, step }: KeyFiguresProps) {
+  const { totals } = now;
+  const { spread } = all;
+  const chosen = all.steps.find((s) => step !== null && stepNumber(s.name) === step);
+  const complete = all.steps.filter((s) => !s.incomplete && !s.primed).length;
+  const cut = all.steps.filter((s) => s.incomplete).length;
+  const primed = all.steps.length - complete - cut;
+  const steps = texts.steps(complete, cut, primed);
+  const average = all.average_step_ns;
+  const inferred = all.provenance.timeline === "inferred";
+  const off = (ns: number | null): string => boundOf(ns, inferred);
+  return (
+    <div class="figures-row">
+      {chosen && (
+        <Figure
+          name="step_ns"
+          label={texts.step.label(step)}
+          exact={chosen.duration_ns}
+          unit="ns"
+          value={duration(chosen.duration_ns)}
+          bound={off(chosen.duration_bound_ns)}
+          note={
+            chosen.incomplete
+              ? texts.step.incomplete
+              : average
+                ? texts.step.ofAverage(percent(chosen.duration_ns / average))
+                : ""
+          }
+          help={texts.step.help}
+        />
+      )}
+      <Figure
+        name="average_step_ns"
+        label={texts.average.label}
+        exact={average}
+        unit="ns"
+        value={duration(average)}
+        bound={average === null ? "" : off(all.average_step_bound_ns)}
+        note={
+          spread && complete > 1
+            ? texts.average.note(
+                duration(spread.deviation_ns),
+                duration(spread.min_ns),
+                duration(spread.max_ns),
+                steps,
+              )
+            : steps
+        }
+        help={texts.average.help}
+      />
+      <Figure
+        name="utilisation"
+        label={texts.utilisation.label(step)}
+        exact={now.utilisation}
+        unit={texts.share}
+        value={percent(now.utilisation)}
+        bound={now.utilisation === null ? "" : percentBound(now.utilisation_bound, inferred)}
+        note={now.utilisation === null ? texts.utilisation.none : texts.utilisation.note}
+        help={texts.utilisation.help}
+      />
+      {now.sm_efficiency !== null && (
+        <Figure
+          name="sm_efficiency"
+          label={texts.smEfficiency.label(step)}
+          exact={now.sm_efficiency}
+          unit={texts.share}
+          value={percent(now.sm_efficiency)}
+          note={now.occupancy === null ? "" : texts.smEfficiency.note(percent(now.occupancy))}
+          help={texts.smEfficiency.help}
+        />
+      )}
+      <Figure
+        name="busy_ns"
+        label={texts.busy.label(step)}
+        exact={totals.busy_ns}
+        unit="ns"
+        value={duration(totals.busy_ns)}
+        bound={totals.busy_ns === null ? "" : off(totals.busy_bound_ns)}
+        note={ofSpan(totals.busy_ns, totals.span_ns)}
+        help={texts.busy.help}
+      />
+      <Figure
+        name="idle_ns"
+        label={texts.idle.label(step)}
+        exact={totals.idle_ns}
+        unit="ns"
+        value={duration(totals.idle_ns)}
+        bound={totals.idle_ns === null ? "" : off(totals.idle_bound_ns)}
+        note={ofSpan(totals.idle_ns, totals.span_ns)}
+        help={texts.idle.help}
+      />
+      <Figure
+        name="kernels"
+        label={texts.kernels.label(step)}
+        exact={totals.kernels}
+        unit={texts.kernels.unit}
+        value={count(totals.kernels)}
+        note={others(totals)}
+        help={texts.kernels.help}
+      />
+      <Figure
+        name="duration_ns"
+        label={texts.recording.label}
+        exact={all.duration_ns}
+        unit="ns"
+        value={duration(all.duration_ns)}
+        note={texts.recording.steps(all.steps.length)}
+        help={texts.recording.help}
+      />
+    </div>
+  );
+}
+
+function ofSpan(ns: number | null, span: number | null): string {
+  return ns === null || !span ? "" : texts.ofSpan(percent(ns / span));
+}
+
+function others(totals: Overview["totals"]): string {
+  const { communication_kernels, memcpys, memsets } = totals;
+  return texts.kernels.others(communication_kernels ?? 0, memcpys ?? 0, memsets ?? 0);
+}

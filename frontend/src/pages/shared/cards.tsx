@@ -1,0 +1,140 @@
+// The overview's cards: totals, the largest operators and kernels, facts.
+import type { Fact, Overview, Share } from "../../api/types";
+import { type Category, categoryOf } from "../../lib/color";
+import { quote } from "../../lib/filter";
+import { count, percent } from "../../lib/format";
+import { t } from "../../i18n";
+import { Bars, type BarRow } from "../../widgets/charts/bars";
+import { Doubts } from "./data-warnings";
+import { linkProps } from "../../state/links";
+
+const texts = t.cards;
+
+type Length = keyof typeof texts.rows;
+
+/** Where the device's time goes; the lines of a group sum as their notes say. */
+export function TotalsCard({ overview, step }: { overview: Overview; step: number | null }) {
+  const { totals, provenance } = overview;
+  const row = (name: Length, category: Category): BarRow => ({
+    key: `${name}_ns`,
+    ...texts.rows[name],
+    category,
+    bound: totals[`${name}_bound_ns`],
+    ns: totals[`${name}_ns`],
+    inferred: provenance.timeline === "inferred",
+    share:
+      totals[`${name}_ns`] === null || !totals.span_ns ? null : (totals[`${name}_ns`] ?? 0) / totals.span_ns,
+  });
+  return (
+    <section>
+      <h2>
+        {texts.totals} <small class="muted">{texts.totalsNote(step)}</small>
+      </h2>
+      {totals.span_ns === null ? (
+        <p class="muted">{texts.noDeviceTimes}</p>
+      ) : (
+        <>
+          <Doubts findings={provenance.warnings} figures={["totals"]} />
+          <Bars
+            testid="totals"
+            rows={[
+              row("span", "other"),
+              row("busy", "kernel"),
+              row("idle", "other"),
+              row("compute", "kernel"),
+              row("communication", "communication"),
+              row("overlap", "communication"),
+              row("memcpy", "memcpy"),
+              row("memset", "memset"),
+            ]}
+          />
+          <p class="muted small" data-testid="linked" data-value={totals.linked ?? ""}>
+            {texts.linked(count(totals.linked), totals.unlinked ?? 0)}
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+export function TopOperators({ overview }: { overview: Overview }) {
+  return (
+    <Top title={texts.topOperators} view="operators" rows={overview.top_operators} overview={overview} />
+  );
+}
+
+export function TopKernels({ overview }: { overview: Overview }) {
+  if (overview.top_kernels.length === 0) return null;
+  return <Top title={texts.topKernels} view="kernels" rows={overview.top_kernels} overview={overview} />;
+}
+
+interface TopProps {
+  title: string;
+  view: "operators" | "kernels";
+  rows: readonly Share[];
+  overview: Overview;
+}
+
+function Top({ title, view, rows, overview }: TopProps) {
+  const { timeline } = overview.provenance;
+  // Bars in the scale of the largest, numbers as they are.
+  const largest = Math.max(0, ...rows.map((r) => r.share));
+  return (
+    <section>
+      <h2>
+        {title}{" "}
+        <small class="muted">
+          {timeline === "none"
+            ? view === "operators"
+              ? texts.byHostSelf
+              : texts.byHost
+            : view === "operators"
+              ? texts.byDeviceSelf
+              : texts.byDevice}
+        </small>
+      </h2>
+      {rows.length === 0 ? (
+        <p class="muted">{texts.none}</p>
+      ) : (
+        <Bars
+          testid={`top-${view}`}
+          rows={rows.map((r) => {
+            return {
+              key: r.name,
+              label: r.name,
+              ns: r.total_ns,
+              bound: r.bound_ns,
+              bounded: r.bounded_share,
+              share: largest > 0 ? r.share / largest : 0,
+              title: texts.calls(r.name, r.calls),
+              category: timeline === "none" ? "cpu" : categoryOf(r.kind),
+              inferred: timeline === "inferred",
+              note: percent(r.share),
+              ...linkProps({ view, filter: `name = ${quote(r.name)}` }),
+            };
+          })}
+        />
+      )}
+    </section>
+  );
+}
+
+export function Facts({ title, facts, testid }: { title: string; facts: readonly Fact[]; testid: string }) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {facts.length === 0 ? (
+        <p class="muted">{texts.notTold}</p>
+      ) : (
+        <dl class="facts" data-testid={testid}>
+          {facts.map((f) => (
+            <div key={f.label} data-key={f.label}>
+              <dt>{f.label}</dt>
+              <dd>{f.value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,186 @@
+// What is behind a row of the kernel or the operator table: how long each takes, and where it is.
+import { useMemo, useState } from "preact/hooks";
+import type { Instances, Item, Options } from "../../api/types";
+import { color, type Category } from "../../lib/color";
+import { useView } from "../../state/use-result";
+import type { Selected } from "../../state/selection";
+import { t } from "../../i18n";
+import type { Column } from "../../widgets/table/columns";
+import { useFocusBack } from "../../widgets/controls/return-focus";
+import { Histogram } from "../../widgets/charts/histogram";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Table } from "../../widgets/table/table";
+import { linkProps } from "../../state/links";
+import { Show } from "./load-states";
+
+interface InstancesPanelProps {
+  selected: Selected;
+  of: Asked;
+  name: string;
+  calls: number;
+  category: Category;
+  /** The row of the selected step among the trace's steps; null for all. */
+  step: number | null;
+  inferred: boolean;
+  close: () => void;
+}
+
+/** Which lookup tells, of which table's row. */
+export type Asked =
+  | { view: "instances"; index: number; group: NonNullable<Options["instances"]["group"]> }
+  | { view: "calls"; index: number; group: NonNullable<Options["calls"]["group"]> };
+
+const texts = t.instancesPanel;
+
+type Order = NonNullable<Options["instances"]["order"]>;
+
+const MOST = 1000;
+
+export function InstancesPanel({
+  selected,
+  of: { view, ...asked },
+  name,
+  calls,
+  category,
+  step,
+  inferred,
+  close,
+}: InstancesPanelProps) {
+  const [order, setOrder] = useState<Order>("duration");
+  useFocusBack();
+  const resource = useView<"instances" | "calls">(
+    view,
+    selected,
+    { ...asked, order, limit: MOST, ...(step !== null && { step }) },
+    null,
+  );
+  return (
+    <section
+      class="instances"
+      data-testid="instances"
+      data-value={calls}
+      aria-label={view === "calls" ? texts.callsOf(name) : texts.activitiesOf(name)}
+      onKeyDown={(e) => {
+        if (e.key === "Escape") {
+          e.stopPropagation();
+          close();
+        }
+      }}
+    >
+      <div class="toolbar">
+        <h2 title={name}>{name}</h2>
+        <Segmented
+          label={texts.order}
+          value={order}
+          onPick={setOrder}
+          choices={[
+            { value: "duration", label: texts.longest },
+            { value: "time", label: texts.first },
+          ]}
+        />
+        <button type="button" class="quiet push" data-testid="instances-close" onClick={close}>
+          {texts.close}
+        </button>
+      </div>
+      <Show resource={resource}>
+        {(found) => (
+          <Found
+            found={found}
+            of={view === "calls" ? texts.call : texts.activity}
+            fill={color(category)}
+            name={name}
+            inferred={inferred}
+          />
+        )}
+      </Show>
+    </section>
+  );
+}
+
+function Found({
+  found,
+  of: { noun, nouns },
+  fill,
+  name,
+  inferred,
+}: {
+  found: Instances;
+  of: typeof texts.call;
+  fill: string;
+  name: string;
+  inferred: boolean;
+}) {
+  const [sort, setSort] = useState<string | null>(null);
+  const [filter, setFilter] = useState<string | null>(null);
+  const bins = useMemo(
+    () => found.histogram.map((b) => ({ low: b.low_ns, high: b.high_ns, count: b.calls })),
+    [found],
+  );
+  return (
+    <div class="split">
+      <Table
+        name="instances"
+        noun={noun}
+        nouns={nouns}
+        columns={COLUMNS}
+        rows={found.items}
+        rowKey={(i) => String(i.index)}
+        sort={sort}
+        defaultSort=""
+        filter={filter}
+        onSort={setSort}
+        onFilter={setFilter}
+        inferred={inferred}
+      >
+        {found.items.length < found.calls && <span class="muted">{texts.ofCalls(found.calls)}</span>}
+      </Table>
+      <Histogram name="durations" title={texts.durationsOf(name)} bins={bins} fill={fill} />
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Item>[] = [
+  {
+    key: "start_ns",
+    ...texts.columns.start,
+    kind: "time",
+    width: 140,
+    value: (i) => i.start_ns,
+    cell: (i) => (
+      <a
+        class="value"
+        {...linkProps({ view: "timeline", item: `${i.table}:${i.index}` })}
+        title={texts.toTimeline}
+      >
+        {(i.start_ns / 1e6).toFixed(6)} ms
+      </a>
+    ),
+  },
+  {
+    key: "duration_ns",
+    ...texts.columns.duration,
+    kind: "time",
+    width: 100,
+    value: (i) => i.end_ns - i.start_ns,
+  },
+  {
+    key: "bound_ns",
+    ...texts.columns.bound,
+    kind: "time",
+    width: 84,
+    optional: true,
+    value: (i) => i.bound_ns,
+  },
+  {
+    key: "index",
+    ...texts.columns.row,
+    kind: "count",
+    width: 84,
+    value: (i) => i.index,
+    cell: (i) => (
+      <a class="value" {...linkProps({ event: `${i.table}/${i.index}` })} title={texts.toRecord}>
+        {i.index}
+      </a>
+    ),
+  },
+];

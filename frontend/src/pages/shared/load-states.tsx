@@ -1,0 +1,138 @@
+// What stands where a result is not: progress, an error, nothing to show.
+import type { ComponentChildren } from "preact";
+import { useErrorBoundary } from "preact/hooks";
+import type { Finding, Progress } from "../../api/types";
+import { bytes } from "../../lib/format";
+import { asFailure, type Failure } from "../../api/client";
+import { useSeconds, type Resource } from "../../state/use-result";
+import { go } from "../../state/url";
+import { t } from "../../i18n";
+import { Mark, ranked } from "./data-warnings";
+
+const texts = t.loadStates;
+
+interface ShowProps<T> {
+  resource: Resource<T>;
+  children: (value: T) => ComponentChildren;
+}
+
+/** The result, or what stands for it. */
+export function Show<T>({ resource: { loaded, retry, cancel }, children }: ShowProps<T>) {
+  switch (loaded.status) {
+    case "ready":
+      return <>{children(loaded.value)}</>;
+    case "loading":
+      return <Reading progress={loaded.progress} cancel={cancel} />;
+    case "failed":
+      return <Problem failure={loaded.failure} retry={retry} />;
+    case "cancelled":
+      return (
+        <section class="state" role="status" data-testid="cancelled">
+          <h2>{texts.cancelled}</h2>
+          <p>{texts.cancelledWhy}</p>
+          <button type="button" onClick={retry} data-testid="retry">
+            {texts.readAgain}
+          </button>
+        </section>
+      );
+  }
+}
+
+function Reading({ progress, cancel }: { progress: Progress | null; cancel: () => void }) {
+  const seconds = useSeconds();
+  if (!progress)
+    return (
+      <p class="state late muted" role="status" data-testid="loading">
+        {texts.loading} {seconds > 2 && `${seconds} s`}
+      </p>
+    );
+  const part = progress.bytes_total > 0 ? Math.min(1, progress.bytes_done / progress.bytes_total) : null;
+  // Of several traces, bytes are of those that are not done.
+  const share =
+    progress.traces > 1
+      ? (progress.traces_done + (part ?? 0) * (progress.traces - progress.traces_done)) / progress.traces
+      : part;
+  return (
+    <section class="state" role="status" data-testid="progress" data-phase={progress.phase}>
+      <h2>{texts.phases[progress.phase]}</h2>
+      <progress {...(share !== null && { value: share })} max={1} aria-label={texts.bytesRead} />
+      <p class="muted figures">
+        {progress.traces > 1 && (
+          <span data-testid="traces" data-value={progress.traces_done}>
+            {texts.ranks(progress.traces_done, progress.traces)}
+          </span>
+        )}
+        {progress.bytes_total > 0 && (
+          <span>{texts.bytes(bytes(progress.bytes_done), bytes(progress.bytes_total))}</span>
+        )}
+        {progress.events > 0 && <span>{texts.events(progress.events)}</span>}
+        <span>
+          {progress.seconds_left === null
+            ? texts.soFar(seconds)
+            : texts.left(Math.max(1, Math.ceil(progress.seconds_left)))}
+        </span>
+      </p>
+      <button type="button" onClick={cancel} data-testid="cancel">
+        {texts.cancel}
+      </button>
+    </section>
+  );
+}
+
+/** What went wrong and what to do, never an endless wait. */
+export function Problem({ failure, retry }: { failure: Failure; retry: () => void }) {
+  return (
+    <section
+      class="state"
+      role="alert"
+      data-testid="error"
+      data-code={failure.code}
+      data-status={failure.status ?? ""}
+    >
+      <h2>{failure.message}</h2>
+      {failure.hint && <p>{failure.hint}</p>}
+      <p class="muted">
+        {failure.code}
+        {failure.status !== null && ` (HTTP ${failure.status})`}
+      </p>
+      <button type="button" onClick={retry} data-testid="retry">
+        {texts.retry}
+      </button>
+      {failure.status === 404 && (
+        <>
+          {" "}
+          <button type="button" onClick={() => go(DEFAULT)} data-testid="default-trace">
+            {texts.firstRun}
+          </button>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The URL may name what is no longer there. */
+const DEFAULT = { run: null, rank: null, span: null, step: null };
+
+/** Keeps a mistake in one page from taking the frame down with it. */
+export function Guard({ children }: { children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary();
+  return error === undefined ? children : <Problem failure={asFailure(error)} retry={reset} />;
+}
+
+/** The quality findings with their hints. */
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return <p class="muted">{texts.noFindings}</p>;
+  return (
+    <ul class="findings" data-testid="findings">
+      {ranked(findings).map((f, i) => (
+        <li key={i} data-code={f.code} data-severity={f.severity}>
+          <div>
+            <Mark severity={f.severity} /> {f.message}
+          </div>
+          {f.hint && <div class="hint">{f.hint}</div>}
+          <div class="muted small">{f.code}</div>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,61 @@
+// What the selectors of run, rank, span and step offer.
+import type { Overview, Runs } from "../../api/types";
+import { bytes, count, dateTime, duration } from "../../lib/format";
+import { stepNumber, type Selected } from "../../state/selection";
+import { t } from "../../i18n";
+import type { Choice } from "../../widgets/controls/picker";
+
+export function runChoices(runs: Runs): Choice[] {
+  return runs.runs.map((r) => ({
+    value: r.run,
+    label: r.run,
+    note: t.selectorChoices.ranks(r.workers.length),
+  }));
+}
+
+export function rankChoices({ run }: Selected): Choice[] {
+  return [...(run?.workers ?? [])]
+    .sort((a, b) => a.rank - b.rank)
+    .map((w) => ({
+      value: w.rank,
+      label: String(w.rank),
+      note: w.worker,
+    }));
+}
+
+export function spanChoices(worker: Selected["worker"]): Choice[] {
+  return [...(worker?.spans ?? [])]
+    .sort((a, b) => b.span - a.span)
+    .map((s) => ({
+      value: s.span,
+      label: String(s.span),
+      note: `${s.modified_ns === null ? "" : `${dateTime(s.modified_ns)}, `}${bytes(s.bytes)}`,
+    }));
+}
+
+/** A step that takes this much longer than the median stands out. */
+const SLOW = 1.2;
+
+export function stepChoices({ steps, spread }: Overview): Choice[] {
+  const numbered = steps.flatMap((s) => {
+    const number = stepNumber(s.name);
+    return number === null ? [] : [{ ...s, number }];
+  });
+  const longest = Math.max(1, ...numbered.map((s) => s.duration_ns));
+  return [
+    {
+      value: null,
+      label: t.selectorChoices.all,
+      note: numbered.length ? count(numbered.length) : t.selectorChoices.noSteps,
+    },
+    ...numbered.map(
+      (s): Choice => ({
+        value: s.number,
+        label: String(s.number),
+        bar: s.duration_ns / longest,
+        slow: spread !== null && s.duration_ns > SLOW * spread.median_ns,
+        note: s.incomplete ? t.selectorChoices.incomplete(duration(s.duration_ns)) : duration(s.duration_ns),
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,82 @@
+// The overview's most valuable findings: the first of the advice whose saving is known.
+import type { AdviceRow } from "../../api/types";
+import { duration, exactDuration, percent } from "../../lib/format";
+import { useView } from "../../state/use-result";
+import type { Selected } from "../../state/selection";
+import { t } from "../../i18n";
+import { Mark } from "./data-warnings";
+import { MARKS } from "./finding-parts";
+import { linkProps } from "../../state/links";
+
+const texts = t.topFindings;
+
+const SHOWN = 3;
+
+/** They come later than the page: rules read all of the trace. */
+export function Best({ selected }: { selected: Selected }) {
+  const { loaded, retry } = useView("advice", selected, {});
+  if (loaded.status === "cancelled") return null;
+  const found = loaded.status === "ready" ? loaded.value.rows : [];
+  const rows = found.filter((r) => r.saving_ns).slice(0, SHOWN);
+  return (
+    <section
+      class="best"
+      data-testid="best"
+      data-value={loaded.status === "ready" ? rows.length : ""}
+      aria-busy={loaded.status === "loading"}
+    >
+      <h2>
+        {texts.title} <small class="muted">{texts.titleNote}</small>
+      </h2>
+      {loaded.status === "loading" && <p class="muted">{texts.looking}</p>}
+      {loaded.status === "failed" && (
+        <p class="muted" role="alert">
+          {texts.failed(loaded.failure.message)}{" "}
+          <button type="button" class="link" onClick={retry}>
+            {texts.retry}
+          </button>
+        </p>
+      )}
+      {loaded.status === "ready" && (
+        <>
+          {rows.length === 0 ? (
+            <p class="muted">{found.length === 0 ? texts.nothing : texts.noSaving}</p>
+          ) : (
+            <ol>
+              {rows.map((row) => (
+                <Line key={row.rule} row={row} />
+              ))}
+            </ol>
+          )}
+          <p class="small">
+            <a {...linkProps({ view: "advice" })} data-testid="to-advice">
+              {more(found.length, rows.length)}
+            </a>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function more(found: number, shown: number): string {
+  if (found === 0) return texts.looked;
+  if (shown === 0) return texts.others(found);
+  return found > shown ? texts.all(found) : texts.why;
+}
+
+function Line({ row }: { row: AdviceRow }) {
+  const mark = MARKS[row.severity];
+  return (
+    <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
+      <Mark severity={mark.shape} word={mark.word} />
+      <a class="wrap" {...linkProps({ view: "advice", selected: row.rule })}>
+        {row.title}
+      </a>
+      <span title={texts.ofSteps(exactDuration(row.saving_ns))}>
+        <b>−{percent(row.saving_share)}</b>{" "}
+        <span class="muted">{texts.perStep(duration(row.saving_per_step_ns))}</span>
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,173 @@
+// A line of source: its path to copy, a link that opens it in the reader's editor, and which that is.
+import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { copy } from "../../lib/dom";
+import {
+  EDITORS,
+  editorLink,
+  faultOf,
+  parseEditor,
+  parsePaths,
+  pathHere,
+  pathsText,
+  USUAL,
+  type Editor,
+} from "../../lib/editor-link";
+import { t } from "../../i18n";
+import { Modal } from "../../widgets/controls/modal";
+
+const texts = t.sourceLink;
+
+/** The reader's, not the link's: kept in the browser, if it allows that. */
+const KEY = "privateuse1.editor";
+const editor = signal<Editor>(kept() ?? USUAL);
+
+function kept(): Editor | null {
+  try {
+    return parseEditor(localStorage.getItem(KEY));
+  } catch {
+    return null;
+  }
+}
+
+function keep(next: Editor): void {
+  editor.value = next;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(next));
+  } catch {
+    // Private browsing: until the page is left.
+  }
+}
+
+export function SourceLink({ file, line }: { file: string; line: number }) {
+  const [copied, setCopied] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const path = `${file}:${line}`;
+  const link = editorLink(file, line, editor.value);
+  return (
+    <>
+      <code class="wrap">{path}</code>{" "}
+      <button
+        type="button"
+        class="quiet"
+        data-testid="copy-path"
+        onClick={() => void copy(path).then(setCopied)}
+      >
+        {copied ? texts.copied : texts.copyPath}
+      </button>
+      {link && (
+        <a href={link} data-testid="open-in-editor" title={link}>
+          {texts.open}
+        </a>
+      )}{" "}
+      <button
+        type="button"
+        class="quiet"
+        title={texts.settingsHelp}
+        data-testid="editor-settings"
+        onClick={() => setAsking(true)}
+      >
+        {link ? texts.settings : texts.openWith}
+      </button>
+      {asking && (
+        <Modal
+          label={texts.editor}
+          class="editorsettings"
+          testid="editor-dialog"
+          close={() => setAsking(false)}
+        >
+          <Settings file={file} line={line} close={() => setAsking(false)} />
+        </Modal>
+      )}
+    </>
+  );
+}
+
+function Settings({ file, line, close }: { file: string; line: number; close: () => void }) {
+  const [template, setTemplate] = useState(editor.value.template);
+  const [paths, setPaths] = useState(pathsText(editor.value.paths));
+  const next = { template, paths: parsePaths(paths) };
+  const fault = faultOf(template);
+  const link = editorLink(file, line, next);
+  const named = Object.entries(EDITORS).find(([, one]) => one === template)?.[0] ?? "";
+  return (
+    <form
+      onKeyDown={(e) => e.stopPropagation()}
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (!fault) {
+          keep(next);
+          close();
+        }
+      }}
+    >
+      <h2>{texts.editor}</h2>
+      <label>
+        {texts.editor}{" "}
+        <select
+          value={named}
+          data-testid="editor-name"
+          onChange={(e) => {
+            const chosen = EDITORS[e.currentTarget.value];
+            if (chosen) setTemplate(chosen);
+          }}
+        >
+          {Object.keys(EDITORS).map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+          <option value="">{texts.another}</option>
+        </select>
+      </label>
+      <label>
+        {texts.address()}{" "}
+        <input
+          type="text"
+          value={template}
+          spellcheck={false}
+          data-testid="editor-template"
+          onInput={(e) => setTemplate(e.currentTarget.value)}
+        />
+      </label>
+      {fault && (
+        <p class="warn" role="status">
+          {fault}
+        </p>
+      )}
+      <label>
+        {texts.places()}
+        <textarea
+          rows={3}
+          value={paths}
+          spellcheck={false}
+          data-testid="editor-paths"
+          placeholder={texts.placesExample}
+          onInput={(e) => setPaths(e.currentTarget.value)}
+        />
+      </label>
+      <p class="muted">{texts.placesHelp()}</p>
+      <p class="wrap" data-testid="editor-example">
+        {link ?? texts.noWholePath(pathHere(file, next))}
+      </p>
+      <p>
+        <button type="submit" disabled={fault !== null} data-testid="editor-save">
+          {texts.save}
+        </button>{" "}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            setTemplate(USUAL.template);
+            setPaths("");
+          }}
+        >
+          {texts.reset}
+        </button>{" "}
+        <button type="button" class="quiet" onClick={close}>
+          {texts.cancel}
+        </button>
+      </p>
+    </form>
+  );
+}

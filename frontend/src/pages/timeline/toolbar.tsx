@@ -1,0 +1,89 @@
+// Above the timeline: search, ranks, colours, the critical path, exports.
+import type { Critical } from "../../api/types";
+import { t } from "../../i18n";
+import { downloadPicture } from "../../lib/dom";
+import { duration } from "../../lib/format";
+import { pictureWithLabels } from "../../lib/png";
+import type { Selected } from "../../state/selection";
+import { whole, type Camera } from "../../widgets/timeline/camera";
+import type { Area } from "../../widgets/timeline/selection-area";
+import { Colors } from "./color-menu";
+import { CriticalToggle } from "./critical-path";
+import type { ShowItem } from "./details-panel";
+import { Export } from "./export-menu";
+import { RankPicker, type Ranks } from "./rank-picker";
+import { Search, type SearchState } from "./search-box";
+import type { CameraState } from "./url-state";
+import type { Tracks } from "./use-tracks";
+
+const texts = t.timeline;
+
+interface ToolbarProps {
+  selected: Selected;
+  /** The selected step. */
+  step: Camera | null;
+  ranks: Ranks;
+  tracks: Tracks;
+  view: CameraState;
+  area: Area | null;
+  marks: readonly number[];
+  find: string | null;
+  search: SearchState;
+  show: ShowItem;
+  critical: Critical | null;
+  onCritical: (critical: Critical) => void;
+  /** The element whose canvas the picture shows. */
+  page: () => HTMLElement | null;
+}
+
+export function Toolbar(props: ToolbarProps) {
+  const { selected, step, ranks, tracks, view, area, marks, find, search, show } = props;
+  const { lanes, all } = tracks;
+  const { camera, move } = view;
+  return (
+    <div class="toolbar">
+      <Search find={find} search={search} show={show} />
+      <RankPicker selected={selected} ranks={ranks} />
+      <Colors modules={lanes.some((one) => one.base.has_modules)} />
+      <CriticalToggle
+        selected={selected}
+        step={step}
+        lane={lanes[0]}
+        found={props.critical}
+        onFound={props.onCritical}
+      />
+      <button type="button" onClick={() => move(whole(all))} title={texts.fitHelp} data-testid="fit-all">
+        {texts.fit}
+      </button>
+      <Export selected={selected} camera={camera} area={area} all={all} />
+      <button
+        type="button"
+        class="quiet"
+        title={texts.picture}
+        data-testid="png-timeline"
+        onClick={() => savePicture(props.page(), camera)}
+      >
+        PNG
+      </button>
+      <span class="muted">{hint(area, marks)}</span>
+    </div>
+  );
+}
+
+/** How long the selected stretch is, or how far the last two marks are apart; else what one can do. */
+function hint(area: Area | null, marks: readonly number[]): string {
+  if (area) return texts.selected(duration(Math.round(area.stop - area.start)));
+  const [before, last] = marks.slice(-2);
+  if (before === undefined || last === undefined) return texts.hint;
+  return texts.apart(duration(Math.abs(last - before)));
+}
+
+function savePicture(page: HTMLElement | null, camera: Camera): void {
+  const canvas = page?.querySelector<HTMLCanvasElement>(".timeview>canvas");
+  const title = texts.pictureTitle(duration(Math.round(camera.start)), duration(Math.round(camera.stop)));
+  if (page && canvas)
+    downloadPicture(
+      "timeline.png",
+      pictureWithLabels(canvas, [...page.querySelectorAll<HTMLElement>(".head")], title),
+    );
+}

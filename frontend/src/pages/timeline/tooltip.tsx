@@ -1,0 +1,73 @@
+// What the pointer is over: a range, several of them in one rectangle, or a counter's value.
+import { bound, count, counted, duration, exactDuration } from "../../lib/format";
+import { t } from "../../i18n";
+import type { Counter, Under } from "../../widgets/timeline/scene";
+import type { Drawn } from "./lanes";
+
+const texts = t.timeline;
+
+/** `base` stands in for the counters until a scene is there. */
+export function Tooltip({ scene, base, under }: { scene: Drawn | null; base: Drawn; under: Under }) {
+  if (under.kind === "counter") return <CounterTip scene={scene ?? base} {...under} />;
+  return scene && <Tip scene={scene} at={under.index} />;
+}
+
+function Tip({ scene, at }: { scene: Drawn; at: number }) {
+  const { rectangles: r } = scene;
+  const many = r.count[at] ?? 1;
+  const off = r.bound_ns[at] ?? 0;
+  const look = scene.looks[r.look[at] ?? 0] ?? "measured";
+  const module = scene.modules[r.module[at] ?? -1];
+  const kind = texts.kinds[(scene.kinds[r.kind[at] ?? 0] ?? "kernel") as keyof typeof texts.kinds];
+  return (
+    <>
+      <b class="wrap">{scene.names[r.name[at] ?? 0]}</b>
+      <div>
+        {many > 1
+          ? texts.many(
+              count(many - 1),
+              duration(Math.round(r.busy_ns[at] ?? 0)),
+              duration(Math.round(r.length_ns[at] ?? 0)),
+            )
+          : exactDuration(Math.round(r.length_ns[at] ?? 0))}
+      </div>
+      <div class="muted">
+        {texts.kindAt(kind, duration(r.start_ns[at] ?? 0))}
+        {look !== "measured" && (
+          <>
+            {off < 0 ? texts.after(texts.boundNotKnown) : ` ${bound(Math.round(off))}`}
+            {texts.after("")}
+            <i class={`swatch ${look}`} style={{ "--fill": "var(--kernel)" }} />
+            {look === "bounded" ? texts.bounded : texts.inferred}
+          </>
+        )}
+      </div>
+      {module !== undefined && <div class="muted">{texts.ofModule(module)}</div>}
+    </>
+  );
+}
+
+function CounterTip({
+  scene: { curves, stop_ns },
+  counter,
+  entry,
+}: {
+  scene: Drawn;
+  counter: Counter;
+  entry: number;
+}) {
+  const [value, off] = [curves.value[entry] ?? 0, curves.bound[entry] ?? 0];
+  const until = entry + 1 < counter.first + counter.points ? (curves.at_ns[entry + 1] ?? 0) : stop_ns;
+  const from = curves.at_ns[entry] ?? 0;
+  return (
+    <>
+      <b class="wrap">{counter.label}</b>
+      <div>
+        {counted(value, counter.unit)}
+        {counter.inferred &&
+          (off < 0 ? texts.after(texts.boundNotKnown) : off > 0 ? ` ± ${counted(off, counter.unit)}` : "")}
+      </div>
+      <div class="muted">{texts.holds(duration(from), duration(Math.round(until - from)))}</div>
+    </>
+  );
+}

@@ -1,0 +1,232 @@
+// The labels on the left of the timeline: fold and unfold tracks and groups, pin and move them.
+import type { Counter, Curves, Track } from "../../api/types";
+import { count, counted, duration } from "../../lib/format";
+import { COUNTERS, type Line } from "../../widgets/timeline/track-layout";
+import { t } from "../../i18n";
+import { greatest } from "../../widgets/timeline/painter";
+import { trackIn, type Lane } from "./lanes";
+
+const texts = t.trackHeadings;
+
+interface HeadsProps {
+  lines: readonly Line[];
+  lanes: readonly Lane[];
+  /** Of all ranks. */
+  counters: readonly Counter[];
+  curves: Curves;
+  /** The tracks that the selected stretch of time is on; null if it is on all, or there is none. */
+  chosen: readonly number[] | null;
+  onChoose: (id: number) => void;
+  onToggle: (id: number) => void;
+  onPin: (id: number) => void;
+  /** A pinned track, one place higher. */
+  onLift: (id: number) => void;
+  onGroup: (key: string) => void;
+  onRaise: (key: string) => void;
+  onLeave: (rank: number) => void;
+}
+
+/** Which tracks are shown, by words of their names. */
+export function Only({ only, none, set }: { only: string; none: boolean; set: (only: string) => void }) {
+  return (
+    <input
+      type="search"
+      class={none ? "only wrong" : "only"}
+      data-testid="only-tracks"
+      value={only}
+      placeholder={texts.only}
+      aria-label={texts.only}
+      aria-invalid={none}
+      title={none ? texts.onlyNone : texts.onlyHelp}
+      spellcheck={false}
+      autocomplete="off"
+      onInput={(e) => set(e.currentTarget.value.trimStart())}
+      onKeyDown={(e) => {
+        if (e.key === "Escape") {
+          e.stopPropagation();
+          set("");
+        }
+      }}
+    />
+  );
+}
+
+export function Heads(props: HeadsProps) {
+  return (
+    <>
+      {props.lines.map((line) => (
+        <Head
+          key={`${line.kind}${line.kind === "track" || line.kind === "counter" ? line.id : line.key}`}
+          line={line}
+          {...props}
+        />
+      ))}
+    </>
+  );
+}
+
+function Head({
+  line,
+  lanes,
+  counters,
+  curves,
+  chosen,
+  onChoose,
+  onToggle,
+  onPin,
+  onLift,
+  onGroup,
+  onRaise,
+  onLeave,
+}: { line: Line } & HeadsProps) {
+  const style = { top: `${line.y}px`, height: `${line.height}px` };
+  if (line.kind === "counter") {
+    const counter = counters[line.id];
+    return counter ? (
+      <div
+        class="head counter"
+        style={style}
+        title={`${line.label}\n${texts.counters[counter.what]}`}
+        data-testid="counter"
+        data-what={counter.what}
+      >
+        <span>{texts.short(line.label)}</span>
+        <small>
+          <span title={texts.top}>{counted(greatest(counter, curves), counter.unit)}</span>
+          {counter.inferred && texts.inferred}
+        </small>
+      </div>
+    ) : null;
+  }
+  if (line.kind === "rank") {
+    const first = lanes[0]?.rank === Number(line.key);
+    return (
+      <div
+        class="head group rank"
+        style={style}
+        title={line.label}
+        data-testid="rank-head"
+        data-rank={line.key}
+      >
+        <span>{line.label}</span>
+        {!first && (
+          <button
+            type="button"
+            class="quiet"
+            aria-label={texts.removeRank(line.key)}
+            title={texts.removeRankHelp}
+            onClick={() => onLeave(Number(line.key))}
+          >
+            ✕
+          </button>
+        )}
+      </div>
+    );
+  }
+  if (line.kind === "group") {
+    if (!line.key)
+      return (
+        <div class="head group" style={style}>
+          {line.label}
+        </div>
+      );
+    const ofCounters = line.key.endsWith(`/${COUNTERS}`);
+    return (
+      <div
+        class="head group"
+        style={style}
+        title={line.label}
+        data-testid="group-head"
+        data-folded={line.folded}
+        data-key={line.key}
+      >
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={!line.folded}
+          aria-label={folds(line.folded, ofCounters ? texts.allCounters : line.label)}
+          onClick={() => onGroup(line.key)}
+          data-testid={ofCounters ? "counters" : undefined}
+        >
+          {line.folded ? "▸" : "▾"}
+        </button>
+        <span>{line.label}</span>
+        <button
+          type="button"
+          class="quiet pin"
+          aria-label={texts.moveUpOf(line.label)}
+          title={texts.moveUp}
+          onClick={() => onRaise(line.key)}
+        >
+          ↑
+        </button>
+      </div>
+    );
+  }
+  const track = trackIn(lanes, line.id);
+  if (!track) return null;
+  return (
+    <div
+      class="head"
+      style={style}
+      data-testid="track"
+      data-id={line.id}
+      data-kind={track.kind}
+      data-folded={line.folded}
+      title={`${line.label}\n${noteOf(track)}`}
+    >
+      {track.rows > 1 ? (
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={!line.folded}
+          aria-label={folds(line.folded, line.label)}
+          onClick={() => onToggle(line.id)}
+        >
+          {line.folded ? "▸" : "▾"}
+        </button>
+      ) : (
+        <i />
+      )}
+      <span>{line.label}</span>
+      {chosen && track.kind !== "steps" && (
+        <input
+          type="checkbox"
+          checked={chosen.includes(line.id)}
+          aria-label={texts.selectedOn(line.label)}
+          title={texts.selectedOnHelp}
+          data-testid="choose-track"
+          onChange={() => onChoose(line.id)}
+        />
+      )}
+      {line.pinned && (
+        <button
+          type="button"
+          class="quiet pin"
+          aria-label={texts.moveUpOf(line.label)}
+          title={texts.moveUp}
+          onClick={() => onLift(line.id)}
+        >
+          ↑
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet pin"
+        aria-pressed={line.pinned}
+        aria-label={texts.pinOf(line.label)}
+        title={texts.pin}
+        onClick={() => onPin(line.id)}
+      >
+        {line.pinned ? "★" : "☆"}
+      </button>
+    </div>
+  );
+}
+
+const folds = (folded: boolean, what: string): string => (folded ? texts.unfold(what) : texts.fold(what));
+
+function noteOf(track: Track): string {
+  const note = texts.note(count(track.ranges), track.rows, duration(track.busy_ns));
+  return track.hidden > 0 ? texts.hidden(note, count(track.hidden)) : note;
+}

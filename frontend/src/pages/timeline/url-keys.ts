@@ -1,0 +1,24 @@
+// The URL keys of the timeline page.
+import { RESET_BY, TABLE_KEYS, text } from "../../state/url-key";
+
+export const TIMELINE_KEYS = {
+  ...TABLE_KEYS,
+  /** The part of the recording on the screen: `start..end` in ns. */
+  range: text(RESET_BY.step),
+  /** The selected range: `kernels:12`. */
+  item: text(RESET_BY.span),
+  /** The text that is searched for. */
+  find: text(RESET_BY.span),
+  /** Tracks that are folded or pinned other than by default. */
+  lanes: text(RESET_BY.span),
+  /** Marks on the time axis: `ns,ns`. */
+  marks: text(RESET_BY.span),
+  /** The selected stretch of time: `start..stop@3,7`. */
+  area: text(RESET_BY.span),
+  /** Whether the critical path is shown. */
+  critical: text(RESET_BY.span),
+  /** Further ranks: `3,17`. */
+  ranks: text(RESET_BY.run),
+  /** What the colours mean, if not the kind of each range: `name`, `module`. */
+  colors: text(),
+};

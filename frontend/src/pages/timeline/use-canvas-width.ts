@@ -1,0 +1,19 @@
+// How wide the canvas of the timeline is.
+import { useLayoutEffect, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { HEADS_PX } from "../../widgets/timeline/canvas";
+
+/** Measured before anything is asked of the server, so that it is as wide as the page. */
+export function useCanvasWidth(page: RefObject<HTMLDivElement | null>): number {
+  const [width, setWidth] = useState(1000);
+  useLayoutEffect(() => {
+    const element = page.current;
+    if (!element) return undefined;
+    const measure = (): void => setWidth(Math.max(100, Math.round(element.clientWidth - HEADS_PX)));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [page]);
+  return width;
+}

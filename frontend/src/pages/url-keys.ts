@@ -1,0 +1,42 @@
+// The URL keys of all pages, each declared by its page's folder. The first page is the default.
+import { TABLE_KEYS, type UrlKeys, type Values } from "../state/url-key";
+import type { Views } from "../api/types";
+import { ADVICE_KEYS } from "./advice/url-keys";
+import { DIFF_KEYS } from "./diff/url-keys";
+import { DISTRIBUTED_KEYS } from "./distributed/url-keys";
+import { FLAME_KEYS } from "./flame/url-keys";
+import { KERNELS_KEYS } from "./kernels/url-keys";
+import { MEMORY_KEYS } from "./memory/url-keys";
+import { MODULES_KEYS } from "./modules/url-keys";
+import { OPERATORS_KEYS } from "./operators/url-keys";
+import { SQL_KEYS } from "./sql/url-keys";
+import { TIMELINE_KEYS } from "./timeline/url-keys";
+import { WHATIF_KEYS } from "./whatif/url-keys";
+
+export const PAGE_KEYS = {
+  overview: TABLE_KEYS,
+  advice: ADVICE_KEYS,
+  whatif: WHATIF_KEYS,
+  timeline: TIMELINE_KEYS,
+  operators: OPERATORS_KEYS,
+  kernels: KERNELS_KEYS,
+  memory: MEMORY_KEYS,
+  modules: MODULES_KEYS,
+  flame: FLAME_KEYS,
+  distributed: DISTRIBUTED_KEYS,
+  diff: DIFF_KEYS,
+  quality: TABLE_KEYS,
+  method: TABLE_KEYS,
+  sql: SQL_KEYS,
+  about: {},
+} satisfies Record<keyof Views | "sql" | "about", UrlKeys>;
+
+type Page = keyof typeof PAGE_KEYS;
+type OneOf<Name extends Page> = (values: Values<(typeof PAGE_KEYS)[Name]>) => void;
+/** The keys of all pages together. */
+type AllValues = { [Name in Page]: OneOf<Name> }[Page] extends (values: infer All) => void ? All : never;
+
+declare module "../state/url" {
+  // The state itself lies below the pages and names none of their keys.
+  interface PageState extends AllValues {}
+}

@@ -1,0 +1,244 @@
+// What if: changes to the program, the step they lead to, what gains how much, the critical path.
+import { useState } from "preact/hooks";
+import type { ChangeAsked, PathCause, WhatIf as Result } from "../../api/types";
+import { bound, duration, exactDuration, percent } from "../../lib/format";
+import { useLatest, useView, type Resource } from "../../state/use-result";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import { CsvButton } from "../../widgets/table/csv-button";
+import { Figure } from "../../widgets/controls/key-figure";
+import { ShareBar } from "../../widgets/charts/share-bar";
+import { linkProps } from "../../state/links";
+import type { PageProps } from "../page-props";
+import { Show } from "../shared/load-states";
+import { CAUSES, withChange, WhatIfTable } from "./tables";
+
+const texts = t.whatif;
+
+/** The table of what gains how much does not depend on the changes: it is asked for once. */
+export function WhatIf({ selected }: PageProps) {
+  const { changes } = state.value;
+  const { run, rank, span, step } = selected.place;
+  const asked = useView("whatif", selected, { ranking: false, ...(changes !== null && { changes }) });
+  const loaded = useLatest(asked.loaded, `${run}/${rank}/${span}/${step}`);
+  const ranked = useView("whatif", selected, {});
+  return (
+    <div class="whatif fill" aria-busy={asked.loaded !== loaded} data-testid="whatif">
+      <Editor changes={loaded.status === "ready" ? loaded.value.changes : []} />
+      <Show resource={{ ...asked, loaded }}>{(result) => <Page result={result} ranked={ranked} />}</Show>
+    </div>
+  );
+}
+
+/** The changes: what is asked of the server is in the URL, one a line. */
+function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
+  const [text, setText] = useState("");
+  const lines = (state.value.changes ?? "").split("\n").filter(Boolean);
+  const set = (next: readonly string[]): void => go({ changes: next.join("\n") || null });
+  const add = (event: Event): void => {
+    event.preventDefault();
+    if (!text.trim()) return;
+    go({ changes: withChange(state.value.changes, text.trim()) });
+    setText("");
+  };
+  return (
+    <section class="changeset">
+      <form class="toolbar" onSubmit={add}>
+        <label>
+          {texts.whatIf}{" "}
+          <input
+            data-testid="change-text"
+            value={text}
+            size={44}
+            placeholder={texts.placeholder}
+            aria-describedby="change-help"
+            onInput={(e) => setText(e.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" data-testid="change-add">
+          {texts.add}
+        </button>
+        {NAMELESS.map((one) => (
+          <button
+            key={one.change}
+            type="button"
+            class="quiet"
+            title={one.title}
+            data-testid={`change-${one.change.split("=")[0]}`}
+            onClick={() => go({ changes: withChange(state.value.changes, one.change) })}
+          >
+            {one.label}
+          </button>
+        ))}
+        {lines.length > 0 && (
+          <button type="button" class="link" data-testid="change-clear" onClick={() => set([])}>
+            {texts.clear}
+          </button>
+        )}
+      </form>
+      <p id="change-help" class="muted small">
+        {texts.kinds}
+      </p>
+      {lines.length > 0 && (
+        <ul class="changelist" data-testid="changes">
+          {lines.map((line, i) => {
+            const told = changes.find((c) => c.text === line) ?? changes[i];
+            return (
+              <li key={line} data-key={line}>
+                <code>{line}</code>
+                {told && <span class="muted"> {said(told)}</span>}
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={texts.remove(line)}
+                  data-testid="change-remove"
+                  onClick={() => set(lines.filter((_, j) => j !== i))}
+                >
+                  ×
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const NAMELESS = [
+  { change: "synchronisation=0", ...texts.synchronisation },
+  { change: "launches=0.5", ...texts.launches },
+  { change: "data_loader=0", ...texts.dataLoader },
+  { change: "communication=0", ...texts.communication },
+] as const;
+
+function said(change: ChangeAsked): string {
+  const does =
+    change.factor === 0
+      ? texts.gone
+      : change.factor === 1
+        ? texts.asItIs
+        : change.factor < 1
+          ? texts.faster(trim(1 / change.factor))
+          : texts.slower(trim(change.factor));
+  const parts = [
+    change.host_ns > 0 ? texts.onHost(duration(change.host_ns)) : "",
+    change.device_ns > 0 ? texts.onDevice(duration(change.device_ns)) : "",
+  ].filter(Boolean);
+  return parts.length > 0 ? texts.perStep(does, parts) : does;
+}
+
+const trim = (n: number): string => String(Number(n.toPrecision(3)));
+
+/** What the table leaves out is said where the table was asked for. */
+function notes(result: Result, gains: Result | null): Result["notes"] {
+  const known = new Set(result.notes.map((n) => n.code));
+  return [...result.notes, ...(gains?.notes ?? []).filter((n) => !known.has(n.code))];
+}
+
+function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
+  const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
+  const told = notes(result, gains);
+  return (
+    <>
+      {told.length > 0 && (
+        <aside class="notice" data-kind="host_only">
+          {told.map((n) => (
+            <p key={n.code} data-testid="whatif-note" data-code={n.code}>
+              <b>{n.message}</b> {n.hint}
+            </p>
+          ))}
+        </aside>
+      )}
+      <Key result={result} />
+      <PathBar causes={result.causes} inferred={result.provenance.timeline === "inferred"} />
+      <WhatIfTable result={result} ranked={ranked} />
+    </>
+  );
+}
+
+function Key({ result }: { result: Result }) {
+  const { step } = state.value;
+  const steps = step === null ? texts.steps(result.steps.length) : texts.step(step);
+  const asked = result.changes.length > 0;
+  const error = result.replay_error_share;
+  return (
+    <div class="figures-row">
+      <Figure
+        name="measured_ns"
+        label={texts.measured}
+        exact={result.measured_ns}
+        unit="ns"
+        value={duration(result.measured_ns)}
+        note={steps}
+        help={texts.measuredHelp}
+      />
+      <Figure
+        name="predicted_ns"
+        label={texts.predicted}
+        exact={result.predicted_ns}
+        unit="ns"
+        value={duration(result.predicted_ns)}
+        bound={asked ? bound(result.bound_ns) : ""}
+        note={asked ? texts.withChanges : texts.nothingChanged}
+        help={texts.predictedHelp}
+      />
+      <Figure
+        name="gain_share"
+        label={texts.gain}
+        exact={result.gain_share}
+        unit={texts.ofOne}
+        value={asked ? percent(result.gain_share) : "–"}
+        note={asked ? texts.gainNote(duration(result.gain_ns)) : ""}
+        help={texts.gainHelp}
+      />
+      <Figure
+        name="replay_error_share"
+        label={texts.error}
+        exact={error}
+        unit={texts.ofOne}
+        value={error === null ? "–" : `${error > 0 ? "+" : ""}${percent(error)}`}
+        note={texts.replayed(duration(result.replayed_ns))}
+        help={texts.errorHelp}
+      />
+    </div>
+  );
+}
+
+/** What the critical path goes through: its parts sum to the step. */
+function PathBar({ causes, inferred }: { causes: readonly PathCause[]; inferred: boolean }) {
+  return (
+    <section>
+      <h2 class="withcsv">
+        {texts.path} <small class="muted">{texts.pathNote}</small>{" "}
+        <a class="small" data-testid="to-timeline" {...linkProps({ view: "timeline", critical: "1" })}>
+          {texts.toTimeline}
+        </a>
+        <CsvButton name="path-causes" file="critical-path" rows={causes} />
+      </h2>
+      <table class="bars" data-testid="path-causes">
+        <tbody>
+          {[...causes]
+            .sort((a, b) => b.path_ns - a.path_ns)
+            .map((c) => {
+              const known = CAUSES[c.cause];
+              return (
+                <tr key={c.cause} data-key={c.cause} data-value={c.path_ns}>
+                  <td class="label" title={known.help}>
+                    {known.label}
+                  </td>
+                  <td class="track">
+                    <ShareBar share={c.share} category={known.category} inferred={inferred && known.device} />
+                  </td>
+                  <td class="number" title={exactDuration(c.path_ns)}>
+                    {duration(c.path_ns)}
+                  </td>
+                  <td class="number muted">{percent(c.share)}</td>
+                </tr>
+              );
+            })}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,266 @@
+// The tables of the what-if page: what gains how much, the critical path by name, and each step.
+import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
+import { color, type Category } from "../../lib/color";
+import type { Resource } from "../../state/use-result";
+import { go, state } from "../../state/url";
+import { nameOf } from "../../state/selection";
+import { t } from "../../i18n";
+import type { Column } from "../../widgets/table/columns";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Table } from "../../widgets/table/table";
+import { Show } from "../shared/load-states";
+
+const texts = t.whatifTables;
+
+interface Cause {
+  label: string;
+  category: Category;
+  /** Whether its times are inferred where the timeline is. */
+  device: boolean;
+  help: string;
+}
+
+export const CAUSES: Readonly<Record<PathCause["cause"], Cause>> = {
+  operator: { ...texts.causes.operator, category: "cpu", device: false },
+  runtime: { ...texts.causes.runtime, category: "runtime", device: false },
+  host_code: { ...texts.causes.host_code, category: "other", device: false },
+  data_loader: { ...texts.causes.data_loader, category: "dataloader", device: false },
+  kernel: { ...texts.causes.kernel, category: "kernel", device: true },
+  copy: { ...texts.causes.copy, category: "memcpy", device: true },
+  communication: { ...texts.causes.communication, category: "communication", device: true },
+  launch_latency: { ...texts.causes.launch_latency, category: "runtime", device: true },
+  pause: { ...texts.causes.pause, category: "other", device: true },
+  wait_return: { ...texts.causes.wait_return, category: "runtime", device: true },
+  turn: { ...texts.causes.turn, category: "other", device: false },
+  unexplained: { ...texts.causes.unexplained, category: "other", device: true },
+};
+
+/** What a line is about: without a number, which the server says is missing, all of it. */
+const about = (line: string): string => line.slice(0, line.lastIndexOf("=") + 1) || line;
+
+/** A change more; one of the same thing is replaced. */
+export function withChange(changes: string | null, change: string): string {
+  const others = (changes ?? "").split("\n").filter((line) => line && about(line) !== about(change));
+  return [...others, change].join("\n");
+}
+
+const changeOf = (row: Gain, factor: number): string =>
+  `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
+
+export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
+  const { sort, filter, group } = state.value;
+  const inferred = result.provenance.timeline === "inferred";
+  const shared = {
+    sort,
+    filter,
+    inferred,
+    onSort: (s: string | null) => go({ sort: s }),
+    onFilter: (f: string | null) => go({ filter: f }, "replace"),
+  };
+  const choice = (
+    <Segmented
+      label={texts.table}
+      value={group ?? "gains"}
+      onPick={(g) => go({ group: g === "gains" ? null : g, sort: null, filter: null })}
+      choices={[
+        { value: "gains", label: texts.gains },
+        { value: "path", label: texts.path, title: texts.pathHelp },
+        { value: "steps", label: texts.steps },
+      ]}
+    />
+  );
+  if (group === "path")
+    return (
+      <Table
+        {...shared}
+        name="path"
+        {...texts.name}
+        columns={pathColumns(inferred)}
+        rows={result.path}
+        rowKey={(r) => `${r.cause} ${r.name}`}
+        defaultSort="-path_ns"
+      >
+        {choice}
+      </Table>
+    );
+  if (group === "steps")
+    return (
+      <Table
+        {...shared}
+        name="predicted-steps"
+        {...texts.step}
+        columns={STEPS}
+        rows={result.steps}
+        rowKey={(r) => r.name}
+        defaultSort=""
+      >
+        {choice}
+      </Table>
+    );
+  const { loaded } = ranked;
+  if (loaded.status === "loading")
+    return (
+      <div class="toolbar" aria-busy="true">
+        {choice}
+        <span class="muted" data-testid="ranking">
+          {texts.ranking}
+        </span>
+      </div>
+    );
+  if (loaded.status !== "ready")
+    return (
+      <>
+        <div class="toolbar">{choice}</div>
+        <Show resource={ranked}>{() => null}</Show>
+      </>
+    );
+  return (
+    <Table
+      {...shared}
+      name="gains"
+      {...texts.row}
+      columns={GAINS}
+      rows={loaded.value.rows}
+      rowKey={(r) => `${r.kind} ${r.name}`}
+      defaultSort="-free_gain_share"
+    >
+      {choice}
+    </Table>
+  );
+}
+
+function Try({ row }: { row: Gain }) {
+  const set = (factor: number): void =>
+    go({ changes: withChange(state.value.changes, changeOf(row, factor)) });
+  return (
+    <>
+      {row.kind !== "synchronisation" && (
+        <button type="button" class="link" data-testid="try-half" title={texts.half} onClick={() => set(0.5)}>
+          2×
+        </button>
+      )}
+      <button type="button" class="link" data-testid="try-free" title={texts.freeHelp} onClick={() => set(0)}>
+        {texts.free}
+      </button>
+    </>
+  );
+}
+
+const share = (row: Gain): number | null =>
+  row.bound_ns === null
+    ? null
+    : row.free_gain_ns === 0
+      ? 0
+      : (row.bound_ns / row.free_gain_ns) * row.free_gain_share;
+
+const GAINS: readonly Column<Gain>[] = [
+  {
+    key: "name",
+    ...texts.ofGains.name,
+    kind: "text",
+    width: 300,
+    value: (r) => r.name || texts.kinds[r.kind],
+    code: (r) => r.name,
+  },
+  {
+    key: "kind",
+    ...texts.ofGains.kind,
+    kind: "text",
+    width: 190,
+    value: (r) => texts.kinds[r.kind],
+    code: (r) => r.kind,
+    cell: (r) => (
+      <span class="value try">
+        {texts.kinds[r.kind]} <Try row={r} />
+      </span>
+    ),
+  },
+  {
+    key: "half_gain_share",
+    ...texts.ofGains.halfGainShare,
+    kind: "share",
+    width: 136,
+    value: (r) => r.half_gain_share,
+    bar: () => "kernel",
+  },
+  {
+    key: "free_gain_share",
+    ...texts.ofGains.freeGainShare,
+    kind: "share",
+    width: 136,
+    value: (r) => r.free_gain_share,
+    bar: () => "kernel",
+    bound: share,
+  },
+  { key: "half_gain_ns", ...texts.ofGains.halfGain, kind: "time", width: 104, value: (r) => r.half_gain_ns },
+  {
+    key: "free_gain_ns",
+    ...texts.ofGains.freeGain,
+    kind: "time",
+    width: 84,
+    value: (r) => r.free_gain_ns,
+    bound: (r) => r.bound_ns,
+  },
+  { key: "on_path_ns", ...texts.ofGains.onPath, kind: "time", width: 96, value: (r) => r.on_path_ns },
+];
+
+/** Host times are measured, device times may be inferred: the mark in front says which. */
+const pathColumns = (inferred: boolean): readonly Column<PathRow>[] => [
+  { key: "name", ...texts.ofPath.name, kind: "text", width: 320, value: (r) => r.name || "–" },
+  {
+    key: "cause",
+    ...texts.ofPath.cause,
+    kind: "text",
+    width: 190,
+    value: (r) => CAUSES[r.cause].label,
+    code: (r) => r.cause,
+    cell: (r) => (
+      <span class="value">
+        <i
+          class={`swatch ${inferred && CAUSES[r.cause].device ? "inferred" : ""}`}
+          style={{ "--fill": color(CAUSES[r.cause].category) }}
+        />
+        {CAUSES[r.cause].label}
+      </span>
+    ),
+  },
+  { key: "share", ...texts.ofPath.share, kind: "share", width: 84, additive: true, value: (r) => r.share },
+  { key: "path_ns", ...texts.ofPath.path, kind: "time", width: 84, additive: true, value: (r) => r.path_ns },
+  {
+    key: "pieces",
+    ...texts.ofPath.pieces,
+    kind: "count",
+    width: 84,
+    value: (r) => r.pieces,
+    cell: (r) => <span class="value">{Number(r.pieces.toPrecision(3))}</span>,
+  },
+];
+
+const STEPS: readonly Column<PredictedStep>[] = [
+  {
+    key: "name",
+    ...texts.ofSteps.step,
+    kind: "text",
+    width: 200,
+    value: (r) => nameOf(r.name),
+    code: (r) => r.name,
+  },
+  { key: "measured_ns", ...texts.ofSteps.measured, kind: "time", width: 104, value: (r) => r.measured_ns },
+  {
+    key: "predicted_ns",
+    ...texts.ofSteps.predicted,
+    kind: "time",
+    width: 104,
+    value: (r) => r.predicted_ns,
+    bound: (r) => r.bound_ns,
+  },
+  {
+    key: "gain_ns",
+    ...texts.ofSteps.gain,
+    kind: "time",
+    width: 104,
+    value: (r) => r.gain_ns,
+    bound: (r) => r.bound_ns,
+  },
+  { key: "replayed_ns", ...texts.ofSteps.replayed, kind: "time", width: 104, value: (r) => r.replayed_ns },
+];

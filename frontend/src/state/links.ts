@@ -1,0 +1,36 @@
+// Links from one page to another.
+import { around } from "../widgets/timeline/camera";
+import { go, linkTo, state, type State } from "./url";
+
+export interface LinkProps {
+  href: string;
+  onClick: (event: MouseEvent) => void;
+}
+
+/** A plain click stays in the page; one with a modifier opens the link as links do. */
+export function linkProps(changes: Partial<State>): LinkProps {
+  const onClick = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(changes);
+  };
+  return { href: linkTo(changes), onClick };
+}
+
+/** Another rank, of the span and the step that are selected. */
+export const ofRank = (rank: number): Partial<State> => ({
+  rank,
+  span: state.value.span,
+  step: state.value.step,
+});
+
+/** To a stretch on the timeline, with some of what is around it; `end` is the recording's. */
+export function stretch(start: number, stop: number, end: number, changes: Partial<State> = {}): LinkProps {
+  const window = around(start, stop, { start: 0, stop: end });
+  return linkProps({
+    view: "timeline",
+    range: `${Math.floor(window.start)}..${Math.ceil(window.stop)}`,
+    ...changes,
+  });
+}

@@ -1,0 +1,254 @@
+// Results for components: loading with progress, ready, failed or cancelled, and the way on.
+import { signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { EventRecord, Options, Progress, Results, Runs, SqlResult } from "../api/types";
+import {
+  asFailure,
+  cancelReading,
+  fetchEvent,
+  fetchRuns,
+  fetchSql,
+  fetchView,
+  type Asking,
+  type Failure,
+  type Place,
+} from "../api/client";
+import { reloads, shown } from "../lib/tensorboard-host";
+import { useLatestCallback } from "../lib/use-latest-callback";
+import { withRank, type Selected } from "./selection";
+
+export type Loaded<T> =
+  | { status: "loading"; progress: Progress | null }
+  | { status: "ready"; value: T }
+  | { status: "failed"; failure: Failure }
+  | { status: "cancelled" };
+
+/** A result on its way, with its two handles. */
+export interface Resource<T> {
+  loaded: Loaded<T>;
+  retry: () => void;
+  /** Gives up reading its trace, for all that the page asks of it. */
+  cancel: () => void;
+}
+
+/** A result of a trace never changes: the last ones are kept, so that going back is instant. */
+const kept = new Map<string, { status: "ready"; value: unknown }>();
+const KEPT = 24;
+
+/** A view's result for the selection; asks again whenever one of them changes. Without options
+ * nothing is asked, and it stays on its way. With `patient` others go before. */
+export function useView<V extends keyof Results>(
+  view: V,
+  selected: Selected,
+  options: Omit<Options[V], "step"> | null,
+  step = selected.place.step,
+  patient = false,
+): Resource<Results[V]> {
+  const place = { ...selected.place, step };
+  const key = options && JSON.stringify([view, place, options, selected.stamp]);
+  const waits = useRef(patient);
+  waits.current = patient;
+  const hurry = (): boolean => !waits.current;
+  return useLoad(key, place, (asking) =>
+    fetchView(view, place, options as NonNullable<typeof options>, patient ? { ...asking, hurry } : asking),
+  );
+}
+
+/** The difference of two traces. */
+export function useDiff(
+  selected: Selected,
+  base: Selected,
+  options: Omit<Options["diff"], "step" | "base_step">,
+): Resource<Results["diff"]> {
+  const { run, rank, span, step } = base.place;
+  const asked = { ...options, base_run: run, base_rank: rank, base_span: span, base_step: step };
+  const key = JSON.stringify(["diff", selected.place, asked, selected.stamp, base.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchView("diff", selected.place, asked, asking));
+}
+
+/** Further ranks beside the selected one: of each its timeline without a rectangle (or why there is
+ * none), and the clocks of all of them. */
+export interface Beside {
+  timelines: readonly (Results["timeline"] | Failure)[];
+  clock: Results["clock"] | null;
+}
+
+export function useBeside(selected: Selected, ranks: readonly number[]): Resource<Beside> {
+  const { run, rank, span } = selected.place;
+  const key = JSON.stringify([
+    "beside",
+    run,
+    rank,
+    span,
+    ranks.map((one) => [one, withRank(selected, one).stamp]),
+    selected.stamp,
+  ]);
+  return useLoad(key, selected.place, async (asking) => {
+    const only = [rank, ...ranks].join(",");
+    const of = (one: number): Promise<Results["timeline"] | Failure> =>
+      fetchView("timeline", { run, rank: one, span, step: null }, { tracks: "", width: 1 }, asking).catch(
+        (error: unknown) => {
+          if (asking.signal.aborted) throw error;
+          return asFailure(error);
+        },
+      );
+    const clock =
+      ranks.length > 0
+        ? fetchView("clock", { run, rank, span, step: null }, { only, to: rank }, asking)
+        : null;
+    return { timelines: await Promise.all(ranks.map(of)), clock: await clock };
+  });
+}
+
+/** While another part of the same thing is asked for, the last one stays: a chart that vanishes
+ * cannot be zoomed. */
+export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
+  const last = useRef<{ of: string; loaded: Loaded<T> } | null>(null);
+  if (loaded.status === "ready") last.current = { of, loaded };
+  return loaded.status === "loading" && last.current?.of === of ? last.current.loaded : loaded;
+}
+
+/** The record of an event, named as in the URL: `table/row`. */
+export function useEvent(selected: Selected, name: string): Resource<EventRecord> {
+  const { run, rank, span } = selected.place;
+  const [table = "", row = ""] = name.split("/");
+  const key = JSON.stringify(["event", run, rank, span, name, selected.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchEvent(selected.place, table, row, asking));
+}
+
+/** The rows of a query in SQL. */
+export function useSql(selected: Selected, query: string): Resource<SqlResult> {
+  const { run, rank, span } = selected.place;
+  const key = JSON.stringify(["sql", run, rank, span, query, selected.stamp]);
+  return useLoad(key, selected.place, (asking) => fetchSql(selected.place, query, asking));
+}
+
+/** Traces that somebody cancelled: nothing is asked of them, which would have them read again. */
+const cancelled = signal<ReadonlySet<string>>(new Set());
+
+/** What is being asked for now, by the trace it is asked of. */
+const asking = new Map<AbortController, string>();
+
+function setCancelled(trace: string, now: boolean): void {
+  const traces = new Set(cancelled.value);
+  if (now) traces.add(trace);
+  else traces.delete(trace);
+  cancelled.value = traces;
+}
+
+function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => Promise<T>): Resource<T> {
+  const [now, setNow] = useState<{ key: string; loaded: Loaded<T> } | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const trace = JSON.stringify([place.run, place.rank, place.span]);
+  const isCancelled = cancelled.value.has(trace);
+  const ask = useLatestCallback(load);
+  // A layout effect: others wait for the next frame, and so would the server.
+  useLayoutEffect(() => {
+    if (key === null || isCancelled) return undefined;
+    if (kept.has(key)) {
+      // For as long as it is shown, whatever is kept in its place meanwhile.
+      setNow({ key, loaded: kept.get(key) as Loaded<T> });
+      return undefined;
+    }
+    const own = new AbortController();
+    asking.set(own, trace);
+    const say = (loaded: Loaded<T>): void => {
+      if (!own.signal.aborted) setNow({ key, loaded });
+    };
+    say({ status: "loading", progress: null });
+    ask({ signal: own.signal, onProgress: (progress) => say({ status: "loading", progress }) })
+      .then(
+        (value) => {
+          const ready = { status: "ready" as const, value };
+          keep(key, ready);
+          say(ready);
+        },
+        (error: unknown) => {
+          if (own.signal.aborted) return;
+          const failure = asFailure(error);
+          if (failure.code === "cancelled") setCancelled(trace, true);
+          else say({ status: "failed", failure });
+        },
+      )
+      .finally(() => asking.delete(own));
+    return () => own.abort();
+  }, [key, trace, attempt, isCancelled]);
+  const cancel = (): void => {
+    for (const [controller, of] of asking) if (of === trace) controller.abort();
+    setCancelled(trace, true);
+    // If it cannot be cancelled, the page asks again and says why.
+    cancelReading(place).catch(() => setCancelled(trace, false));
+  };
+  const retry = (): void => {
+    setCancelled(trace, false);
+    setAttempt(attempt + 1);
+  };
+  return { loaded: current(key, now, isCancelled), retry, cancel };
+}
+
+const CANCELLED = { status: "cancelled" } as const;
+const LOADING = { status: "loading", progress: null } as const;
+
+/** The same object for as long as nothing changes: effects may depend on it. */
+function current<T>(
+  key: string | null,
+  now: { key: string; loaded: Loaded<T> } | null,
+  isCancelled: boolean,
+): Loaded<T> {
+  if (key !== null && kept.has(key)) return kept.get(key) as Loaded<T>;
+  if (isCancelled) return CANCELLED;
+  return now?.key === key ? now.loaded : LOADING;
+}
+
+function keep(key: string, ready: { status: "ready"; value: unknown }): void {
+  kept.set(key, ready);
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+}
+
+/** How often the page looks again while the logdir is being scanned, and while it is empty. */
+const SCANNING_MS = 1000;
+const EMPTY_MS = 5000;
+
+/** The logdir's runs. They stay on the page while they are asked for again. */
+export function useRuns(): Resource<Runs> {
+  const [loaded, setLoaded] = useState<Loaded<Runs>>({ status: "loading", progress: null });
+  const [attempt, setAttempt] = useState(0);
+  const reload = reloads.value;
+  useLayoutEffect(() => {
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    const look = async (): Promise<void> => {
+      try {
+        const runs = await fetchRuns({ signal: controller.signal });
+        setLoaded({ status: "ready", value: runs });
+        const again = runs.scanning ? SCANNING_MS : runs.runs.length === 0 ? EMPTY_MS : null;
+        if (again !== null) timer = setTimeout(() => void look(), again);
+      } catch (error) {
+        if (!controller.signal.aborted) setLoaded({ status: "failed", failure: asFailure(error) });
+      }
+    };
+    void look();
+    return () => {
+      controller.abort();
+      clearTimeout(timer);
+    };
+  }, [attempt, reload]);
+  const retry = (): void => {
+    setLoaded({ status: "loading", progress: null });
+    setAttempt(attempt + 1);
+  };
+  return { loaded, retry, cancel: () => undefined };
+}
+
+/** Seconds since the component appeared, while the page is shown. */
+export function useSeconds(): number {
+  const [seconds, setSeconds] = useState(0);
+  const visible = shown.value;
+  useEffect(() => {
+    if (!visible) return undefined;
+    const timer = setInterval(() => setSeconds((s) => s + 1), 1000);
+    return () => clearInterval(timer);
+  }, [visible]);
+  return seconds;
+}

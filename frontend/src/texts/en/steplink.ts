@@ -1,3 +1,0 @@
-export const steplink = {
-  title: (name: string) => `${name}\nShow it in the timeline`,
-};

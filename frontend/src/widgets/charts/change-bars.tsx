@@ -1,0 +1,88 @@
+// Changes as bars from a middle line: shorter to the left, longer to the right. What may be no change
+// at all is drawn hollow, and how far off a change may be is its whisker.
+import { exactDuration, signedDuration } from "../../lib/format";
+import { CsvButton } from "../table/csv-button";
+
+export interface Change {
+  key: string;
+  label: string;
+  ns: number | null;
+  /** How far off it may be; null if that is not known. */
+  error: number | null;
+  /** Whether it is more than chance and error bounds. */
+  sure: boolean;
+  /** By inferred times: hatched, if it is sure. */
+  inferred?: boolean;
+  /** What is said of it, in a word or two; and the code of that, for the CSV. */
+  word: string;
+  certainty: string;
+  title?: string;
+  href?: string;
+  onClick?: (event: MouseEvent) => void;
+}
+
+/** With less room than this for the smallest, nobody sees it. */
+const LEAST = 0.4;
+
+export function Changes({ rows, testid }: { rows: readonly Change[]; testid: string }) {
+  if (rows.length === 0) return null;
+  const most = Math.max(1, ...rows.map((r) => Math.abs(r.ns ?? 0)));
+  const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;
+  return (
+    <div class="withcsv">
+      <CsvButton
+        name={testid}
+        rows={rows.map((r) => ({ name: r.key, change_ns: r.ns, error_ns: r.error, certainty: r.certainty }))}
+      />
+      <table class="bars changes" data-testid={testid}>
+        <tbody>
+          {rows.map((row) => {
+            const ns = row.ns ?? 0;
+            const width = ns === 0 ? 0 : Math.max(share(ns), LEAST);
+            const low = Math.max(-most, ns - (row.error ?? 0)),
+              high = Math.min(most, ns + (row.error ?? 0));
+            return (
+              <tr key={row.key} data-key={row.key} data-value={row.ns ?? ""} data-sure={row.sure}>
+                <td class="label" title={row.title ?? row.label}>
+                  {row.href ? (
+                    <a href={row.href} onClick={row.onClick}>
+                      {row.label}
+                    </a>
+                  ) : (
+                    row.label
+                  )}
+                </td>
+                <td class="track">
+                  <span class="changebar">
+                    {width > 0 && (
+                      <span
+                        class={`${ns > 0 ? "longer" : "shorter"}${row.sure ? (row.inferred ? " inferred" : "") : " hollow"}`}
+                        style={{ left: `${ns > 0 ? 50 : 50 - width}%`, width: `${width}%` }}
+                      />
+                    )}
+                    {row.error !== null && row.error > 0 && ns !== 0 && (
+                      <i
+                        class="whisker"
+                        style={{
+                          left: `${50 + (low / most) * 50}%`,
+                          width: `${((high - low) / most) * 50}%`,
+                        }}
+                      />
+                    )}
+                  </span>
+                </td>
+                <td
+                  class="number"
+                  title={`${exactDuration(row.ns)}${row.error ? ` ± ${exactDuration(row.error)}` : ""}`}
+                >
+                  {signedDuration(row.ns)}
+                </td>
+                <td class="word muted">{row.word}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+// How many took how long: a bar per bin, own SVG.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count, duration } from "../../lib/format";
+import { t } from "../../i18n";
+import { PngButton } from "./png-button";
+import { niceTicks } from "./stacked-bars";
+
+export interface HistogramBin {
+  low: number;
+  high: number;
+  count: number;
+}
+
+const HEIGHT = 132;
+/** On the right is the button of the picture. */
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 48, 8, 20];
+
+export function Histogram({
+  name,
+  title,
+  bins,
+  fill,
+}: {
+  name: string;
+  title: string;
+  bins: readonly HistogramBin[];
+  fill: string;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(480);
+  useLayoutEffect(() => {
+    if (!box.current) return undefined;
+    const observer = new ResizeObserver(
+      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
+    );
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const most = Math.max(1, ...bins.map((b) => b.count));
+  const slot = (width - LEFT - RIGHT) / Math.max(1, bins.length);
+  const x = (i: number): number => LEFT + i * slot;
+  const y = (n: number): number => HEIGHT - BOTTOM - (n / most) * (HEIGHT - TOP - BOTTOM);
+  const every = Math.max(1, Math.ceil(64 / slot));
+  return (
+    <div
+      class="histogram"
+      ref={box}
+      data-testid={`histogram-${name}`}
+      data-bins={bins.length}
+      data-value={bins.reduce((sum, b) => sum + b.count, 0)}
+    >
+      <svg
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={t.widgets.histogram.label(
+          title,
+          bins.map((b) => ({ calls: b.count, low: duration(b.low) })),
+        )}
+      >
+        {niceTicks(most)
+          .filter((at) => at % 1 === 0)
+          .map((at) => (
+            <g key={at} class="tick">
+              <line x1={LEFT} x2={width - RIGHT} y1={y(at)} y2={y(at)} />
+              <text x={LEFT - 6} y={y(at) + 4} text-anchor="end">
+                {count(at)}
+              </text>
+            </g>
+          ))}
+        {bins.map((b, i) => (
+          <g key={b.low}>
+            <rect x={x(i)} width={slot} y={TOP} height={HEIGHT - TOP - BOTTOM} fill="transparent">
+              <title>{t.widgets.histogram.bin(b.count, duration(b.low), duration(b.high))}</title>
+            </rect>
+            <rect
+              class="bar"
+              x={x(i) + 0.5}
+              width={Math.max(0.5, slot - 1)}
+              y={y(b.count)}
+              height={y(0) - y(b.count)}
+              fill={fill}
+            />
+            {i % every === 0 && (
+              <text x={x(i)} y={HEIGHT - 5} text-anchor={i === 0 ? "start" : "middle"}>
+                {duration(b.low)}
+              </text>
+            )}
+          </g>
+        ))}
+      </svg>
+      <PngButton name={name} around={box} />
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+// Offers the chart beside it as a picture.
+import { downloadPicture } from "../../lib/dom";
+import { pictureOf } from "../../lib/png";
+import { t } from "../../i18n";
+
+/** `around` is what the chart's SVG is in. */
+export function PngButton({
+  name,
+  around,
+}: {
+  name: string;
+  around: { readonly current: HTMLElement | null };
+}) {
+  const save = async (): Promise<void> => {
+    const svg = around.current?.querySelector("svg");
+    if (svg) downloadPicture(`${name}.png`, await pictureOf(svg));
+  };
+  return (
+    <button
+      type="button"
+      class="quiet png"
+      data-testid={`png-${name}`}
+      title={t.png.save}
+      onClick={() => void save()}
+    >
+      PNG
+    </button>
+  );
+}

@@ -1,0 +1,32 @@
+// A key figure: what it is, its value, and a line about it.
+import { t } from "../../i18n";
+
+interface FigureProps {
+  /** The result's field, for tests. */
+  name: string;
+  label: string;
+  value: string;
+  /** Exactly, for tests and the tooltip. */
+  exact: number | null;
+  unit: string;
+  bound?: string;
+  note?: string;
+  help: string;
+}
+
+export function Figure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
+  const precise =
+    exact === null
+      ? t.format.missing
+      : `${exact.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${unit}`;
+  return (
+    <div class="figure" data-testid={`figure-${name}`} data-value={exact ?? ""} title={`${help}\n${precise}`}>
+      <div class="muted">{label}</div>
+      <div class="big">
+        {value}
+        {bound && <small> {bound}</small>}
+      </div>
+      <div class="muted note">{note}</div>
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+// A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLatestCallback } from "../../lib/use-latest-callback";
+import { t } from "../../i18n";
+import { draw, type Look } from "./canvas";
+import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./layout";
+import { useColors } from "../charts/canvas-colors";
+
+interface FlameGraphProps {
+  boxes: readonly FlameBox[];
+  /** What the whole width is. */
+  total: number;
+  /** Boxes with this text stand out. */
+  search: string;
+  /** In words, for those who cannot see it. */
+  label: string;
+  /** The box under the pointer or the keyboard, or null. */
+  onLook: (box: number | null) => void;
+  onZoom: (box: number) => void;
+  onOut: () => void;
+  /** Handed out so that the page can save the picture. */
+  onCanvas: (canvas: HTMLCanvasElement | null) => void;
+}
+
+export function FlameGraph({
+  boxes,
+  total,
+  search,
+  label,
+  onLook,
+  onZoom,
+  onOut,
+  onCanvas,
+}: FlameGraphProps) {
+  const outer = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(800);
+  const look = useColors();
+  const [hover, setHover] = useState<number | null>(null);
+  const [focus, setFocus] = useState<number | null>(null);
+  const placed = useMemo(() => layout(boxes, total), [boxes, total]);
+  const height = (placed.depth + 1) * BOX_PX;
+
+  useLayoutEffect(() => {
+    if (!outer.current) return undefined;
+    const observer = new ResizeObserver(
+      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
+    );
+    observer.observe(outer.current);
+    return () => observer.disconnect();
+  }, []);
+  const handOut = useLatestCallback(onCanvas);
+  const showDetails = useLatestCallback(onLook);
+  useEffect(() => {
+    handOut(canvas.current);
+    return () => handOut(null);
+  }, []);
+  useEffect(() => {
+    setHover(null);
+    setFocus(null);
+    showDetails(null);
+  }, [boxes]);
+  useLayoutEffect(() => {
+    const shown: Look = { hover: hover ?? focus, focus, search: search.trim().toLowerCase() };
+    if (canvas.current) draw(canvas.current, placed, boxes, width, height, shown);
+  }, [placed, boxes, width, height, hover, focus, search, look]);
+
+  const at = (event: MouseEvent): number | null => {
+    const box = canvas.current?.getBoundingClientRect();
+    return box
+      ? boxAt(placed, (event.clientX - box.left) / box.width, Math.floor((event.clientY - box.top) / BOX_PX))
+      : null;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = neighbour(placed, boxes, focus, event.key);
+    if (to !== null) {
+      setFocus(to);
+      onLook(to);
+      const top = (placed.level[to] ?? 0) * BOX_PX;
+      outer.current?.scrollTo({ top: Math.max(0, top - outer.current.clientHeight / 2) });
+    } else if (event.key === "Enter" && focus !== null) onZoom(focus);
+    else if (event.key === "Backspace" || event.key === "Escape") onOut();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      class="flamegraph"
+      ref={outer}
+      tabIndex={0}
+      role="application"
+      aria-label={t.widgets.flame.keys(label)}
+      onKeyDown={onKeyDown}
+      data-testid="flamegraph"
+      data-boxes={boxes.length}
+      data-focus={focus === null ? "" : (boxes[focus]?.name ?? "")}
+    >
+      <canvas
+        ref={canvas}
+        style={{ width: `${width}px`, height: `${height}px`, cursor: hover === null ? "default" : "pointer" }}
+        onPointerMove={(e) => {
+          const box = at(e);
+          setHover(box);
+          onLook(box ?? focus);
+        }}
+        onPointerLeave={() => {
+          setHover(null);
+          onLook(focus);
+        }}
+        onClick={(e) => {
+          const box = at(e);
+          if (box !== null) onZoom(box);
+        }}
+      />
+    </div>
+  );
+}

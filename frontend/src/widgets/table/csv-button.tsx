@@ -1,0 +1,32 @@
+// Offers the rows of a small table as CSV: the names and exact values of the result.
+import { csv } from "../../lib/csv";
+import { download } from "../../lib/dom";
+import { t } from "../../i18n";
+
+/** What is within a value, as a list or a part of its own, is JSON. Without rows there is no button. */
+export function CsvButton({
+  name,
+  rows,
+  file = name,
+}: {
+  name: string;
+  rows: readonly object[];
+  file?: string;
+}) {
+  if (rows.length === 0) return null;
+  const save = (): void => {
+    const names = Object.keys(rows[0] ?? {});
+    const body = rows.map((row) => names.map((key) => plain((row as Record<string, unknown>)[key])));
+    download(`${file}.csv`, csv(names, body), "text/csv;charset=utf-8");
+  };
+  return (
+    <button type="button" class="quiet" onClick={save} data-testid={`csv-${name}`} title={t.table.save}>
+      CSV
+    </button>
+  );
+}
+
+function plain(value: unknown): string | number | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" || typeof value === "number" ? value : JSON.stringify(value);
+}

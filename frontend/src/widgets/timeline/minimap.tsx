@@ -1,0 +1,105 @@
+// The whole recording in a strip, with the part that is shown: drag to look elsewhere.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { centred, span, type Camera } from "./camera";
+import { duration } from "../../lib/format";
+import { t } from "../../i18n";
+import { timeTicks } from "../charts/ticks";
+
+interface MinimapProps {
+  camera: Camera;
+  /** All that there is. */
+  all: Camera;
+  /** How much is going on, 0 to 1, in equal parts of the recording. */
+  density: readonly number[];
+  /** The recording that this is of. */
+  of: Camera;
+  marks: readonly number[];
+  onCamera: (camera: Camera) => void;
+  left: number;
+  /** Beside the ruler, above the names of tracks. */
+  children?: ComponentChildren;
+}
+
+const HEIGHT = 34;
+const RULER = 20;
+
+export function Minimap({ camera, all, density, of, marks, onCamera, left, children }: MinimapProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(800);
+  const anchor = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (!box.current) return undefined;
+    const observer = new ResizeObserver(
+      ([entry]) => entry && setWidth(Math.max(50, entry.contentRect.width - left)),
+    );
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [left]);
+  const x = (at: number): number => ((at - all.start) / Math.max(1, span(all))) * width;
+  const moved = (event: PointerEvent): number =>
+    all.start +
+    ((event.clientX - (box.current?.getBoundingClientRect().left ?? 0) - left) / width) * span(all);
+  const center = (at: number): void => onCamera(centred(camera, at, all));
+  const shown = { from: Math.max(0, x(camera.start)), to: Math.min(width, x(camera.stop)) };
+  const [first, step] = [x(of.start), (x(of.stop) - x(of.start)) / Math.max(1, density.length)];
+  const scale = width / span(camera);
+  return (
+    <div class="minimap" ref={box}>
+      <div class="corner" style={{ width: `${left}px` }}>
+        {t.widgets.shown(duration(Math.round(span(camera))))}
+        {children}
+      </div>
+      <svg
+        width={width}
+        height={HEIGHT}
+        data-testid="minimap"
+        aria-hidden="true"
+        onPointerDown={(e) => {
+          e.currentTarget.setPointerCapture(e.pointerId);
+          anchor.current = moved(e);
+          center(moved(e));
+        }}
+        onPointerMove={(e) => {
+          if (anchor.current !== null) center(moved(e));
+        }}
+        onPointerUp={() => {
+          anchor.current = null;
+        }}
+        onPointerCancel={() => {
+          anchor.current = null;
+        }}
+      >
+        <path
+          class="density"
+          d={`M${first} ${HEIGHT}${density.map((value, i) => `V${(HEIGHT - value * (HEIGHT - 4)).toFixed(1)}H${(first + (i + 1) * step).toFixed(1)}`).join("")}V${HEIGHT}z`}
+        />
+        <rect class="beyond" x={0} width={shown.from} height={HEIGHT} />
+        <rect class="beyond" x={shown.to} width={Math.max(0, width - shown.to)} height={HEIGHT} />
+        <rect
+          class="brush"
+          x={shown.from}
+          width={Math.max(2, shown.to - shown.from)}
+          height={HEIGHT - 1}
+          y={0.5}
+        />
+        {marks.map((at) => (
+          <line key={at} class="mark" x1={x(at)} x2={x(at)} y2={HEIGHT} />
+        ))}
+      </svg>
+      <svg class="ruler" width={width} height={RULER} style={{ marginLeft: `${left}px` }} aria-hidden="true">
+        {timeTicks(camera.start, camera.stop, width / 120).map((tick) => {
+          const at = (tick.at - camera.start) * scale;
+          return (
+            <g key={tick.at}>
+              <line x1={at} x2={at} y1={RULER - 5} y2={RULER} />
+              <text x={at + 3} y={13}>
+                {tick.label}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,250 @@
+// Where each track of a timeline lies: ranks, groups with a heading, tracks that are folded or not.
+import { t } from "../../i18n";
+
+export interface TrackShape {
+  /** Of all ranks that are shown: see `trackId`. */
+  id: number;
+  /** What the reader sees, and what the URL has in every language. */
+  group: string;
+  group_key: string;
+  rows: number;
+  kind: string;
+  label: string;
+  ranges: number;
+}
+
+/** What is drawn of one rank. The first is the selected one. */
+export interface Section {
+  rank: number;
+  /** Null where it is the only one. */
+  title: string | null;
+  tracks: readonly TrackShape[];
+  counters: readonly { label: string }[];
+}
+
+/** One line of the timeline: the heading of a rank or of a group, a track or a counter. */
+export interface Line {
+  kind: "rank" | "group" | "track" | "counter";
+  /** Of a track its number, of a counter its place among those of all ranks. */
+  id: number;
+  label: string;
+  /** Of a group and what is in it, its name in the URL; of a rank its number. */
+  key: string;
+  y: number;
+  height: number;
+  /** Of a track, with its first row only; of a group, with its heading only. */
+  folded: boolean;
+  pinned: boolean;
+}
+
+export const ROW_PX = 17;
+/** Below the rows of a track. */
+export const GAP_PX = 7;
+const GROUP_PX = 22;
+const COUNTER_PX = 32;
+/** More tracks than any rank has. */
+const STRIDE = 1 << 16;
+
+/** One number for a track of one of several ranks; the first rank's are their own. */
+export const trackId = (section: number, track: number): number => section * STRIDE + track;
+export const sectionOf = (id: number): number => Math.floor(id / STRIDE);
+export const trackOf = (id: number): number => id % STRIDE;
+
+/** A track in the URL: `5`, or `7.5` of a further rank's; `ranks` are the numbers of those shown. */
+export const trackText = (id: number, ranks: readonly number[]): string =>
+  (sectionOf(id) === 0 ? "" : `${ranks[sectionOf(id)]}.`) + String(trackOf(id));
+
+/** The track that has this name in the URL; null if its rank is not shown. */
+export function trackNamed(text: string, ranks: readonly number[]): number | null {
+  const [, rank, track] = /^(?:(\d{1,9})\.)?(\d{1,5})$/.exec(text) ?? [];
+  const section = rank === undefined ? 0 : ranks.indexOf(Number(rank), 1);
+  return track === undefined || section < 0 ? null : trackId(section, Number(track));
+}
+
+/** What the reader changed: tracks and groups whose folding is not the usual, tracks on top, groups
+ * in another order. */
+export interface Arrangement {
+  toggled: ReadonlySet<number>;
+  pinned: readonly number[];
+  groups: ReadonlySet<string>;
+  order: readonly string[];
+  /** Words that a track has in its name or that of its group; others are not shown, but pinned ones. */
+  only: string;
+}
+
+/** `3,p5,c,g/Process 1,o/Device 0,wautograd`: track 3, the counters and a group are folded other than
+ * usual, track 5 is pinned, a group comes first, only tracks with that word are shown. */
+export function parseLanes(text: string | null, ranks: readonly number[]): Arrangement {
+  const found = {
+    toggled: new Set<number>(),
+    pinned: [] as number[],
+    groups: new Set<string>(),
+    order: [] as string[],
+    only: "",
+  };
+  for (const word of (text ?? "").split(",")) {
+    const id = trackNamed(word.replace(/^p/, ""), ranks);
+    if (word === "c") found.groups.add(OWN_COUNTERS);
+    else if (word.startsWith("w")) found.only = decoded(word.slice(1));
+    else if (id !== null) {
+      if (word.startsWith("p")) found.pinned.push(id);
+      else found.toggled.add(id);
+    } else if (/^[go]\d*\//.test(word)) {
+      const key = decoded(word.slice(1));
+      if (word.startsWith("g")) found.groups.add(key);
+      else found.order.push(key);
+    }
+  }
+  return found;
+}
+
+export function lanesText(
+  { toggled, pinned, groups, order, only }: Arrangement,
+  ranks: readonly number[],
+): string | null {
+  const track = (id: number): string => trackText(id, ranks);
+  const words = [
+    [...toggled].map(track),
+    pinned.map((id) => `p${track(id)}`),
+    [...groups].map((key) => (key === OWN_COUNTERS ? "c" : `g${encoded(key)}`)),
+    order.map((key) => `o${encoded(key)}`),
+    only ? [`w${encoded(only)}`] : [],
+  ];
+  return words.flat().join(",") || null;
+}
+
+const encoded = (key: string): string => key.replace(/[%,]/g, encodeURIComponent);
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Usually only Python's frames are folded: they are deep, and the operators tell most. */
+export function isFolded(track: TrackShape, arrangement: Arrangement): boolean {
+  return track.rows > 1 && (track.kind === "frames") !== arrangement.toggled.has(track.id);
+}
+
+/** The set with one more, or without it. */
+export function flipped<T>(set: ReadonlySet<T>, one: T): Set<T> {
+  const next = new Set(set);
+  if (!next.delete(one)) next.add(one);
+  return next;
+}
+
+/** Whether a name has all these words. */
+export function fits(words: string, name: string): boolean {
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => name.toLowerCase().includes(word));
+}
+
+/** What the group of counters is called in the URL. */
+export const COUNTERS = "Counters";
+/** The first rank's counters, which the URL has as `c`. */
+const OWN_COUNTERS = `/${COUNTERS}`;
+
+/** Pinned tracks, then of each rank: steps, counters, devices, threads by how much they have. Of
+ * further ranks usually only steps and devices are open. */
+export function layout(sections: readonly Section[], arrangement: Arrangement): Line[] {
+  const lines: Line[] = [];
+  let y = 0;
+  let counters = 0;
+  const add = (line: Omit<Line, "y">): void => {
+    lines.push({ ...line, y });
+    y += line.height;
+  };
+  const heading = (kind: "rank" | "group", label: string, key: string, folded = false): void =>
+    add({ kind, id: -1, label, key, height: GROUP_PX, folded, pinned: false });
+  const track = (one: TrackShape, key: string, pinned: boolean): void => {
+    const folded = isFolded(one, arrangement);
+    add({
+      kind: "track",
+      id: one.id,
+      label: one.label,
+      key,
+      height: (folded ? 1 : Math.max(1, one.rows)) * ROW_PX + GAP_PX,
+      folded,
+      pinned,
+    });
+  };
+  const has = (name: string): boolean => fits(arrangement.only, name);
+  const all = sections.flatMap((section) => section.tracks.map((one) => ({ section, one })));
+  const pinned = arrangement.pinned.flatMap((id) => all.find(({ one }) => one.id === id) ?? []);
+  if (pinned.length > 0) heading("group", t.trackLayout.pinned, "");
+  for (const { section, one } of pinned)
+    track({ ...one, label: section.title === null ? one.label : `${section.rank}: ${one.label}` }, "", true);
+  for (const [at, section] of sections.entries()) {
+    const keyOf = (group: string): string => `${at === 0 ? "" : section.rank}/${group}`;
+    const isClosed = (key: string, usually: boolean): boolean =>
+      (at > 0 && usually) !== arrangement.groups.has(key);
+    if (section.title !== null) heading("rank", section.title, String(section.rank));
+    const rest = section.tracks.filter(
+      (one) =>
+        !arrangement.pinned.includes(one.id) && (one.kind === "steps" || has(`${one.group} ${one.label}`)),
+    );
+    const counted = section.counters.flatMap((counter, i) =>
+      has(`${t.trackLayout.counters} ${counter.label}`) ? [{ label: counter.label, id: counters + i }] : [],
+    );
+    for (const one of rest.filter((one) => one.kind === "steps")) track(one, keyOf(one.group_key), false);
+    const groups = grouped(rest).map(({ key, group, tracks }) => ({ key: keyOf(key), group, tracks }));
+    if (counted.length > 0)
+      groups.unshift({ key: keyOf(COUNTERS), group: t.trackLayout.counters, tracks: [] });
+    for (const { key, group, tracks } of reordered(groups, arrangement.order)) {
+      const closed = isClosed(key, !tracks.some((one) => one.kind === "device"));
+      heading("group", group, key, closed);
+      if (closed) continue;
+      for (const one of tracks) track(one, key, false);
+      if (tracks.length === 0)
+        for (const { id, label } of counted)
+          add({ kind: "counter", id, label, key, height: COUNTER_PX, folded: false, pinned: false });
+    }
+    counters += section.counters.length;
+  }
+  return lines;
+}
+
+/** Groups of tracks but the steps, those of devices first, then by how much they have. */
+function grouped(tracks: readonly TrackShape[]): { key: string; group: string; tracks: TrackShape[] }[] {
+  const groups = new Map<string, TrackShape[]>();
+  for (const one of tracks)
+    if (one.kind !== "steps") groups.set(one.group_key, [...(groups.get(one.group_key) ?? []), one]);
+  const size = (of: TrackShape[]): number =>
+    (of.some((one) => one.kind === "device") ? Infinity : 0) + of.reduce((sum, one) => sum + one.ranges, 0);
+  const sized = [...groups].map(([key, of]) => ({
+    key,
+    group: of[0]?.group ?? key,
+    tracks: of,
+    size: size(of),
+  }));
+  return sized.sort((a, b) => (a.size === b.size ? 0 : b.size - a.size));
+}
+
+/** Those that the reader has put in order take, in it, the places that they have together. */
+function reordered<G extends { key: string }>(groups: readonly G[], order: readonly string[]): G[] {
+  const moved = order.flatMap((key) => groups.find((group) => group.key === key) ?? []);
+  return groups
+    .map((group) => (moved.includes(group) ? undefined : group))
+    .map((group) => group ?? moved.shift())
+    .filter((group) => group !== undefined);
+}
+
+/** The order in which a group stands one place higher among those of its rank. */
+export function raised(lines: readonly Line[], key: string, order: readonly string[]): string[] {
+  const rank = key.slice(0, key.indexOf("/") + 1);
+  const keys = lines
+    .filter((line) => line.kind === "group" && line.key.startsWith(rank))
+    .map((line) => line.key);
+  const at = keys.indexOf(key);
+  if (at > 0) keys.splice(at - 1, 2, key, keys[at - 1] ?? "");
+  return [...order.filter((other) => !keys.includes(other)), ...keys];
+}
+
+export function heightOf(lines: readonly Line[]): number {
+  const last = lines.at(-1);
+  return last ? last.y + last.height : 0;
+}
