@@ -15,8 +15,8 @@ from tb_privateuse1.advisor import Advised, advise, best
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Case, Found, Rank, Rule
 from tb_privateuse1.savings import Savings
-from tests import chinese, make
-from tests.rules.program import Program, check
+from tests.support import chinese, make
+from tests.support.program import Program, check
 
 US = 1000
 TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))

@@ -8,9 +8,9 @@ import pytest
 from tb_privateuse1 import bottleneck, intervals
 from tb_privateuse1.bottleneck import Limits
 from tb_privateuse1.trace import Trace
-from tests import make
-from tests.infer.simulate import Op, simulate
-from tests.rules.program import Program
+from tests.support import make
+from tests.support.program import Program
+from tests.support.simulate import Op, simulate
 
 
 def whole(trace: Trace) -> Limits:

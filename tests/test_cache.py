@@ -17,9 +17,9 @@ from tb_privateuse1 import cache
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.files import Files
 from tb_privateuse1.trace import TABLES, Trace
-from tests import make
-from tests.test_layers import MODULES, imports, within
-from tests.test_shared_traces import TRACES, load
+from tests.contract.test_layers import MODULES, imports, within
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support import make
 
 
 def sample() -> Trace:

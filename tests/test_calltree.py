@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1 import calltree, intervals
 from tb_privateuse1.trace import NONE
-from tests.make import frame, op, trace
+from tests.support.make import frame, op, trace
 
 Ranges = list[tuple[int, int, int]]
 RANGES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30), st.integers(0, 12)), max_size=40)

@@ -16,8 +16,8 @@ from tb_privateuse1 import allocations, categories, phases, runs
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
-from tests.make import Event, annotation, frame, op, trace
-from tests.make import memory as event
+from tests.support.make import Event, annotation, frame, op, trace
+from tests.support.make import memory as event
 from tests.test_lasting import accumulate
 from tests.test_phases import backward, forward
 

@@ -7,7 +7,7 @@ import pytest
 from tb_privateuse1 import changes, dependencies, prediction
 from tb_privateuse1.changes import KINDS, Change
 from tb_privateuse1.trace import Trace, TraceError
-from tests.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 from tests.test_dependencies import waiting
 
 US = 1000

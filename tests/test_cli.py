@@ -20,7 +20,7 @@ from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS
-from tests.tracefiles import sidecar, trace
+from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli"]
 

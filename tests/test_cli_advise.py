@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli
-from tests import make
-from tests.rules.program import device_bound
+from tests.support import make
+from tests.support.program import device_bound
 from tests.views.test_advice import program
 
 

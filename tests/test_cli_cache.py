@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cachedir, cli
-from tests.tracefiles import trace
+from tests.support.trace_files import trace
 
 
 @pytest.fixture

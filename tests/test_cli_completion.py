@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.views import VIEWS
-from tests.tracefiles import trace
+from tests.support.trace_files import trace
 
 CODE = """
 import sys

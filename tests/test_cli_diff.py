@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tb_privateuse1 import cli
-from tests import make, tracefiles
+from tests.support import make, trace_files
 
 
 def written(path: Path, *steps_us: float, name: str = "gemm") -> Path:
@@ -22,7 +22,7 @@ def written(path: Path, *steps_us: float, name: str = "gemm") -> Path:
             make.launch(at + 1, at + 2, i + 1), make.kernel(name, at + 4, at + 4 + us / 2, i + 1),
         ]  # fmt: skip
         at += us + 100
-    return tracefiles.write(path, make.document(*events))
+    return trace_files.write(path, make.document(*events))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def remembered(path: Path, *sizes: int) -> Path:
             make.step(i, at, at + 100), make.op("aten::mm", at + 1, at + 30),
             make.memory(at + 5, size, 1000 + size), make.memory(at + 20, -size, 1000),
         ]  # fmt: skip
-    return tracefiles.write(path, make.document(*events))
+    return trace_files.write(path, make.document(*events))
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_growth_is_judged_by_the_peak(tmp_path: Path) -> None:
             for one in (make.step(i, 100 * i, 100 * i + 99),
                         make.memory(100 * i + 9, bytes_per_step, 1000 + bytes_per_step * (i + 1)))
         ]  # fmt: skip
-        return str(tracefiles.write(tmp_path / name / "w.1.pt.trace.json", make.document(*events)))
+        return str(trace_files.write(tmp_path / name / "w.1.pt.trace.json", make.document(*events)))
 
     two = leaking("a", 100), leaking("b", 200)
     # 100 more per step, of a mean peak of 1250: 8 %

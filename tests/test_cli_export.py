@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli
-from tests.export.perfettofile import parse
-from tests.tracefiles import sidecar, trace
+from tests.support.perfetto_file import parse
+from tests.support.trace_files import sidecar, trace
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tb_privateuse1 import cli, event, query, schema
 from tb_privateuse1.cli import flags
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.views import VIEWS
-from tests.tracefiles import trace
+from tests.support.trace_files import trace
 
 ASKED = {**VIEWS, **LOOKUPS}
 

@@ -23,7 +23,7 @@ from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.vendor_file import Vendors
-from tests.tracefiles import sidecar, trace
+from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli", "ingest"]
 EVENT = '{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"pid":1,"tid":1},'

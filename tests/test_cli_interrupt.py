@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.test_store import until
-from tests.tracefiles import trace
+from tests.server.storage.test_store import until
+from tests.support.trace_files import trace
 
 HELD = {
     "reading": """

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1 import cli
 from tb_privateuse1.export.columns import COLUMNS
-from tests.tracefiles import sidecar, trace
+from tests.support.trace_files import sidecar, trace
 
 
 @pytest.fixture

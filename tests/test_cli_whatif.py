@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli
-from tests import make
-from tests.tracefiles import write
+from tests.support import make
+from tests.support.trace_files import write
 
 
 @pytest.fixture

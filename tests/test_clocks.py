@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import clocks, ranks
 from tb_privateuse1.trace import I64, MISSING
-from tests.make import step, trace
+from tests.support.make import step, trace
 
 LABEL = ranks.Label("all_reduce", "0", "dp", on_host=False)
 

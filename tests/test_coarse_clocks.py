@@ -15,9 +15,9 @@ from tb_privateuse1 import dependencies, prediction, replay
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests import test_criticalpath
-from tests.asking import result
-from tests.make import Event, kernel, launch, op, span, step, trace
-from tests.test_shared_traces import TRACES, load
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import Event, kernel, launch, op, span, step, trace
+from tests.support.results import result
 
 OWN = sorted((Path(__file__).parent / "traces").glob("*/*.pt.trace.json.gz"))
 

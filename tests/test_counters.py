@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tb_privateuse1 import breakdown, counters, forms, intervals
 from tb_privateuse1.curves import Curve, windows
 from tb_privateuse1.trace import MISSING, Trace
-from tests import uncertain
-from tests.make import annotation, kernel, launch, memory, op, trace
+from tests.support import uncertain
+from tests.support.make import annotation, kernel, launch, memory, op, trace
 
 PARTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=400)
 

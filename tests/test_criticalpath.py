@@ -9,9 +9,9 @@ import pytest
 from tb_privateuse1 import criticalpath, dependencies
 from tb_privateuse1.criticalpath import CAUSES
 from tb_privateuse1.trace import Trace
-from tests.make import frame, kernel, launch, op, step, trace
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.test_dependencies import backward, needs_traces, waiting
-from tests.test_shared_traces import TRACES, load
 
 
 def told(made: Trace) -> list[tuple[str, str, int, int]]:

@@ -10,8 +10,8 @@ import pytest
 from tb_privateuse1 import dependencies, prediction
 from tb_privateuse1.dependencies import LAUNCH, STREAM, TURN, WAIT, Graph
 from tb_privateuse1.trace import Trace
-from tests.make import annotation, kernel, launch, op, span, step, trace
-from tests.test_shared_traces import FOLDER, TRACES, load
+from tests.peers.test_shared_traces import FOLDER, TRACES, load
+from tests.support.make import annotation, kernel, launch, op, span, step, trace
 
 needs_traces = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
 

@@ -11,10 +11,10 @@ from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.overview import overview
-from tests import sums
-from tests.asking import result
-from tests.make import Event, frame, kernel, launch, memory, op, step, trace
-from tests.test_contract import not_finite
+from tests.contract.test_contract import not_finite
+from tests.support import invariants
+from tests.support.make import Event, frame, kernel, launch, memory, op, step, trace
+from tests.support.results import result
 
 ROWED = ("links", "calls", "instances")
 """Lookups of one row: a trace may have none."""
@@ -22,7 +22,7 @@ ROWED = ("links", "calls", "instances")
 
 def check(made: Trace) -> None:
     """Views of all and of each step, lookups and advice answer, with numbers, and sums close."""
-    sums.check(made)
+    invariants.check(made)
     names = [made.text(name) for name in made.steps.name]
     numbers = [int(name.partition("#")[2]) for name in names if "#" in name]
     for view in VIEWS.values():

@@ -15,13 +15,13 @@ from tb_privateuse1.event import LONGEST, EventRecord, Link, event
 from tb_privateuse1.findings import TableName
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
-from tests import make, tracefiles
+from tests.support import make, trace_files
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
 def write(folder: Path, *given: make.Event, **keys: Any) -> Path:
-    return tracefiles.write(folder / "r" / "w.1.pt.trace.json", make.document(*given, **keys))
+    return trace_files.write(folder / "r" / "w.1.pt.trace.json", make.document(*given, **keys))
 
 
 def ask(path: Path, table: TableName, row: int) -> EventRecord:
@@ -75,8 +75,8 @@ def test_every_table_has_records(tmp_path: Path) -> None:
 
 
 def test_an_inferred_activity_has_no_record_but_an_operator(tmp_path: Path) -> None:
-    tracefiles.trace(tmp_path / "r" / "w.1.pt.trace.json")
-    tracefiles.sidecar(tmp_path / "r" / "w.1.kernel_event.json")
+    trace_files.trace(tmp_path / "r" / "w.1.pt.trace.json")
+    trace_files.sidecar(tmp_path / "r" / "w.1.kernel_event.json")
     found = ask(tmp_path / "r" / "w.1.pt.trace.json", "kernels", 0)
     assert (found.record, found.cut) == (None, False)
     assert found.evidence != "measured"

@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1 import excerpt
 from tb_privateuse1.trace import Trace
-from tests.rules.program import Program
+from tests.support.program import Program
 
 STEPS = 20
 

@@ -12,8 +12,8 @@ import pytest
 from tb_privateuse1 import breakdown, idle, idletable, intervals
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.overview import overview
-from tests.make import annotation, frame, kernel, launch, op, span, step, trace
-from tests.uncertain import pair
+from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+from tests.support.uncertain import pair
 
 SHARED = Path(__file__).parents[2] / "shared" / "traces"
 
@@ -254,14 +254,14 @@ def test_inferred_causes_sum_too_and_idle_is_within_its_bound(
     ids=lambda p: f"{p.parent.name}-{p.name[:12]}",
 )
 def test_causes_of_real_traces_sum_to_the_idle_time(path: Path) -> None:
-    from tests.test_shared_traces import load
+    from tests.peers.test_shared_traces import load
 
     _sums(load(path))
 
 
 def test_a_slow_data_loader_is_found() -> None:
     """Of two recordings of one program, that without workers waits for its data."""
-    from tests.test_shared_traces import load
+    from tests.peers.test_shared_traces import load
 
     shares = []
     for workers in (0, 4):

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1 import lasting, phases
 from tb_privateuse1.trace import Trace
-from tests.make import Event, annotation, op, trace
+from tests.support.make import Event, annotation, op, trace
 
 DIMS, TYPES = "Input Dims", "Input type"
 

@@ -9,8 +9,8 @@ from tb_privateuse1 import bottleneck, idle, intervals, launchtimes
 from tb_privateuse1.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.rules.uneven_steps import RULE as UNEVEN_STEPS
 from tb_privateuse1.trace import Trace
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def queued(delay_us: float, later_us: float = 5) -> Trace:

@@ -7,8 +7,8 @@ import numpy as np
 from tb_privateuse1 import looks
 from tb_privateuse1.certainty import LOOKS
 from tb_privateuse1.trace import BOUND, Trace
-from tests.make import annotation, frame, kernel, launch, op, step, trace
-from tests.uncertain import pair
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support.uncertain import pair
 
 
 def seen(one: Trace, table: str) -> list[tuple[str, str, str, float]]:

@@ -8,7 +8,7 @@ import pytest
 from tb_privateuse1 import memorydiff
 from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory, amount
 from tb_privateuse1.trace import I64, Trace
-from tests.make import Event, memory, op, step, trace
+from tests.support.make import Event, memory, op, step, trace
 
 
 def events(*steps: tuple[int, int], device_type: int = 1, kept: int = 0) -> list[Event]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tb_privateuse1 import counters, forms, multiprocessors
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.overview import overview
-from tests.make import kernel, step, trace
+from tests.support.make import kernel, step, trace
 
 OF_DEVICE = "SM efficiency of device 0"
 

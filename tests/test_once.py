@@ -12,7 +12,7 @@ from tb_privateuse1 import breakdown
 from tb_privateuse1.memory_budget import BUDGET
 from tb_privateuse1.once import once
 from tb_privateuse1.trace import I64, Trace
-from tests.make import kernel, op, step, trace
+from tests.support.make import kernel, op, step, trace
 
 
 def test_each_trace_is_asked_once_and_let_go() -> None:

@@ -13,10 +13,10 @@ from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
-from tests.make import Event, kernel, op, trace
+from tests.peers.test_shared_traces import load
+from tests.support.make import Event, kernel, op, trace
 from tests.test_coarse_clocks import OWN
 from tests.test_empty_times import tiny
-from tests.test_shared_traces import load
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
 

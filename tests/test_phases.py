@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_privateuse1 import phases
 from tb_privateuse1.trace import NONE, Trace
-from tests.make import Event, annotation, frame, op, trace
+from tests.support.make import Event, annotation, frame, op, trace
 
 ENGINE = phases.ENGINE + ": "
 SEQUENCE, FORWARD = "Sequence number", "Fwd thread id"

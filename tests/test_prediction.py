@@ -1,6 +1,6 @@
 """Predictions against the truth: a machine runs a program, and then really the changed one.
 
-The machine (``tests/infer/simulate.py``) has its own clock: what it says does not depend on the
+The machine (``tests/support/simulate.py``) has its own clock: what it says does not depend on the
 load of the computer that the test runs on.
 """
 
@@ -14,10 +14,10 @@ import pytest
 
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.whatif import WhatIf, whatif
-from tests import make
-from tests.asking import result
-from tests.infer.simulate import Machine, Op, simulate, step
-from tests.rules.program import Program
+from tests.support import make
+from tests.support.program import Program
+from tests.support.results import result
+from tests.support.simulate import Machine, Op, simulate, step
 
 US = 1000
 STEPS = 4

@@ -15,7 +15,7 @@ from tb_privateuse1 import processes, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
-from tests.tracefiles import trace
+from tests.support.trace_files import trace
 
 ECHO = """
 import os, sys, time

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tb_privateuse1 import pyramid
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS
 from tb_privateuse1.trace import Trace
-from tests.make import frame, kernel, launch, op, step, trace
+from tests.support.make import frame, kernel, launch, op, step, trace
 
 
 def some() -> Trace:

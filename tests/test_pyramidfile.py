@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1 import cache, cachedir, prepared, pyramid, pyramidfile
 from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import Trace
-from tests.make import frame, kernel, launch, op, step, trace
+from tests.support.make import frame, kernel, launch, op, step, trace
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_privateuse1 import idle, ranks
 from tb_privateuse1.rankhost import HostParts
 from tb_privateuse1.trace import Trace
-from tests.make import Event, annotation, kernel, launch, op, span, step, trace
+from tests.support.make import Event, annotation, kernel, launch, op, span, step, trace
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 TOLD = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import ranks
 from tb_privateuse1.stepbounds import RANK
 from tb_privateuse1.trace import NONE, Trace
-from tests.make import Event, annotation, kernel, launch, op, step, trace
+from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 
 ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
              "Out msg nelems": 1000, "Group size": 2, "Process Group Name": "0"}  # fmt: skip

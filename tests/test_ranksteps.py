@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1 import ranks, ranksteps
-from tests.make import step, trace
+from tests.support.make import step, trace
 
 
 def table(*lasts: tuple[int, ...]) -> tuple[ranksteps.RankSteps, ranks.Together]:

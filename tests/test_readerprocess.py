@@ -12,8 +12,8 @@ from tb_privateuse1 import memorylimit, pyramidfile, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
-from tests import make
-from tests.tracefiles import trace
+from tests.support import make
+from tests.support.trace_files import trace
 
 
 def test_by_default_a_reader_may_take_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

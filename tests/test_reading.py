@@ -19,7 +19,7 @@ from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
-from tests.tracefiles import trace, write
+from tests.support.trace_files import trace, write
 
 
 def distributed(ranks: tuple[Rank, ...], *, step: int | None = None) -> tuple[Rank, ...]:

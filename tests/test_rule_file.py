@@ -14,7 +14,7 @@ from tb_privateuse1 import rule_file
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.trace import TraceError
-from tests.rules.program import Program
+from tests.support.program import Program
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "guide" / "advice.md"
 EXAMPLE = re.search(r"```python\n(# checkpoints.*?)```", DOCUMENT.read_text(), re.DOTALL)

@@ -10,8 +10,8 @@ from tb_privateuse1 import runs
 from tb_privateuse1.discover import head, roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.trace import TraceError
-from tests.discover.listing import layout, only_run
-from tests.tracefiles import events, sidecar, trace, write
+from tests.support.listing import layout, only_run
+from tests.support.trace_files import events, sidecar, trace, write
 
 SHARED = Path(__file__).parents[2] / "shared" / "traces"
 

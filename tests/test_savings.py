@@ -15,7 +15,7 @@ from tb_privateuse1.advisor import AdviceRow, Advised, advise
 from tb_privateuse1.rules import RULES, item_sync, synchronize
 from tb_privateuse1.rules.base import Case, Found, Rule
 from tb_privateuse1.trace import Trace
-from tests.rules.program import Program, check
+from tests.support.program import Program, check
 
 US = 1000
 STEPS = 4

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import runs, scanner
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.trace import TraceError
-from tests.tracefiles import trace
+from tests.support.trace_files import trace
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tb_privateuse1 import runs, sql
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
-from tests.tracefiles import sidecar, trace
+from tests.support.trace_files import sidecar, trace
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import stacks
-from tests import make
+from tests.support import make
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from tb_privateuse1.trace import MISSING
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
-from tests import make
-from tests.uncertain import pair
+from tests.support import make
+from tests.support.uncertain import pair
 
 SEEDS = range(24)
 FORMS = [(1, False), (1, True), (2, False), (3, True)]

@@ -14,8 +14,8 @@ from tb_privateuse1.trace import TraceError
 from tb_privateuse1.vendors import GENERIC, VENDORS, detect
 from tb_privateuse1.vendors.base import Vendor
 from tb_privateuse1.views.kernels import kernels
-from tests import make
-from tests.tracefiles import write
+from tests.support import make
+from tests.support.trace_files import write
 
 ACME = """
 name = "acme"

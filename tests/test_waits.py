@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1 import waits
 from tb_privateuse1.trace import Trace
-from tests.make import kernel, launch, op, span, trace
+from tests.support.make import kernel, launch, op, span, trace
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Dashboard
-from tests.server import Server, serve
-from tests.web import until
+from tests.support.dashboard import Dashboard
+from tests.support.server import Server, serve
+from tests.support.web import until
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = ROOT / "examples" / "slow"
@@ -68,7 +68,7 @@ def hosted() -> bool:
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slow")
     others = [name for script in OTHERS for name in (script, f"{script}_fixed")]
-    python("-m", "tests.browser.slow_runs", folder, "classify", *others)
+    python("-m", "tests.support.slow_runs", folder, "classify", *others)
     return folder
 
 

@@ -13,8 +13,8 @@ import pytest
 from tb_privateuse1.discover import head, sniff
 from tb_privateuse1.discover.base import file_at
 from tb_privateuse1.discover.head import Heads
-from tests.discover.listing import layout
-from tests.tracefiles import events, write
+from tests.support.listing import layout
+from tests.support.trace_files import events, write
 
 EVENT = {"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2}
 

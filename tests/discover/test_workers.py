@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import runs
-from tests.discover.listing import codes, layout, only_run, ranks
-from tests.tracefiles import events, sidecar, trace, write
+from tests.support.listing import codes, layout, only_run, ranks
+from tests.support.trace_files import events, sidecar, trace, write
 
 
 def test_the_rank_is_the_metadatas_before_the_names(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome
 from tb_privateuse1.trace import TraceError
-from tests import make
+from tests.support import make
 
 
 def files(folder: Path, *events: make.Event, elapsed: dict[int, float | None]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from tb_privateuse1.export import columns
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.trace import TABLES, Trace
-from tests import make
+from tests.support import make
 
 
 def table(trace: Trace, name: str, window: Window | None = None) -> list[dict[str, object]]:

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.export import csv
 from tb_privateuse1.trace import TraceError
-from tests.export.result import RESULT
+from tests.support.small_result import RESULT
 
 
 def test_csv() -> None:

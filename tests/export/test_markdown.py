@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_privateuse1.export import markdown
 from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.diff import diff
-from tests.make import kernel, step, trace
+from tests.support.make import kernel, step, trace
 
 
 def one(name: str, us: float = 20) -> Trace:

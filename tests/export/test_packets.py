@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tb_privateuse1.export import perfetto
 from tb_privateuse1.export.window import Window
-from tests import make
-from tests.export.perfettofile import exported
+from tests.support import make
+from tests.support.perfetto_file import exported
 
 
 def test_devices_and_clocks() -> None:

@@ -12,8 +12,8 @@ from tb_privateuse1 import runs
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import MISSING, Trace
-from tests import make
-from tests.export.perfettofile import exported, of
+from tests.support import make
+from tests.support.perfetto_file import exported, of
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 REAL = sorted(SHARED.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(

@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 from tb_privateuse1.export import columns, tablefiles
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.trace import TraceError
-from tests import make
+from tests.support import make
 
 TRACE = make.trace(
     *(make.op(f'aten::mm,"{i}"', 10 * i, 10 * i + 5, id=i) for i in range(50)),

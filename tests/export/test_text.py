@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 from tb_privateuse1.export import text
-from tests.export.result import RESULT, Result
+from tests.support.small_result import RESULT, Result
 
 
 def test_text() -> None:

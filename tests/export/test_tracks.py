@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests import make
-from tests.export.perfettofile import exported
+from tests.support import make
+from tests.support.perfetto_file import exported
 
 
 def test_odd_processes_and_threads_get_numbers_of_their_own() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.trace import TraceError
-from tests import make
+from tests.support import make
 
 
 def test_ranges_that_touch_it() -> None:

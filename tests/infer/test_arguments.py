@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, events
-from tests import make, sums
+from tests.support import invariants, make
 
 FIELDS = sorted(
     {name for names in (events._IDS, events._QUANTITIES, events._JSON, events._TEXTS) for name in
@@ -92,4 +92,4 @@ def test_no_view_fails_for_an_odd_argument(changes: list[Change]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rank0.1.pt.trace.json")
         write(path, changes)
-        sums.check(infer.build(chrome.read(str(path)), None))
+        invariants.check(infer.build(chrome.read(str(path)), None))

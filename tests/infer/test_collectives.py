@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.infer.collectives import kind_of
 from tb_privateuse1.trace import MISSING, Trace
-from tests.make import annotation, kernel, launch, op, span, trace
+from tests.support.make import annotation, kernel, launch, op, span, trace
 
 ARGUMENTS = {
     "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 100, "Out msg nelems": 100,

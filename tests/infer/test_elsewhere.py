@@ -13,8 +13,8 @@ from tb_privateuse1.infer.timeline import Others, elsewhere
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
 from tb_privateuse1.views.method import method
-from tests import make, tracefiles
-from tests.infer.simulate import Machine, Op, Result, simulate, step, write
+from tests.support import make, trace_files
+from tests.support.simulate import Machine, Op, Result, simulate, step, write
 
 US = 1_000
 SHAPES = {"Input Dims": [[64, 64]], "Input type": ["float"]}
@@ -204,5 +204,5 @@ def test_another_recording_that_changes_is_asked_again(tmp_path: Path) -> None:
 
 def test_where_kernels_were_measured_nobody_is_asked(tmp_path: Path) -> None:
     for rank in (0, 1):
-        tracefiles.trace(tmp_path / "log" / f"host_{rank}.100.pt.trace.json", rank=rank)
+        trace_files.trace(tmp_path / "log" / f"host_{rank}.100.pt.trace.json", rank=rank)
     assert [own.others for own in runs.scan(str(tmp_path / "log")).files.values()] == [(), ()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_privateuse1.trace import ANNOTATION, MISSING, OPERATOR, Trace
-from tests.make import annotation, frame, kernel, launch, memory, op, trace
+from tests.support.make import annotation, frame, kernel, launch, memory, op, trace
 
 
 def rows(t: Trace) -> dict[str, int]:

@@ -7,7 +7,7 @@ import pytest
 
 def test_the_list_is_what_the_dispatcher_says() -> None:
     pytest.importorskip("torch")
-    from tests.infer import host_only_operators
+    from tests.support import host_only_operators
 
     written = host_only_operators.OUT.read_text()
     if f"torch {host_only_operators.VERSION}." not in written.partition("\n")[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_privateuse1.trace import EVIDENCE, KERNEL, MEMCPY, MEMSET, MISSING
-from tests.make import Event, kernel, launch, op, trace
+from tests.support.make import Event, kernel, launch, op, trace
 
 
 def arrow(phase: str, ts: float, tid: int, flow: int) -> Event:

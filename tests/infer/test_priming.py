@@ -9,8 +9,8 @@ from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.method import method
 from tb_privateuse1.views.overview import overview
-from tests.asking import ranks
-from tests.infer.simulate import Op, Result, simulate, step
+from tests.support.results import ranks
+from tests.support.simulate import Op, Result, simulate, step
 
 US = 1_000
 SHAPES = {"Input Dims": [[64, 64]], "Input type": ["float"]}

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.trace import ANNOTATION, EVENTS, MISSING, NONE
-from tests.infer import simulate
-from tests.infer.simulate import LATENCY, MARK, Op, Result, step
 from tests.infer.test_timeline import composite, leaf, programs, view
+from tests.support import simulate
+from tests.support.simulate import LATENCY, MARK, Op, Result, step
 
 US = 1_000
 ROOM_NS = 2 * US

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.make import kernel, launch, op, span, step, trace
+from tests.support.make import kernel, launch, op, span, step, trace
 
 
 def test_a_step_ends_with_its_last_activity_and_the_next_begins_there() -> None:

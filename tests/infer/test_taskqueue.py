@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.trace import EVENTS, I64, Trace
-from tests import make
-from tests.infer.simulate import LATENCY, Machine, Op, infer_from, step
+from tests.support import make
+from tests.support.simulate import LATENCY, Machine, Op, infer_from, step
 
 US = 1_000
 QUEUE = 9

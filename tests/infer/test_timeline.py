@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.infer.timeline import kind
 from tb_privateuse1.trace import EVENTS, EVIDENCE, I64, MEMCPY, MISSING, Trace
-from tests import make
-from tests.infer import simulate
-from tests.infer.simulate import Op, Result, linear, step
+from tests.support import make, simulate
+from tests.support.simulate import Op, Result, linear, step
 
 US = 1_000
 

@@ -10,9 +10,9 @@ import pytest
 from tb_privateuse1 import prepared, tracklist
 from tb_privateuse1.lookups import area
 from tb_privateuse1.trace import MISSING, Trace, TraceError
-from tests.lookups.ask import ask
-from tests.make import frame, kernel, launch, op, step, trace
-from tests.uncertain import pair
+from tests.support.lookups import ask
+from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.support.uncertain import pair
 
 
 def test_ranges_count_with_their_part_inside() -> None:

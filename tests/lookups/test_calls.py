@@ -7,8 +7,8 @@ import pytest
 from tb_privateuse1.lookups import calls
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.operators import operators
-from tests.lookups.ask import ask
-from tests.make import annotation, frame, op, step, trace
+from tests.support.lookups import ask
+from tests.support.make import annotation, frame, op, step, trace
 
 
 def some() -> Trace:

@@ -14,9 +14,9 @@ from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import Finding, TraceError
 from tb_privateuse1.views.base import Rank
-from tests import tracefiles
-from tests.make import kernel, step, trace
-from tests.test_routes import BASE, problem
+from tests.server.test_routes import BASE, problem
+from tests.support import trace_files
+from tests.support.make import kernel, step, trace
 
 TALK = {"Collective name": "allreduce", "Process Group Name": "0", "Group size": 8}
 
@@ -55,7 +55,7 @@ def test_who_is_not_tied_is_not_aligned() -> None:
 
 def test_only_the_chosen_are_read(tmp_path: Path) -> None:
     for number in range(4):
-        tracefiles.trace(tmp_path / "r" / f"host_{number}.1.pt.trace.json", rank=number)
+        trace_files.trace(tmp_path / "r" / f"host_{number}.1.pt.trace.json", rank=number)
     (tmp_path / "r" / "host_3.1.pt.trace.json").write_text("no trace")
     scan = Scanner(str(tmp_path), interval_s=0)
     own = Client(Routes(scan, Store(jobs=0, cache_dir=tmp_path / "cache")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.critical import Critical, critical
 from tb_privateuse1.trace import Trace
-from tests.asking import result
+from tests.support.results import result
 from tests.test_dependencies import waiting
 
 

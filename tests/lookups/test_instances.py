@@ -11,7 +11,7 @@ from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.instances import Instances, instances
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
-from tests.make import kernel, launch, op, step, trace
+from tests.support.make import kernel, launch, op, step, trace
 
 
 def some() -> Trace:

@@ -7,8 +7,8 @@ import pytest
 from tb_privateuse1 import describe
 from tb_privateuse1.lookups import links
 from tb_privateuse1.trace import Trace, TraceError
-from tests.lookups.ask import ask
-from tests.make import annotation, frame, kernel, launch, memory, op, step, trace
+from tests.support.lookups import ask
+from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 
 BACKWARD = {"Sequence number": 7, "Fwd thread id": 1}
 

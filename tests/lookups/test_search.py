@@ -8,9 +8,9 @@ import pytest
 
 from tb_privateuse1.lookups import links, search
 from tb_privateuse1.trace import Trace
-from tests.lookups.ask import ask
-from tests.make import frame, kernel, launch, op, trace
-from tests.uncertain import pair
+from tests.support.lookups import ask
+from tests.support.make import frame, kernel, launch, op, trace
+from tests.support.uncertain import pair
 
 searching = importlib.import_module("tb_privateuse1.lookups.search")
 

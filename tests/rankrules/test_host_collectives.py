@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rankrules.runs import FINE, Does, found, run
+from tests.support.rank_runs import FINE, Does, found, run
 
 
 def test_it_is_found_on_the_ranks_that_do_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rankrules.runs import FINE, SLOW, Does, found, run
+from tests.support.rank_runs import FINE, SLOW, Does, found, run
 
 
 def test_bare_transfers_are_found() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tb_privateuse1.views.distributed import distributed
-from tests.asking import ranks
-from tests.rankrules.runs import FINE, STEPS, found, rank, run
+from tests.support.rank_runs import FINE, STEPS, found, rank, run
+from tests.support.results import ranks
 
 
 def test_those_without_a_trace_are_named() -> None:

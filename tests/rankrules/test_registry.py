@@ -11,10 +11,10 @@ from tb_privateuse1.rankadvice import advise
 from tb_privateuse1.rankrules import RANK_RULES
 from tb_privateuse1.rankrules.base import RankRule
 from tb_privateuse1.views.distributed import distributed
-from tests import chinese
-from tests.asking import ranks
-from tests.make import op, trace
-from tests.rankrules.runs import FINE, run
+from tests.support import chinese
+from tests.support.make import op, trace
+from tests.support.rank_runs import FINE, run
+from tests.support.results import ranks
 
 ROOT = Path(__file__).parents[2]
 FILES = {p.stem for p in (ROOT / "tb_privateuse1" / "rankrules").glob("*.py")}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1.views.distributed import distributed
-from tests.asking import ranks
-from tests.rankrules.runs import FINE, STEPS, found, rank, run
+from tests.support.rank_runs import FINE, STEPS, found, rank, run
+from tests.support.results import ranks
 
 LARGE = 16 << 20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rankrules.runs import FINE, SLOW, Does, by_turns, found, run
+from tests.support.rank_runs import FINE, SLOW, Does, by_turns, found, run
 
 
 def test_it_is_named_with_the_kernel_that_takes_longer() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rankrules.runs import FINE, Does, found, run
+from tests.support.rank_runs import FINE, Does, found, run
 
 WAITS = Does(waits=True)
 

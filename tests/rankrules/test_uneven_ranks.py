@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.rankrules.runs import FINE, SLOW, STEPS, by_turns, found, run
+from tests.support.rank_runs import FINE, SLOW, STEPS, by_turns, found, run
 
 
 def test_by_turns() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1.read import chrome
 from tb_privateuse1.read.base import Raw
 from tb_privateuse1.trace import MISSING, TraceError
-from tests import make
+from tests.support import make
 
 
 def read(folder: Path, content: Any, name: str = "t.json") -> Raw:

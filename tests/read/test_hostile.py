@@ -17,8 +17,8 @@ from tb_privateuse1.event import event
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
 from tb_privateuse1.views import VIEWS
-from tests import make
-from tests.hostile import Outcome, ingest
+from tests.support import make
+from tests.support.limited_reader import Outcome, ingest
 
 MB = 1 << 20
 MANY = 100_000

@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1.read import kernel_events
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import MISSING, TraceError
-from tests import make
+from tests.support import make
 
 
 def read(folder: Path, content: Any) -> Sidecar:

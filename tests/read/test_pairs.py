@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_privateuse1.read import chrome
 from tb_privateuse1.read.base import Raw
-from tests import make
+from tests.support import make
 
 
 def begin(name: str, ts: float, thread: int = 1, **args: Any) -> make.Event:

@@ -7,8 +7,8 @@ import pytest
 
 from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
 from tb_privateuse1.store import Store
-from tests import logdir as made
-from tests.web import Web, serve
+from tests.support import logdir as made
+from tests.support.web import Web, serve
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")

@@ -16,8 +16,8 @@ from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace import Finding, TraceError
-from tests.tracefiles import trace
-from tests.web import Web, until
+from tests.support.trace_files import trace
+from tests.support.web import Web, until
 
 RUNS = ["ddp", "host", "mlp", "unreadable"]
 

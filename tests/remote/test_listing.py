@@ -8,7 +8,7 @@ import pytest
 from tb_privateuse1 import remote
 from tb_privateuse1.remote import RemoteError, listing
 from tb_privateuse1.trace import Finding
-from tests.web import Web
+from tests.support.web import Web
 
 CONTENT = b"x" * 10
 

@@ -18,8 +18,8 @@ from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import TraceError
-from tests.tracefiles import sidecar, trace
-from tests.web import Web, until
+from tests.support.trace_files import sidecar, trace
+from tests.support.web import Web, until
 
 RUNS = ["ddp", "host", "mlp", "unreadable"]
 

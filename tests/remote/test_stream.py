@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.read.source import Source
 from tb_privateuse1.remote import RemoteError, open_url, stream
 from tb_privateuse1.remote.server import server_of
-from tests.web import Web, until
+from tests.support.web import Web, until
 
 DATA = random.Random(7).randbytes(3_000_000)
 

@@ -1,7 +1,7 @@
 """Attention by the general path, and by a fused kernel."""
 
 from tb_privateuse1.rules.attention_math import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(name: str) -> Program:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tb_privateuse1.rules.bias_before_norm import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(bias: list[int], following: str = "aten::batch_norm", own: bool = True) -> Program:

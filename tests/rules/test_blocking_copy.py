@@ -1,7 +1,7 @@
 """Copies for which the host stands still."""
 
 from tb_privateuse1.rules.blocking_copy import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(blocking: bool, around: str = "aten::copy_") -> Program:

@@ -1,7 +1,7 @@
 """Kernels that only change a tensor's form."""
 
 from tb_privateuse1.rules.casts import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(around: str, us: float, kernel: str = "elementwise_kernel") -> Program:

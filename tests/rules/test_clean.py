@@ -14,9 +14,9 @@ import pytest
 from tb_privateuse1 import intervals
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.trace import Trace
-from tests import recording
-from tests.rules.program import check
-from tests.test_shared_traces import load
+from tests.peers.test_shared_traces import load
+from tests.support import recording
+from tests.support.program import check
 
 SLOWNESS = ("--steps", "3", "--set", "speed=0.04")
 

@@ -1,9 +1,9 @@
 """Event times that are too coarse."""
 
 from tb_privateuse1.rules.coarse_events import RULE
-from tests import make
-from tests.infer.simulate import Op, simulate
-from tests.rules.program import device_bound, found
+from tests.support import make
+from tests.support.program import device_bound, found
+from tests.support.simulate import Op, simulate
 
 
 def test_times_in_whole_milliseconds() -> None:

@@ -1,7 +1,7 @@
 """Operators that torch ran on the CPU."""
 
 from tb_privateuse1.rules.cpu_fallback import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(fallback: bool) -> Program:

@@ -1,7 +1,7 @@
 """Data that comes late, and data that does not."""
 
 from tb_privateuse1.rules.data_loader import RULE
-from tests.rules.program import Program, device_bound, found
+from tests.support.program import Program, device_bound, found
 
 NAME = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 

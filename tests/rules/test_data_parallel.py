@@ -1,8 +1,8 @@
 """DataParallel with several devices."""
 
 from tb_privateuse1.rules.data_parallel import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def program(name: str, devices: int) -> Program:

@@ -1,7 +1,7 @@
 """Operators that a backend builds of others."""
 
 from tb_privateuse1.rules.decomposed import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 PARTS = ("aten::mean", "aten::sub", "aten::rsqrt", "aten::mul")
 

@@ -1,8 +1,8 @@
 """Memory that is asked of the driver in the loop."""
 
 from tb_privateuse1.rules.device_malloc import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def program(call: str) -> Program:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tb_privateuse1.rules.double_precision import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(shapes: list[Any], types: list[str]) -> Program:

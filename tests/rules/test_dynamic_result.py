@@ -2,7 +2,7 @@
 
 from tb_privateuse1.rules.dynamic_result import RULE
 from tb_privateuse1.rules.item_sync import RULE as ITEM
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(blocking: bool) -> Program:

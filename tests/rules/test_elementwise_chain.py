@@ -1,7 +1,7 @@
 """Elementwise operators in a row."""
 
 from tb_privateuse1.rules.elementwise_chain import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(names: tuple[str, ...], around: str = "forward") -> Program:

@@ -3,8 +3,8 @@
 import pytest
 
 from tb_privateuse1.rules.exposed_communication import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def program(beside: bool) -> Program:

@@ -1,8 +1,8 @@
 """Copies during which the device computes nothing."""
 
 from tb_privateuse1.rules.exposed_copy import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def program(beside: bool) -> Program:

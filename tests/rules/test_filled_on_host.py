@@ -1,7 +1,7 @@
 """Tensors that are filled on the host and copied."""
 
 from tb_privateuse1.rules.filled_on_host import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(factory: str, on_device: bool = False, between: bool = False) -> Program:

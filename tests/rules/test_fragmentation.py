@@ -1,8 +1,8 @@
 """Memory that the allocator holds and nobody uses."""
 
 from tb_privateuse1.rules.fragmentation import RULE
-from tests import make
-from tests.rules.program import found
+from tests.support import make
+from tests.support.program import found
 
 GIB = 1 << 30
 

@@ -1,7 +1,7 @@
 """Garbage collection while the device waits."""
 
 from tb_privateuse1.rules.garbage_collection import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(name: str, kernel_us: float = 50) -> Program:

@@ -1,7 +1,7 @@
 """gloo in a program with a device."""
 
 from tb_privateuse1.rules.gloo_beside_device import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(name: str, kernel_us: float) -> Program:

@@ -3,7 +3,7 @@
 import pytest
 
 from tb_privateuse1.rules.host_bound import RULE
-from tests.rules.program import Program, device_bound, found
+from tests.support.program import Program, device_bound, found
 
 
 def program(host_us: float, count: int = 60) -> Program:

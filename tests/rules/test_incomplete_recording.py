@@ -1,8 +1,8 @@
 """What the profile leaves out."""
 
 from tb_privateuse1.rules.incomplete_recording import RULE
-from tests import make
-from tests.rules.program import found
+from tests.support import make
+from tests.support.program import found
 
 
 def test_what_is_missing_is_named() -> None:

@@ -1,7 +1,7 @@
 """A loop that takes a tensor apart."""
 
 from tb_privateuse1.rules.indexing_loop import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(rounds: int, others: int = 1) -> Program:

@@ -3,7 +3,7 @@
 import pytest
 
 from tb_privateuse1.rules.item_sync import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(reads: bool, after_us: float = 300, kernel_us: float = 100) -> Program:

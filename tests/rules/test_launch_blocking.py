@@ -1,8 +1,8 @@
 """Launches that wait for their kernel."""
 
 from tb_privateuse1.rules.launch_blocking import RULE
-from tests import make
-from tests.rules.program import Program, device_bound, found
+from tests.support import make
+from tests.support.program import Program, device_bound, found
 
 
 def test_host_and_device_that_take_turns() -> None:

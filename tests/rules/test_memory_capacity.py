@@ -1,8 +1,8 @@
 """Memory that is almost used up."""
 
 from tb_privateuse1.rules.memory_capacity import RULE
-from tests import make
-from tests.rules.program import found
+from tests.support import make
+from tests.support.program import found
 
 GIB = 1 << 30
 DEVICES = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]

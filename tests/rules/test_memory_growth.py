@@ -1,8 +1,8 @@
 """Steps that leave more allocated than the one before."""
 
 from tb_privateuse1.rules.memory_growth import RULE
-from tests import make
-from tests.rules.program import found
+from tests.support import make
+from tests.support.program import found
 
 MIB = 1 << 20
 

@@ -1,8 +1,8 @@
 """Recomputation with memory to spare."""
 
 from tb_privateuse1.rules.needless_recompute import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 GIB = 1 << 30
 DEVICES = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]

@@ -1,8 +1,8 @@
 """A device without device times."""
 
 from tb_privateuse1.rules.no_device_times import RULE
-from tests import make
-from tests.rules.program import device_bound, found
+from tests.support import make
+from tests.support.program import device_bound, found
 
 
 def test_a_privateuse1_device_without_times() -> None:

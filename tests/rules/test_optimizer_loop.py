@@ -3,7 +3,7 @@
 import pytest
 
 from tb_privateuse1.rules.optimizer_loop import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.rules.outlier_kernels import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(slow_us: float, **slow: Any) -> Program:

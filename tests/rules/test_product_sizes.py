@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.rules import bias_before_norm, product_sizes
 from tb_privateuse1.rules.product_sizes import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 A100 = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]
 

@@ -1,7 +1,7 @@
 """A device that waits for Python."""
 
 from tb_privateuse1.rules.python_overhead import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(frame: str, us: float = 100) -> Program:

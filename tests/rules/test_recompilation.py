@@ -1,7 +1,7 @@
 """Compilation within the steps."""
 
 from tb_privateuse1.rules.recompilation import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(frame: str) -> Program:

@@ -11,8 +11,8 @@ from tb_privateuse1.advisor import advise
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
 from tb_privateuse1.trace import Trace
-from tests import chinese
-from tests.rules.program import check, device_bound
+from tests.support import chinese
+from tests.support.program import check, device_bound
 
 ROOT = Path(__file__).parents[2]
 FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "rules").glob("*.py")}

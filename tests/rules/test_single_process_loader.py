@@ -2,7 +2,7 @@
 
 from tb_privateuse1.rules.data_loader import RULE as MANY
 from tb_privateuse1.rules.single_process_loader import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 NAME = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 

@@ -1,7 +1,7 @@
 """Products in full precision on a device with a faster mode."""
 
 from tb_privateuse1.rules.slow_products import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 A100 = [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tb_privateuse1.rules.small_collectives import RULE
-from tests import make
-from tests.rules.program import Program, found
 from tests.rules.test_waiting_ranks import ARGS
+from tests.support import make
+from tests.support.program import Program, found
 
 
 def program(count: int, elements: int) -> Program:

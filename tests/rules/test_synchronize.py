@@ -1,7 +1,7 @@
 """synchronize() in the loop."""
 
 from tb_privateuse1.rules.synchronize import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(waits: int) -> Program:

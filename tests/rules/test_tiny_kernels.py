@@ -1,7 +1,7 @@
 """Kernels that are shorter than their launch."""
 
 from tb_privateuse1.rules.tiny_kernels import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(kernel_us: float, count: int = 150) -> Program:

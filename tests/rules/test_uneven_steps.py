@@ -1,7 +1,7 @@
 """Steps that take longer than the others."""
 
 from tb_privateuse1.rules.uneven_steps import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(lengths: list[int]) -> Program:

@@ -1,7 +1,7 @@
 """For-each operators that run tensor by tensor."""
 
 from tb_privateuse1.rules.unrolled_foreach import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(inside: str, tensors: int = 20) -> Program:

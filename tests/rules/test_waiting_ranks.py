@@ -3,8 +3,8 @@
 from typing import Any
 
 from tb_privateuse1.rules.waiting_ranks import RULE
-from tests import make
-from tests.rules.program import Program, found
+from tests.support import make
+from tests.support.program import Program, found
 
 ARGS: dict[str, Any] = {
     "Collective name": "allreduce", "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20,

@@ -3,7 +3,7 @@
 import pytest
 
 from tb_privateuse1.rules.zeroed_gradients import RULE
-from tests.rules.program import Program, found
+from tests.support.program import Program, found
 
 
 def program(fill: str, where: str = "range") -> Program:

@@ -13,8 +13,8 @@ from tb_privateuse1 import cache, jobs, runs, store
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace import TraceError
-from tests.store.test_store import running, until
-from tests.tracefiles import trace
+from tests.server.storage.test_store import running, until
+from tests.support.trace_files import trace
 
 
 def ask(made: Store, files: Files) -> None:

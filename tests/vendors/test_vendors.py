@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.trace import KERNEL, MEMCPY, MEMSET
 from tb_privateuse1.vendors import VENDORS, detect
 from tb_privateuse1.vendors.base import Vendor
-from tests import make
+from tests.support import make
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "cuda": {"backend": None, "device_names": ["NVIDIA H100"], "categories": ["cuda_runtime"]},

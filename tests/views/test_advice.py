@@ -11,7 +11,7 @@ from tb_privateuse1.export import csv
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.trace import TraceError
 from tb_privateuse1.views.advice import advice
-from tests.rules.program import Program
+from tests.support.program import Program
 
 
 def program() -> Program:

@@ -14,8 +14,8 @@ from tb_privateuse1.views.diff import Diff, DiffRow, diff
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.modules import modules
 from tb_privateuse1.views.operators import operators
-from tests.make import Event, annotation, frame, kernel, launch, op, step, trace
-from tests.uncertain import pair
+from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
+from tests.support.uncertain import pair
 
 
 def events(*gemm: float, other: str = "aten::relu", shapes: object = None) -> list[Event]:

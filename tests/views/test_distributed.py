@@ -9,9 +9,9 @@ import pytest
 
 from tb_privateuse1.trace import MISSING, Trace, TraceError
 from tb_privateuse1.views.distributed import Distributed, distributed
-from tests.asking import ranks
-from tests.make import Event, annotation, kernel, launch, op, step, trace
-from tests.uncertain import pair
+from tests.support.make import Event, annotation, kernel, launch, op, step, trace
+from tests.support.results import ranks
+from tests.support.uncertain import pair
 
 SIZE = 4_000_000
 ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": SIZE // 4,

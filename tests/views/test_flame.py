@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.flame import Flame, flame
-from tests.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 
 
 def paths(result: Flame) -> dict[str, tuple[int, int, int]]:

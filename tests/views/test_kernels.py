@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
-from tests.make import kernel, launch, op, step, trace
+from tests.support.make import kernel, launch, op, step, trace
 
 
 def some() -> Trace:

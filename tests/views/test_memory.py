@@ -10,9 +10,9 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.memory import MemoryUse, memory
-from tests.make import Event, annotation, frame, kernel, launch, op, step, trace
-from tests.make import memory as event
-from tests.test_shared_traces import FOLDER, load
+from tests.peers.test_shared_traces import FOLDER, load
+from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
+from tests.support.make import memory as event
 
 DIMS = "Input Dims"
 

@@ -15,10 +15,10 @@ from tb_privateuse1.trace import EVIDENCE, Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.method import method
 from tb_privateuse1.views.overview import overview
-from tests import make
-from tests.infer.simulate import Op, simulate, step
-from tests.make import Event, kernel, launch, op, trace
-from tests.tracefiles import write
+from tests.support import make
+from tests.support.make import Event, kernel, launch, op, trace
+from tests.support.simulate import Op, simulate, step
+from tests.support.trace_files import write
 
 US = 1_000
 

@@ -7,8 +7,8 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.modules import ModuleRow, modules
-from tests import make
-from tests.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support import make
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 
 
 def by_path(t: Trace, **options: object) -> dict[str, ModuleRow]:

@@ -8,8 +8,8 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.operators import OperatorRow, operators
-from tests import sums
-from tests.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support import invariants
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 
 
 def by_name(t: Trace, **options: object) -> dict[str, OperatorRow]:
@@ -107,7 +107,7 @@ def test_an_operator_alone_in_another_kind_of_range_of_its_name_is_a_call(around
     )
     row = by_name(t)["aten::mm"]
     assert (row.calls, row.host_total_ns, row.device_self_ns) == (1, 20_000, 31_000)
-    sums.check(t)
+    invariants.check(t)
 
 
 def test_what_no_operator_launched_is_the_last_row() -> None:

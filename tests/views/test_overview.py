@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.overview import overview
-from tests.make import annotation, kernel, launch, op, span, step, trace
+from tests.support.make import annotation, kernel, launch, op, span, step, trace
 
 
 def test_each_instant_goes_to_the_first_that_covers_it() -> None:

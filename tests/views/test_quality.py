@@ -9,7 +9,7 @@ from tb_privateuse1.trace import Trace
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import Category, Extent, quality
-from tests.make import Event, kernel, launch, memory, op, step, trace
+from tests.support.make import Event, kernel, launch, memory, op, step, trace
 
 
 def doubtful() -> list[Event]:

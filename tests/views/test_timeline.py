@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import query
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.timeline import Timeline, timeline
-from tests.make import annotation, frame, kernel, launch, memory, op, step, trace
+from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 
 
 def some() -> Trace:

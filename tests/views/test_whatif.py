@@ -11,11 +11,11 @@ from tb_privateuse1 import gains, query, schema
 from tb_privateuse1.export import csv
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views.whatif import WhatIf, whatif
-from tests.asking import result
-from tests.infer.simulate import Op, simulate, step
-from tests.make import op, trace
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import op, trace
+from tests.support.results import result
+from tests.support.simulate import Op, simulate, step
 from tests.test_dependencies import needs_traces, waiting
-from tests.test_shared_traces import TRACES, load
 
 US = 1000
 

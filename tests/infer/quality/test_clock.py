@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.findings import ALL
-from tests.infer.quality.found import found, sound, sure
-from tests.make import kernel, launch, op, trace
+from tests.support.make import kernel, launch, op, trace
+from tests.support.quality import found, sound, sure
 
 
 def test_kernels_before_their_launch() -> None:

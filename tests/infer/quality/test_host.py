@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.infer.quality.found import found, sound, sure
-from tests.make import annotation, frame, kernel, op, trace
+from tests.support.make import annotation, frame, kernel, op, trace
+from tests.support.quality import found, sound, sure
 
 
 def test_crossing_operators() -> None:

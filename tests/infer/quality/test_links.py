@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.infer.quality.found import found, sound, sure
-from tests.make import kernel, launch, memory, op, trace
+from tests.support.make import kernel, launch, memory, op, trace
+from tests.support.quality import found, sound, sure
 
 
 def test_nothing_is_wrong_with_a_sound_trace() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.infer.quality.found import sure
-from tests.make import kernel, launch, op, step, trace
+from tests.support.make import kernel, launch, op, step, trace
+from tests.support.quality import sure
 
 
 def test_steps_that_overlap_or_repeat() -> None:
