@@ -15,8 +15,8 @@ import pytest
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1._capture import backend, files
-from tb_privateuse1._capture.notes import CaptureWarning
+from tb_privateuse1.capture import backend, output_files
+from tb_privateuse1.capture.warnings import CaptureWarning
 from tests.support.capture import CPU, read, train, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
@@ -82,7 +82,7 @@ def test_no_sidecar_is_left_without_its_trace(
         to.write_text("{}")
 
     with pytest.raises(OSError, match="quota"):
-        files.write_pair(trace, export, {"a": 1})
+        output_files.write_pair(trace, export, {"a": 1})
     assert written(tmp_path) == []
 
 

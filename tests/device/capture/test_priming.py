@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from tb_privateuse1 import capture, infer
-from tb_privateuse1._capture import backend, prime
-from tb_privateuse1._capture.notes import Notes
-from tb_privateuse1._capture.prime import Primer
+from tb_privateuse1.capture import backend, priming
+from tb_privateuse1.capture.priming import Primer
+from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace import BOUND, Trace
 from tests.support.capture import CPU, read
@@ -79,14 +79,14 @@ def test_the_first_recorded_step_of_each_cycle_is_primed(done: Done) -> None:
             if e.get("cat") == "user_annotation"
         }
         first = min(s for name, s in spans.items() if name.startswith("ProfilerStep#"))
-        for inner in (prime.PRIME, prime.PRIMED):
+        for inner in (priming.PRIME, priming.PRIMED):
             assert first[0] <= spans[inner][0] <= spans[inner][1] <= first[1]
 
 
 def test_auto_takes_the_length_of_the_last_step(done: Done) -> None:
     for path in done.sidecars("auto"):
         (told,) = read(path)["primed"]
-        assert prime.LEAST_MS <= told["ms"] <= 200
+        assert priming.LEAST_MS <= told["ms"] <= 200
 
 
 def test_durations_become_known(done: Done) -> None:
@@ -160,7 +160,7 @@ class Device:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, product_ns: int) -> None:
         self.products, self.now = 0, 0
         monkeypatch.setattr(backend, "synchronize", lambda: None)
-        monkeypatch.setattr(prime.time, "perf_counter_ns", lambda: self.now)
+        monkeypatch.setattr(priming.time, "perf_counter_ns", lambda: self.now)
         monkeypatch.setattr(torch, "mm", self.mm)
         self.product_ns = product_ns
 

@@ -10,8 +10,8 @@ import pytest
 from torch.profiler import ProfilerActivity
 
 from tb_privateuse1 import capture
-from tb_privateuse1._capture import backend, route
-from tb_privateuse1._capture.notes import Notes
+from tb_privateuse1.capture import backend, route
+from tb_privateuse1.capture.warnings import Notes
 from tests.support.capture import CPU, PRIVATEUSE1
 
 

@@ -11,16 +11,17 @@ import pytest
 import torch
 
 from tb_privateuse1 import capture
-from tb_privateuse1._capture import backend, calibrate, sidecar
-from tb_privateuse1._capture.notes import CaptureWarning, Notes
+from tb_privateuse1.capture import backend, sidecar
+from tb_privateuse1.capture import calibration as capture_calibration
+from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 
 def test_calibration_never_raises() -> None:
-    measured = calibrate.calibrate("no_such_backend")
+    measured = capture_calibration.calibrate("no_such_backend")
     assert measured.launch_latency_ns is None
     assert measured.elapsed_kind is None
     assert {"events_failed", "probe_failed"} <= measured.evidence.keys()
-    assert calibrate.calibrate("no_such_backend") is measured
+    assert capture_calibration.calibrate("no_such_backend") is measured
 
 
 @pytest.mark.parametrize(
@@ -35,15 +36,15 @@ def test_calibration_never_raises() -> None:
     ],
 )
 def test_what_a_sleep_tells_of_elapsed(elapsed: int, expected: tuple[str, str]) -> None:
-    assert calibrate._judge(1250.0, elapsed) == expected
+    assert capture_calibration._judge(1250.0, elapsed) == expected
 
 
 def test_a_probe_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([(None, None), ("event", "us"), ("kernel_sum", None)])
-    monkeypatch.setattr(calibrate, "_events", lambda *_: (1, 2))
-    monkeypatch.setattr(calibrate, "_probe", lambda *_: next(answers))
-    monkeypatch.setattr(calibrate, "_runs_on_the_host", lambda *_: False)
-    found = calibrate._calibrate.__wrapped__("openreg")
+    monkeypatch.setattr(capture_calibration, "_events", lambda *_: (1, 2))
+    monkeypatch.setattr(capture_calibration, "_probe", lambda *_: next(answers))
+    monkeypatch.setattr(capture_calibration, "_runs_on_the_host", lambda *_: False)
+    found = capture_calibration._calibrate.__wrapped__("openreg")
     assert (found.elapsed_kind, found.elapsed_unit) == ("event", "us")
     assert next(answers) == ("kernel_sum", None)
 
@@ -85,7 +86,9 @@ def build(rows: list[Row], **calibration: Any) -> tuple[dict[str, Any], list[str
         kineto_results=SimpleNamespace(events=lambda: rows), profiler_kind=backend.FALLBACK
     )
     cycle = Notes()
-    value = sidecar.build(inner, "npu", calibrate.Calibration(**calibration), [], Notes(), cycle)
+    value = sidecar.build(
+        inner, "npu", capture_calibration.Calibration(**calibration), [], Notes(), cycle
+    )
     return value, list(cycle.found)
 
 

@@ -11,7 +11,7 @@ import torch
 from torch.profiler.profiler import profile as torch_profile
 
 from tb_privateuse1 import capture
-from tb_privateuse1._capture import backend
+from tb_privateuse1.capture import backend
 from tests.support.capture import CPU, NAME, read, train, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")

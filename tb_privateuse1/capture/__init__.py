@@ -36,14 +36,14 @@ from torch.autograd.profiler import record_function
 from torch.profiler.profiler import ProfilerAction
 from torch.profiler.profiler import profile as torch_profile
 
-from tb_privateuse1._capture import backend, files
-from tb_privateuse1._capture.calibrate import Calibration, calibrate
-from tb_privateuse1._capture.export import default_worker_name, export, has_device_activity
-from tb_privateuse1._capture.files import sidecar_path
-from tb_privateuse1._capture.notes import CaptureWarning, Notes
-from tb_privateuse1._capture.prime import MOST_MS, Primer
-from tb_privateuse1._capture.route import Wanted, choose
-from tb_privateuse1._capture.sidecar import build
+from tb_privateuse1.capture import backend, output_files
+from tb_privateuse1.capture.calibration import Calibration, calibrate
+from tb_privateuse1.capture.output_files import sidecar_path
+from tb_privateuse1.capture.priming import MOST_MS, Primer
+from tb_privateuse1.capture.route import Wanted, choose
+from tb_privateuse1.capture.sidecar import build
+from tb_privateuse1.capture.trace_export import default_worker_name, export, has_device_activity
+from tb_privateuse1.capture.warnings import CaptureWarning, Notes
 
 __all__ = [
     "WINDOW_END",
@@ -184,7 +184,7 @@ class profile(torch_profile):
         value = self.sidecar()
         if value is None:
             raise ValueError(f"there is no sidecar in the route {self.route!r}")
-        files.write_json(Path(path), value)
+        output_files.write_json(Path(path), value)
 
     def sidecar(self) -> dict[str, Any] | None:
         """The last cycle's device times as they are written, or None outside the event route."""
@@ -247,13 +247,15 @@ def tensorboard_trace_handler(
     def handler(prof: torch_profile) -> None:
         ours = prof if isinstance(prof, profile) else None
         notes = ours.notes if ours else Notes()
-        suffix = files.TRACE + (".gz" if use_gzip else "")
+        suffix = output_files.TRACE + (".gz" if use_gzip else "")
         trace = Path(dir_name, f"{worker_name or default_worker_name()}.{time.time_ns()}{suffix}")
         try:
             value = _device_part(ours) if ours else None
-            files.write_pair(trace, lambda to: export(prof, to, use_python_export, notes), value)
+            output_files.write_pair(
+                trace, lambda to: export(prof, to, use_python_export, notes), value
+            )
         except Exception as error:
-            notes.renew(*files.describe(error, trace))
+            notes.renew(*output_files.describe(error, trace))
         if not ours:  # which shows its own, after any handler
             notes.show()
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from torch.profiler.profiler import profile as torch_profile
 
-from tb_privateuse1._capture.backend import rank_and_world_size
-from tb_privateuse1._capture.files import check_complete
-from tb_privateuse1._capture.notes import Notes
+from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.output_files import check_complete
+from tb_privateuse1.capture.warnings import Notes
 
 
 def default_worker_name() -> str:

@@ -19,7 +19,7 @@ import torch
 from torch.autograd.profiler import profile as autograd_profile
 from torch.autograd.profiler import record_function
 
-from tb_privateuse1._capture.backend import synchronize
+from tb_privateuse1.capture.backend import synchronize
 
 TRIES = 9
 """Their median forgets the first, which creates what a backend creates lazily."""

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import torch
 from torch.profiler import ProfilerActivity
 
-from tb_privateuse1._capture import backend
-from tb_privateuse1._capture.notes import Notes
+from tb_privateuse1.capture import backend
+from tb_privateuse1.capture.warnings import Notes
 
 Route = Literal["events", "native", "torch"]
 Wanted = Literal["auto", "events", "native", "torch"]

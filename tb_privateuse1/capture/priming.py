@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch.autograd.profiler import record_function
 
-from tb_privateuse1._capture import backend
-from tb_privateuse1._capture.notes import Notes
+from tb_privateuse1.capture import backend
+from tb_privateuse1.capture.warnings import Notes
 
 PRIME = "tb_privateuse1::prime"
 """The annotation around the long kernel; what runs inside is no work of the user's."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from tb_privateuse1._capture.backend import rank_and_world_size
-from tb_privateuse1._capture.calibrate import Calibration
-from tb_privateuse1._capture.notes import Notes
+from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.calibration import Calibration
+from tb_privateuse1.capture.warnings import Notes
 
 SCHEMA = "tb_privateuse1.kernel_event/1"
 
