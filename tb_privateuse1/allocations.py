@@ -16,7 +16,7 @@ import numpy as np
 from tb_privateuse1 import devicetypes, grouping
 from tb_privateuse1.devicetypes import CPU as CPU
 from tb_privateuse1.devicetypes import PRIVATEUSE1
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import I8, I64, MISSING, NONE, Memory, Table, Trace
 
 Fate = Literal["released", "held", "unreported", "unknown", "earlier", "unseen"]

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import arrowfile, cachedir, texts
+from tb_privateuse1 import arrowfile, cachedir, i18n
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
 from tb_privateuse1.trace import TABLES, Meta, Trace
@@ -116,7 +116,7 @@ def write(trace: Trace, path: Path) -> None:
     said: list[dict[str, Any]] = []
 
     def english(text: Any) -> str:
-        said.append(texts.packed(text))
+        said.append(i18n.packed(text))
         return str(text)
 
     meta = msgspec.Raw(msgspec.json.encode(trace.meta, enc_hook=english))
@@ -144,8 +144,8 @@ def file_of(trace: Trace) -> Path | None:
 def _trace(vendors: Vendors, content: arrowfile.Content) -> Trace:
     head = _HEAD.decode(content.head)
     meta = _META.decode(head.meta)
-    known = {text["english"]: texts.unpacked(text) for text in head.texts}
-    findings, grounds = texts.restored((meta.findings, meta.grounds), known)
+    known = {text["english"]: i18n.unpacked(text) for text in head.texts}
+    findings, grounds = i18n.restored((meta.findings, meta.grounds), known)
     meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
     values: dict[str, Any] = {**head.numbers, **content.tables}
     vendor = vendors.named(meta.vendor)

@@ -14,8 +14,8 @@ from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, st
 from tb_privateuse1.changes import Shares
 from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.handing import Ranges
+from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Removal
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, MEMCPY, OPERATOR, Bools, Trace
 from tb_privateuse1.vendors.base import Vendor
 

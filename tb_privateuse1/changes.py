@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tb_privateuse1 import calltree, intervals, opgroups, opkinds
 from tb_privateuse1.dependencies import LAUNCH, WAIT, Graph
 from tb_privateuse1.handing import Ranges
+from tb_privateuse1.i18n import say
 from tb_privateuse1.replay import NEVER, Weights
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MEMCPY, Bools, Trace, TraceError
 
 Shares = NDArray[np.float64]

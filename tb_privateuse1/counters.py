@@ -18,7 +18,7 @@ from tb_privateuse1 import (
     multiprocessors,
 )
 from tb_privateuse1.curves import Curve
-from tb_privateuse1.texts import filled, say
+from tb_privateuse1.i18n import filled, say
 from tb_privateuse1.trace import I64, MEMCPY, MISSING, Kernels, Trace
 
 _WAYS = (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.forms import Floats
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.texts import listed, say
+from tb_privateuse1.i18n import listed, say
 from tb_privateuse1.trace import OPERATOR, Kernels, Trace
 
 _CONSTANTS = {

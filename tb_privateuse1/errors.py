@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tb_privateuse1 import texts
+from tb_privateuse1 import i18n
 
 
 class TraceError(Exception):
@@ -20,9 +20,9 @@ class TraceError(Exception):
     def packed(self) -> dict[str, Any]:
         """What one process tells another of it, as plain JSON."""
         told = {"code": self.code, "message": self.message, "hint": self.hint}
-        return {name: texts.packed(text) for name, text in told.items()}
+        return {name: i18n.packed(text) for name, text in told.items()}
 
     @classmethod
     def unpacked(cls, told: Mapping[str, Any]) -> TraceError:
         """The error that ``packed`` told."""
-        return cls(**{name: texts.unpacked(text) for name, text in told.items()})
+        return cls(**{name: i18n.unpacked(text) for name, text in told.items()})

@@ -17,10 +17,10 @@ from tb_privateuse1 import describe
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.files import Files
 from tb_privateuse1.findings import TableName
+from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.read.record import record
 from tb_privateuse1.store import Store
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     EVIDENCE,
     MISSING,

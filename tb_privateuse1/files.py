@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tb_privateuse1.discover.base import File, file_at, shown
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import TraceError
 
 Place = tuple[str, int, int]

@@ -13,16 +13,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cache, cachedir, texts
+from tb_privateuse1 import cache, cachedir, i18n
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files, check_unchanged, unchanged
 from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import build
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 
@@ -170,7 +170,7 @@ def brief(message: str, files: Files) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):
-            message = texts.replaced(message, path, shown(file.name))
+            message = i18n.replaced(message, path, shown(file.name))
     return message
 
 

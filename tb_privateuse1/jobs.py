@@ -16,7 +16,7 @@ from typing import Literal
 
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import Trace, TraceError
 
 Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.grounds import Constant
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (
     BOUND,
     CATALOGUE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1 import allocations
-from tb_privateuse1.texts import listed, say
+from tb_privateuse1.i18n import listed, say
 from tb_privateuse1.trace import MISSING, Trace, TraceError
 
 

@@ -15,15 +15,15 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import event as events
-from tb_privateuse1 import prepared, schema, texts
+from tb_privateuse1 import i18n, prepared, schema
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.files import Files
+from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.store import Store
-from tb_privateuse1.texts import LANGUAGES, say
 from tb_privateuse1.trace import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
@@ -110,7 +110,7 @@ def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
     """The JSON of any result: the same bytes over HTTP and on the command line."""
 
     def plain(value: Any) -> Any:
-        return texts.render(value, language) if isinstance(value, str) else value.tolist()
+        return i18n.render(value, language) if isinstance(value, str) else value.tolist()
 
     return msgspec.json.encode(result, enc_hook=plain)
 
@@ -127,7 +127,7 @@ def packed(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
     def column(values: Any) -> dict[str, Any] | str:
         nonlocal size
         if isinstance(values, str):
-            return texts.render(values, language)
+            return i18n.render(values, language)
         little = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
         place = [values.dtype.name, size, len(values)]
         columns.append(little + bytes(-len(little) % 8))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tb_privateuse1 import advisor
 from tb_privateuse1.advisor import AdviceSeverity
+from tb_privateuse1.i18n import listed, say
 from tb_privateuse1.rankrules import RANK_RULES
 from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule
 from tb_privateuse1.rules.base import Confidence
-from tb_privateuse1.texts import listed, say
 
 _log = logging.getLogger(__name__)
 

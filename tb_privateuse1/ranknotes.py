@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tb_privateuse1.findings import Finding
+from tb_privateuse1.i18n import listed, say
 from tb_privateuse1.ranks import Part, Together
-from tb_privateuse1.texts import listed, say
 
 
 def notes(

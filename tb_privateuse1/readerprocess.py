@@ -23,9 +23,9 @@ import msgspec
 from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile, vendor_file
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files, unchanged
+from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.read.base import Progress
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tb_privateuse1.i18n import Text, filled, say
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, Rule
-from tb_privateuse1.texts import Text, filled, say
 from tb_privateuse1.trace import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"

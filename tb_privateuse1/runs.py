@@ -23,8 +23,8 @@ from tb_privateuse1.discover.base import File, basename, file_at, natural, paren
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.discover.roots import describe, located
 from tb_privateuse1.files import Files, with_others
+from tb_privateuse1.i18n import filled, say
 from tb_privateuse1.remote import RemoteError, is_url
-from tb_privateuse1.texts import filled, say
 from tb_privateuse1.trace import Finding, TraceError
 
 

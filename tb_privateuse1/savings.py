@@ -10,9 +10,9 @@ import logging
 
 from tb_privateuse1 import excerpt, intervals, prepared
 from tb_privateuse1.dependencies import build
+from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Mending, Removal
 from tb_privateuse1.rules.base import Case, percent
-from tb_privateuse1.texts import say
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from tb_privateuse1 import runs
 from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.files import Files
+from tb_privateuse1.i18n import say
 from tb_privateuse1.remote import below
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Finding, TraceError
 
 _PUBLISH_S = 0.5

@@ -21,9 +21,9 @@ import msgspec
 
 from tb_privateuse1 import sql_child
 from tb_privateuse1.files import Files
+from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.store import Store
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"

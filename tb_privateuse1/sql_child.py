@@ -23,8 +23,8 @@ import pyarrow as pa
 from tb_privateuse1 import memorylimit, vendor_file
 from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
+from tb_privateuse1.i18n import say
 from tb_privateuse1.store import Store
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 MOST_BYTES = 32 << 20

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import TraceError
 
 BUNDLE = Path(__file__).parent / "static"

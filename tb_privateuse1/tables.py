@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_privateuse1.figures import bounds, plain, shown, title
 from tb_privateuse1.findings import Finding
+from tb_privateuse1.i18n.units import bounds, plain, shown, title
 from tb_privateuse1.trace import TraceError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tb_privateuse1 import describe
+from tb_privateuse1.i18n import say
 from tb_privateuse1.pyramid import DEVICE, FRAMES, STEPS, Pyramid
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace
 
 TrackKind = Literal["steps", "operators", "frames", "device"]

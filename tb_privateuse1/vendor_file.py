@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tb_privateuse1.errors import TraceError
-from tb_privateuse1.texts import Text, filled, say
+from tb_privateuse1.i18n import Text, filled, say
 from tb_privateuse1.vendors import GENERIC, VENDORS
 from tb_privateuse1.vendors.base import Peak, Vendor
 

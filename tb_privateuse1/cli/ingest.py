@@ -261,7 +261,7 @@ def _failure(task: _Task, error: TraceError) -> Failure:
 
 
 def _print(outcome: Outcome) -> None:
-    from tb_privateuse1.figures import plain
+    from tb_privateuse1.i18n.units import plain
 
     for failure in outcome.failed:
         place = f"run {failure.run}, rank {failure.rank}, span {failure.span}"

@@ -93,7 +93,7 @@ def _csv(result: SqlResult) -> str:
 
 
 def _text(result: SqlResult) -> str:
-    from tb_privateuse1.figures import plain
+    from tb_privateuse1.i18n.units import plain
 
     def cell(value: Any) -> str:
         text = "-" if value is None else plain(str(value))

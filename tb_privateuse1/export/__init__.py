@@ -12,8 +12,8 @@ from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.files import Files
+from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Trace, TraceError
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]

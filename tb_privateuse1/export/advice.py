@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tb_privateuse1.advisor import AdviceRow
-from tb_privateuse1.figures import plain, worded
+from tb_privateuse1.i18n.units import plain, worded
 from tb_privateuse1.rankadvice import RankAdvice
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Rule

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import devicetypes, infer, texts
+from tb_privateuse1 import devicetypes, i18n, infer
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.export import target
@@ -58,7 +58,7 @@ def merge(
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
-            message = texts.replaced(message, path, shown(path))
+            message = i18n.replaced(message, path, shown(path))
         raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]

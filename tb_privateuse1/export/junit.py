@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from tb_privateuse1.figures import plain, worded
+from tb_privateuse1.i18n.units import plain, worded
 from tb_privateuse1.memorydiff import DiffMemory, amount
 from tb_privateuse1.views.diff import Diff, DiffFigure
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tb_privateuse1.export import columns, target
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import Trace, TraceError
 
 

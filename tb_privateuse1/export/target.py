@@ -12,7 +12,7 @@ from typing import IO
 
 from isal import isal_zlib
 
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import TraceError
 
 _GZIP = 31

@@ -10,11 +10,11 @@ import numpy as np
 
 from tb_privateuse1 import vendors
 from tb_privateuse1.devicetypes import PRIVATEUSE1
-from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import ALL, DEVICE, Finding
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.infer.base import Activities, impossible_sizes
 from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MISSING, Meta
 from tb_privateuse1.vendors.base import Vendor
 

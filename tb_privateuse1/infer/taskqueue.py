@@ -16,9 +16,9 @@ import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import arrows
 from tb_privateuse1.read.base import Flows, Group
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Bools, Ops
 
 CATEGORY = "dequeue"

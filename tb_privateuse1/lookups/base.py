@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tb_privateuse1 import pyramid as pyramids
+from tb_privateuse1.i18n import say
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Trace, TraceError
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tb_privateuse1 import clocks
+from tb_privateuse1.i18n import say
 from tb_privateuse1.ranks import together
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
 

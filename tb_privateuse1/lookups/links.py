@@ -13,9 +13,9 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1 import calltree, certainty, describe, intervals, modulenames, opgroups
+from tb_privateuse1.i18n import say
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import (
     EVIDENCE,
     I32,

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 import msgspec
 
+from tb_privateuse1.i18n import say
 from tb_privateuse1.read import metadata
 from tb_privateuse1.read.buffer import Buffer
 from tb_privateuse1.read.members import Members
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.windows import Place, Windows
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 T = TypeVar("T")

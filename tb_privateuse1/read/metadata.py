@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import TraceError
 
 BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

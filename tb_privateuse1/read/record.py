@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tb_privateuse1.i18n import say
 from tb_privateuse1.read.decoder import Decoder, list_of_raw
 from tb_privateuse1.read.document import Document
 from tb_privateuse1.read.metadata import BROKEN
@@ -14,7 +15,6 @@ from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.repair import repaired
 from tb_privateuse1.read.source import Source
 from tb_privateuse1.read.trail import before
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import Checkpoints, TraceError
 
 

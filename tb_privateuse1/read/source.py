@@ -16,8 +16,8 @@ from typing import BinaryIO
 from isal import igzip_lib
 
 from tb_privateuse1.discover.base import open_file
+from tb_privateuse1.i18n import say
 from tb_privateuse1.read.base import Progress
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 MAX_BYTES = 32 << 30

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tb_privateuse1.i18n import say
 from tb_privateuse1.remote.address import scrub, shown
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import TraceError
 
 _CREDENTIALS = re.compile("Credential|Authenti|RefreshError|TokenRetrieval|NoAuth")

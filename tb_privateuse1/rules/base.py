@@ -16,11 +16,11 @@ from tb_privateuse1.case import LACKS as LACKS
 from tb_privateuse1.case import Case as Case
 from tb_privateuse1.case import Need as Need
 from tb_privateuse1.findings import Example
+from tb_privateuse1.i18n import listed as listed
+from tb_privateuse1.i18n import plural as plural
+from tb_privateuse1.i18n import say as say
+from tb_privateuse1.i18n import sentences as sentences
 from tb_privateuse1.mending import Removal
-from tb_privateuse1.texts import listed as listed
-from tb_privateuse1.texts import plural as plural
-from tb_privateuse1.texts import say as say
-from tb_privateuse1.texts import sentences as sentences
 
 Cause = Literal[
     "input", "launching", "waiting", "device", "communication", "memory", "fallback", "recording"

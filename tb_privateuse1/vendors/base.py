@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 
 
 @dataclass(frozen=True)

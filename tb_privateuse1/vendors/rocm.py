@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.vendors.base import Peak, Vendor
 
 VENDOR = Vendor(

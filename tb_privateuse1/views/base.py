@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tb_privateuse1 import grouping
-from tb_privateuse1.texts import say
+from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import (
     I32,
     I64,

@@ -10,10 +10,10 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, compare, memorydiff, perstep
 from tb_privateuse1.compare import Sample, Verdict
+from tb_privateuse1.i18n import say
 from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
 from tb_privateuse1.perstep import By, Items, Name
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from tb_privateuse1 import clocks, rankadvice, ranknotes, ranksteps
 from tb_privateuse1.bandwidth import CollectiveRow, collectives
+from tb_privateuse1.i18n import say
 from tb_privateuse1.rankadvice import RankAdvice
 from tb_privateuse1.rankrules.base import RankCase
 from tb_privateuse1.ranks import Part, together, without
 from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank, StepOption

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tb_privateuse1 import breakdown, calltree, intervals
+from tb_privateuse1.i18n import say, spoken
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say, spoken
 from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
 from tb_privateuse1.views.base import (
     Provenance,

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, kernelgroups
+from tb_privateuse1.i18n import say
 from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
 from tb_privateuse1.views.base import (
     OffsetOption,

@@ -12,9 +12,9 @@ from tb_privateuse1 import allocations, allocators, categories, memorydevices
 from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
 from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
 from tb_privateuse1.categories import CategoryPoint, MemoryCategory
+from tb_privateuse1.i18n import say
 from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
 

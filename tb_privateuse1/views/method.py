@@ -8,9 +8,9 @@ import numpy as np
 
 from tb_privateuse1 import breakdown, certainty, limits
 from tb_privateuse1.grounds import Constant, Kind
+from tb_privateuse1.i18n import say
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
 from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 

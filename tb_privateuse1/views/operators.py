@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from tb_privateuse1 import calltree, certainty, opfigures, opgroups, opkinds
+from tb_privateuse1.i18n import say
 from tb_privateuse1.opgroups import Group
 from tb_privateuse1.opkinds import Kind
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
     OffsetOption,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from tb_privateuse1 import certainty, looks, modulenames, opgroups, tracklist
 from tb_privateuse1.curves import Curve, Unit, What, windows
-from tb_privateuse1.figures import shortened
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, Pyramid
 from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
 

@@ -12,8 +12,8 @@ from tb_privateuse1 import criticalpath, gains, prediction
 from tb_privateuse1.criticalpath import Path
 from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.gains import Gain
+from tb_privateuse1.i18n import say
 from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, Finding, Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tb_privateuse1 import query, texts
+from tb_privateuse1 import i18n, query
 from tb_privateuse1.findings import Finding
-from tb_privateuse1.texts import Text, listed, plural, render, say
+from tb_privateuse1.i18n import Text, listed, plural, render, say
 from tests.support.said import PACKAGE, bare, called, calls, scoped, within
 
-OTHERS = texts.LANGUAGES[1:]
+OTHERS = i18n.LANGUAGES[1:]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 _RULE = ("title", "looks_for", "why", "fix", "threshold", "reference")
@@ -70,7 +70,7 @@ def _said() -> dict[str, str]:
             continue
         told = call.args[position]
         assert isinstance(told, ast.Constant), f"{place}: {name}() takes a text as it is written"
-        found[told.value if name == "say" else texts.many(told.value)] = place
+        found[told.value if name == "say" else i18n.many(told.value)] = place
     return found | {"{first}, {next}": "texts", "{first} {next}": "texts"}
 
 
@@ -83,7 +83,7 @@ def _fields(template: str) -> set[str]:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_each_text_is_there_and_none_besides(language: str) -> None:
-    known = texts.catalogue(language)
+    known = i18n.catalogue(language)
     assert sorted(SAID[text] + " " + text for text in SAID.keys() - known.keys()) == []
     assert sorted(known.keys() - SAID.keys()) == []
 
@@ -98,7 +98,7 @@ def test_no_text_is_there_twice(language: str) -> None:
 
 
 def test_chinese_is_chinese_and_has_the_same_values() -> None:
-    for template, told in texts.catalogue("zh").items():
+    for template, told in i18n.catalogue("zh").items():
         assert CHINESE.search(told) or not re.search(
             "[A-Za-z]{3}", re.sub("{.*?}", "", template)
         ), told
@@ -114,7 +114,7 @@ CODE = re.compile(r"`[^`]*`|\w+\([^)]*\)")
 
 def test_chinese_is_tidy() -> None:
     """A space between Chinese and Latin letters or figures, and punctuation of the full width."""
-    told = texts.catalogue("zh").values()
+    told = i18n.catalogue("zh").values()
     assert [text for text in told if UNTIDY.search(CODE.sub("\0", text))] == []
 
 
@@ -179,7 +179,7 @@ def test_a_text_is_english_and_can_be_rendered(monkeypatch: pytest.MonkeyPatch) 
         "{first}, {next}": "{first}、{next}",
         "a {b} c": "甲 {b} 丙",
     }
-    monkeypatch.setattr(texts, "catalogue", lambda language: known)
+    monkeypatch.setattr(i18n, "catalogue", lambda language: known)
     text = say("Lost {share} in {copies}", share="{3} %", copies=plural(2000, "copy"))
     assert text == "Lost {3} % in 2,000 copies"
     assert render(text, "en") == "Lost {3} % in 2,000 copies"
@@ -195,7 +195,7 @@ def test_a_text_is_english_and_can_be_rendered(monkeypatch: pytest.MonkeyPatch) 
 
 
 def _through_json(text: Text) -> Text:
-    return texts.unpacked(json.loads(msgspec.json.encode(text, enc_hook=texts.packed)))
+    return i18n.unpacked(json.loads(msgspec.json.encode(text, enc_hook=i18n.packed)))
 
 
 @pytest.mark.parametrize("through", [pickle.dumps, copy.deepcopy, _through_json])
@@ -211,14 +211,14 @@ def test_texts_of_stored_findings_are_restored() -> None:
     """As the cache keeps them, which knows English and a list of texts."""
     text = say("a {b}", b=1)
     finding = Finding("code", str(text), "plain")
-    (same,) = texts.restored((finding,), {"a 1": text})
+    (same,) = i18n.restored((finding,), {"a 1": text})
     assert same == finding
     assert same.message.template == "a {b}"
     assert type(same.hint) is str
 
 
 def test_json_is_in_the_language_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "catalogue", lambda language: {"a {b}": "甲 {b}"})
+    monkeypatch.setattr(i18n, "catalogue", lambda language: {"a {b}": "甲 {b}"})
     told = {"text": say("a {b}", b=1)}
     assert query.encode(told) == b'{"text":"a 1"}'
     assert query.encode(told, "zh") == '{"text":"甲 1"}'.encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tb_privateuse1.texts import render
+from tb_privateuse1.i18n import render
 
 LETTERS = re.compile("[\u4e00-\u9fff]")
 _LEFT = re.compile(r"\{[a-z_]*[:}]")

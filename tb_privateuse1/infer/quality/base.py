@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tb_privateuse1 import describe
-from tb_privateuse1.figures import shortened
 from tb_privateuse1.findings import Example, TableName
+from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.trace import I32, I64, Memory, Trace
 

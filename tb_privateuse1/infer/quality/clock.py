@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.findings import ALL, DEVICE, Finding, TableName
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import Subject, examples, microseconds
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MEASURED, Bools, Kernels, Trace
 
 _CLOCK_NS = 1000

@@ -13,9 +13,9 @@ import dataclasses
 import numpy as np
 
 from tb_privateuse1.grounds import Constant, Name
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, Bools, Ops
 
 _LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000

@@ -14,6 +14,7 @@ import numpy as np
 from tb_privateuse1 import intervals
 from tb_privateuse1.findings import Finding
 from tb_privateuse1.grounds import Grounds
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.base import Strings, primes
 from tb_privateuse1.infer.timeline import (
     bounds,
@@ -29,7 +30,6 @@ from tb_privateuse1.infer.timeline import (
 )
 from tb_privateuse1.infer.timeline.base import NEVER, Bounds, Calibration, Marks, Work
 from tb_privateuse1.infer.timeline.joins import FAR, Joins
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, KERNEL, MEMCPY, MISSING, Bools, Ops
 
 _EVENT_DOUBT_NS = 15

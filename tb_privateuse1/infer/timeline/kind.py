@@ -16,8 +16,8 @@ import numpy as np
 from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.grounds import Kind as Name
+from tb_privateuse1.i18n import say, sentences
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.texts import say, sentences
 from tb_privateuse1.trace import I64, MISSING, NONE, Ops
 
 _COARSE_NS = 100_000

@@ -13,9 +13,9 @@ import numpy as np
 
 from tb_privateuse1 import intervals
 from tb_privateuse1.findings import DEVICE, Finding
+from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.base import rows_of
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.texts import say
 from tb_privateuse1.trace import I64, MISSING, NONE, Ops
 
 _PARALLEL_NS = 2_000
