@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import infer, intervals
+from tb_privateuse1 import infer
 from tb_privateuse1.infer.base import PRIME
 from tb_privateuse1.infer.timeline import marks
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.trace import I64, NONE, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, NONE, Trace
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 

@@ -19,7 +19,7 @@ from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
 from tb_privateuse1.infer import facts, host, timeline
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import I64, Ops
+from tb_privateuse1.trace.model import I64, Ops
 
 _PAUSE_NS = 1_000_000
 CASES = ("mlp_mixed", "blocks_device_nolimit", "blocks_host_primed", "v100_resnet50_workers4")

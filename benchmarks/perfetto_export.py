@@ -22,7 +22,7 @@ from benchmarks.read_traces import write
 from tb_privateuse1 import counters, runs
 from tb_privateuse1.export import perfetto
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 LEAST_EVENTS_PER_S = 500_000
 

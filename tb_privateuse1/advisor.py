@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.findings import Example
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
 from tb_privateuse1.savings import Savings
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import Example
+from tb_privateuse1.trace.model import Trace
 
 _log = logging.getLogger(__name__)
 

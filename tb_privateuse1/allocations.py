@@ -13,11 +13,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1 import devicetypes, grouping
+from tb_privateuse1 import devicetypes
 from tb_privateuse1.devicetypes import CPU as CPU
 from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import I8, I64, MISSING, NONE, Memory, Table, Trace
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.model import I8, I64, MISSING, NONE, Memory, Table, Trace
 
 Fate = Literal["released", "held", "unreported", "unknown", "earlier", "unseen"]
 """``released``: allocation and release were recorded; ``held``: not released in the recording;
@@ -75,8 +76,8 @@ def devices(memory: Memory) -> list[tuple[int, int]]:
     """Device type and index of each device, the CPU last."""
     found = [
         (int(kind), int(index))
-        for kind in grouping.distinct(memory.device_type)
-        for index in grouping.distinct(memory.device[memory.device_type == kind])
+        for kind in groupby.distinct(memory.device_type)
+        for index in groupby.distinct(memory.device[memory.device_type == kind])
     ]
     return sorted(found, key=lambda d: (d[0] == CPU, *d))
 

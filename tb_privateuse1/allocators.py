@@ -13,7 +13,7 @@ import numpy as np
 from tb_privateuse1 import opgroups
 from tb_privateuse1.allocations import EARLIER, FATES, UNKNOWN, Blocks, Fate, Level, known
 from tb_privateuse1.categories import CATEGORIES, Category
-from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
+from tb_privateuse1.trace.model import I8, I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
 
 _ALLOCATORS = ("aten::empty", "aten::new_empty", "aten::resize_")
 """Operators that only get memory for the one around them; prefixes of their names."""

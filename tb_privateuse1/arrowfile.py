@@ -30,7 +30,7 @@ from isal import isal_zlib
 from numpy.typing import NDArray
 
 from tb_privateuse1 import cachedir
-from tb_privateuse1.table import Table
+from tb_privateuse1.trace.table import Table
 
 _HEAD, _NAME = b"tb_privateuse1", b"tb_privateuse1.name"
 _STRINGS = "strings"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Shape, Together
-from tb_privateuse1.trace import I32, I64, NONE, Bools
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import certainty, intervals, launchtimes
+from tb_privateuse1 import launchtimes
 from tb_privateuse1 import waits as waiting
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    KERNEL,
-    MISSING,
-    NONE,
-    Bools,
-    Kernels,
-    Table,
-    Trace,
-)
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.model import I32, I64, KERNEL, MISSING, NONE, Bools, Kernels, Table, Trace
 
 _BLOCKED_NS = 500_000
 """A launch takes some microseconds. One that takes this long, with the device busy all the time,
@@ -94,7 +85,7 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
     """The limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = waits_of(trace)
-    busy = certainty.busy(kernels)
+    busy = uncertainty.busy(kernels)
     if not len(busy[0]):  # no activity, or none that takes any time
         codes = {finding.code for finding in trace.meta.findings}
         host = "host_only" in codes and trace.meta.backend is None and not len(kernels)
@@ -108,9 +99,9 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
     late &= submitted[first] != MISSING
     end_ns = int(window[1].max(initial=0))
-    free = intervals.subtract(window, certainty.possible(kernels, end_ns))
+    free = intervals.subtract(window, uncertainty.possible(kernels, end_ns))
     free = intervals.subtract(free, launchtimes.unseen(trace))
-    surely = certainty.certain(kernels.take(certainty.limited(kernels)))
+    surely = uncertainty.certain(kernels.take(uncertainty.limited(kernels)))
     queued = (busy[1][:-1][~late[1:]], busy[0][1:][~late[1:]])
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(

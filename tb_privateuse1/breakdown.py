@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from tb_privateuse1 import certainty, intervals
-from tb_privateuse1.certainty import busy as busy
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import (
     I8,
     I64,
     KERNEL,
@@ -25,6 +24,7 @@ from tb_privateuse1.trace import (
     Ops,
     Trace,
 )
+from tb_privateuse1.trace.uncertainty import busy as busy
 
 PARTS = (
     "kernel",
@@ -99,7 +99,7 @@ def communication_on_host(trace: Trace) -> I64:
 def kernels_bounded(trace: Trace) -> I64:
     """What of each step's kernels is only of those of which nothing but limits are known."""
     steps, kernels = trace.steps, compute(trace.kernels)
-    only = certainty.bounded(kernels)
+    only = uncertainty.bounded(kernels)
     free = intervals.subtract(busy(kernels.take(only)), busy(kernels.take(~only)))
     return intervals.covered(free, steps.start_ns, steps.end_ns)
 

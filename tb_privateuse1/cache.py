@@ -23,7 +23,7 @@ import msgspec
 from tb_privateuse1 import arrowfile, cachedir, i18n
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
-from tb_privateuse1.trace import TABLES, Meta, Trace
+from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendor_file import OURS, Vendors
 from tb_privateuse1.version import __version__
 

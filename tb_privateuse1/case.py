@@ -10,14 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, describe, grouping, intervals, judged, stacks
+from tb_privateuse1 import bottleneck, judged, stacks
 from tb_privateuse1.changes import Shares
-from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.handing import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Removal
-from tb_privateuse1.trace import I32, I64, MEMCPY, OPERATOR, Bools, Trace
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace import groupby, intervals, labels
+from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.model import I32, I64, MEMCPY, OPERATOR, Bools, Trace
+from tb_privateuse1.trace.vendor import Vendor
 
 Need = Literal["device", "operators", "steps", "shapes", "stacks", "memory", "links", "collectives"]
 """What a rule may read."""
@@ -81,7 +82,7 @@ class Case:
         """Judged activities of operators, these operators, and which of them is each one's."""
         rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
         op = self.trace.kernels.op[rows]
-        ops = grouping.distinct(op).astype(np.int32)
+        ops = groupby.distinct(op).astype(np.int32)
         place = np.zeros(len(self.trace.ops), np.int64)
         place[ops] = np.arange(len(ops))
         return rows, ops, place[op]
@@ -230,7 +231,7 @@ class Case:
     @functools.cached_property
     def _launchers(self) -> I32:
         """The threads of operators that launch activities."""
-        return grouping.distinct(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
+        return groupby.distinct(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
 
     def launched_by(self, wanted: Bools) -> I64:
         """Judged activities that operators inside of a wanted one launched."""
@@ -257,7 +258,7 @@ class Case:
                 name="[memory]"
                 if table == "memory"
                 else self.trace.text(columns.name[row])[:_LONGEST_NAME],
-                thread=describe.place(self.trace, columns, row, _LONGEST_NAME),
+                thread=labels.place(self.trace, columns, row, _LONGEST_NAME),
                 start_ns=int(times[row]),
                 note=notes[i] if i < len(notes) else None,
             )

@@ -14,9 +14,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1 import allocations, calltree, intervals, lasting, phases
+from tb_privateuse1 import allocations, lasting, phases
 from tb_privateuse1.allocations import EARLIER, HELD, RELEASED, UNKNOWN, UNSEEN, Blocks, Level
-from tb_privateuse1.trace import I8, I64, Memory, Trace
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import I8, I64, Memory, Trace
 
 Category = Literal[
     "parameters",
@@ -139,7 +140,7 @@ def _allocated(
 
 def _module_starts(trace: Trace) -> I64:
     """Where calls of outermost modules start."""
-    frames, module = trace.frames, calltree.is_module(trace)
+    frames, module = trace.frames, call_tree.is_module(trace)
     if not module.any():
         return np.empty(0, np.int64)
     return intervals.union(frames.start_ns[module], frames.end_ns[module])[0]

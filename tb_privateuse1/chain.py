@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace import I64, NONE, Bools
+from tb_privateuse1.trace.model import I64, NONE, Bools
 
 UNKNOWN = 1 << 40
 """A span (18 minutes in ns) that stands for: no largest time is known."""

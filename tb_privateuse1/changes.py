@@ -14,12 +14,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, intervals, opgroups, opkinds
+from tb_privateuse1 import opgroups, opkinds
 from tb_privateuse1.dependencies import LAUNCH, WAIT, Graph
 from tb_privateuse1.handing import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.replay import NEVER, Weights
-from tb_privateuse1.trace import I64, MEMCPY, Bools, Trace, TraceError
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import I64, MEMCPY, Bools, Trace, TraceError
 
 Shares = NDArray[np.float64]
 
@@ -128,8 +129,8 @@ def names(trace: Trace, kind: Kind) -> list[str]:
         return list(opkinds.KINDS)
     if kind == "module":
         used = [trace.text(n) for n in np.unique(trace.frames.name)]
-        inside = [t.removeprefix(calltree.MODULE) for t in used if t.startswith(calltree.MODULE)]
-        return list(dict.fromkeys([*inside, *map(calltree.class_of, inside)]))
+        inside = [t.removeprefix(call_tree.MODULE) for t in used if t.startswith(call_tree.MODULE)]
+        return list(dict.fromkeys([*inside, *map(call_tree.class_of, inside)]))
     if kind not in ("operator", "kernel"):
         return []
     column = trace.ops.name if kind == "operator" else trace.kernels.name
@@ -155,20 +156,20 @@ def scope(trace: Trace, change: Change) -> Scope:
         case "synchronisation":
             return Scope(nowhere, nothing)
         case "data_loader":
-            rows = calltree.starts(trace, calltree.LOADER)[ops.name]
+            rows = call_tree.starts(trace, call_tree.LOADER)[ops.name]
         case "operator":
             rows = _called(trace, change.name)[ops.name]
         case "category":
             wanted = opkinds.KINDS.index(change.name)
             rows = opgroups.categories(trace)[ops.name] == wanted
         case "module":
-            label = [t.removeprefix(calltree.MODULE) for t in trace.strings]
-            of = [change.name in (t, calltree.class_of(t)) for t in label]
-            calls = np.array([*of, False])[frames.name] & calltree.is_module(trace)
+            label = [t.removeprefix(call_tree.MODULE) for t in trace.strings]
+            of = [change.name in (t, call_tree.class_of(t)) for t in label]
+            calls = np.array([*of, False])[frames.name] & call_tree.is_module(trace)
             ranges = Ranges.of(frames, calls)
             inside = _inside(trace, ranges)
             # Its backward pass is the module's, too.
-            back = np.append(inside, False)[calltree.forward_of(ops)]
+            back = np.append(inside, False)[call_tree.forward_of(ops)]
             ranges = ranges.and_(Ranges.of(ops, back))
             return Scope(ranges, _launched(trace, inside | back))
     ranges = Ranges.of(ops, rows)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.ranks import Part, Together
-from tb_privateuse1.trace import I64, MISSING, Bools
+from tb_privateuse1.trace.model import I64, MISSING, Bools
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 _T = TypeVar("_T")
 

@@ -8,18 +8,11 @@ import re
 
 import numpy as np
 
-from tb_privateuse1 import (
-    allocations,
-    breakdown,
-    calltree,
-    certainty,
-    forms,
-    intervals,
-    multiprocessors,
-)
+from tb_privateuse1 import allocations, breakdown, forms, multiprocessors
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.i18n import filled, say
-from tb_privateuse1.trace import I64, MEMCPY, MISSING, Kernels, Trace
+from tb_privateuse1.trace import call_tree, intervals, uncertainty
+from tb_privateuse1.trace.model import I64, MEMCPY, MISSING, Kernels, Trace
 
 _WAYS = (
     (say("Copies to {device}"), re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
@@ -60,8 +53,8 @@ def _inferred(trace: Trace) -> bool:
 
 def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
-    if not certainty.exact(kernels):
-        low, high = certainty.certain(kernels), certainty.possible(kernels, trace.end_ns)
+    if not uncertainty.exact(kernels):
+        low, high = uncertainty.certain(kernels), uncertainty.possible(kernels, trace.end_ns)
         limits = forms.share(low), forms.share(high)
     form = forms.share(breakdown.busy(kernels))
     name = say("Utilisation of {device}", device=device)
@@ -88,7 +81,7 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
         since = np.where(told, since, np.append(trace.ops.end_ns, 0)[kernels.op])
         early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
     limits = None
-    if (starts := _starts(kernels)) and not (certainty.exact(kernels) and told.all()):
+    if (starts := _starts(kernels)) and not (uncertainty.exact(kernels) and told.all()):
         limits = forms.between(since, starts[0]), forms.between(early, starts[1])
     form = forms.between(since, kernels.start_ns)
     name = say("Kernels waiting for {device}", device=device)
@@ -105,7 +98,7 @@ def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
 
 def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
-    if not certainty.exact(kernels) and (known := _starts(kernels)):
+    if not uncertainty.exact(kernels) and (known := _starts(kernels)):
         early, late = (np.sort(one, kind="stable") for one in known)
         limits = forms.Rate(late, early), forms.Rate(early, late)
     starts = np.sort(kernels.start_ns, kind="stable")  # they are sorted, if of all lanes
@@ -116,7 +109,7 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
 
 def _data_loader(trace: Trace) -> list[Curve]:
     ops = trace.ops
-    rows = calltree.starts(trace, calltree.LOADER)[ops.name]
+    rows = call_tree.starts(trace, call_tree.LOADER)[ops.name]
     within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
     if not len(within[0]):
         return []

@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, intervals, replay
+from tb_privateuse1 import replay
 from tb_privateuse1.dependencies import LAUNCH, STREAM, TURN, WAIT, Graph
-from tb_privateuse1.trace import I8, I64, MEMCPY, NONE, OPERATOR, Table, Trace
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import I8, I64, MEMCPY, NONE, OPERATOR, Table, Trace
 
 Cause = Literal[
     "operator",
@@ -240,7 +241,7 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     of, piece = of[keep], piece[keep]
     call = of >= len(ops)
     own = np.where(call, NONE, of)
-    loads = np.append(calltree.starts(trace, calltree.LOADER)[ops.name], False)[own]
+    loads = np.append(call_tree.starts(trace, call_tree.LOADER)[ops.name], False)[own]
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
     cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
     return Path(

@@ -17,7 +17,7 @@ import numpy as np
 
 from tb_privateuse1 import handing, pauses
 from tb_privateuse1.replay import Network, Weights, settled
-from tb_privateuse1.trace import I8, I32, I64, NONE, Trace
+from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace
 
 LAUNCH, WAIT, TURN, STREAM = range(4)
 """What an edge is: from handing in to the activity, from the activity to who waited for it, from

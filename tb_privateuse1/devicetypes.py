@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.vendors.base import Vendor
 
 CPU = 0
 PRIVATEUSE1 = 20

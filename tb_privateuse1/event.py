@@ -13,15 +13,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import describe
 from tb_privateuse1.discover.base import File, file_at
 from tb_privateuse1.files import Files
-from tb_privateuse1.findings import TableName
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.read.record import record
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import (
     EVIDENCE,
     MISSING,
     Evidence,
@@ -138,7 +138,7 @@ def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None
         record=text[:LONGEST] if text is not None else None,
         cut=text is not None and len(text) > LONGEST,
         name="[memory]" if isinstance(rows, Memory) else trace.text(rows.name[row]),
-        thread=describe.place(trace, rows, row),
+        thread=labels.place(trace, rows, row),
         start_ns=start,
         duration_ns=int(rows.end_ns[row]) - start if ranged else None,
         self_ns=_value(rows.self_ns, row) if isinstance(rows, Ops | Frames) else None,

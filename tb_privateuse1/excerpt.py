@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals, judged
-from tb_privateuse1.trace import I32, I64, NONE, Collectives, Trace
+from tb_privateuse1 import judged
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I32, I64, NONE, Collectives, Trace
 
 
 @dataclass(frozen=True)

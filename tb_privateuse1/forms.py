@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.intervals import Set
-from tb_privateuse1.trace import I64, Bools
+from tb_privateuse1.trace.intervals import Set
+from tb_privateuse1.trace.model import I64, Bools
 
 Floats = NDArray[np.float64]
 

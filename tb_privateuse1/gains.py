@@ -12,20 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import (
-    changes,
-    criticalpath,
-    dependencies,
-    excerpt,
-    intervals,
-    opkinds,
-    prediction,
-)
+from tb_privateuse1 import changes, criticalpath, dependencies, excerpt, opkinds, prediction
 from tb_privateuse1.changes import Change, Kind
 from tb_privateuse1.criticalpath import Cause, Path
 from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.prediction import Baseline
-from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Trace
 
 _WORK = 20_000_000
 """So many nodes are replayed for the table, some seconds at most."""

@@ -9,8 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, grouping, intervals
-from tb_privateuse1.trace import I32, I64, NONE, OPERATOR, Bools, Frames, Launches, Ops, Trace
+from tb_privateuse1 import bottleneck
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Bools, Frames, Launches, Ops, Trace
 
 BLOCKED_NS = 500_000
 """A launch takes some microseconds. One that takes this long waits for a place in the queue."""
@@ -46,7 +47,7 @@ class Ranges:
 
     def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
         """What they cover of each thread."""
-        for thread, rows in grouping.apart(self.thread):
+        for thread, rows in groupby.apart(self.thread):
             yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
 
 
@@ -164,8 +165,8 @@ def _awaited(
     names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
     whole = names[np.append(launches.name, np.int32(NONE))[launch]]
     full = np.flatnonzero(queued)
-    held_by = {lane: full[at] for lane, at in grouping.apart(kernels.lane[own[full]])}
-    for lane, rows in grouping.apart(kernels.lane):
+    held_by = {lane: full[at] for lane, at in groupby.apart(kernels.lane[own[full]])}
+    for lane, rows in groupby.apart(kernels.lane):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
         before = np.searchsorted(np.maximum.accumulate(given.at_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")

@@ -15,18 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals, launchtimes, waits
-from tb_privateuse1.calltree import LOADER, STEP, starts
-from tb_privateuse1.trace import (
-    ANNOTATION,
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    OPERATOR,
-    Bools,
-    Trace,
-)
+from tb_privateuse1 import breakdown, launchtimes, waits
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import LOADER, STEP, starts
+from tb_privateuse1.trace.model import ANNOTATION, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
 
 CAUSES = (
     "launch_latency",

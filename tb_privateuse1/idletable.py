@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, grouping, idle, intervals, stepbounds
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import NONE, Kernels, Trace
+from tb_privateuse1 import breakdown, idle, stepbounds
+from tb_privateuse1.trace import groupby, intervals, uncertainty
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
 
 _TOP = 10
 
@@ -108,7 +109,7 @@ def _span(kernels: Kernels) -> tuple[int, int, int]:
 def _causes(trace: Trace, sets: Mapping[str, intervals.Set], kernels: Kernels) -> Iterator[Cause]:
     first, last, whole = _span(kernels)
     window = np.array([first]), np.array([last])
-    bound = 0 if certainty.exact(trace.kernels) else None
+    bound = 0 if uncertainty.exact(trace.kernels) else None
     inside = {cause: intervals.intersect(one, window) for cause, one in sets.items()}
     # Between the activities of a step the device may have worked for another one.
     working = intervals.intersect(breakdown.busy(trace.kernels), window)
@@ -140,7 +141,7 @@ def _steps(trace: Trace, sets: Mapping[str, intervals.Set]) -> Iterator[StepIdle
         yield StepIdle(
             name=trace.text(steps.name[i]),
             idle_ns=int(free[i]),
-            idle_bound_ns=certainty.known(bounds[i]),
+            idle_bound_ns=uncertainty.known(bounds[i]),
             **told,
         )
 
@@ -151,8 +152,8 @@ def _awaited(trace: Trace, gaps: idle.Gaps, kernels: Kernels) -> Iterator[Awaite
     op = trace.kernels.op[gaps.kernel[rows]]
     name = np.append(trace.ops.name, np.int32(NONE))[op]
     length = gaps.end_ns[rows] - gaps.start_ns[rows]
-    heads, group = grouping.grouped(name)
-    total = grouping.sums(group, length, len(heads))
+    heads, group = groupby.grouped(name)
+    total = groupby.sums(group, length, len(heads))
     order = np.lexsort((-length, group))
     edges = np.searchsorted(group[order], np.arange(len(heads)))
     longest = order[edges]

@@ -16,14 +16,14 @@ from typing import Any
 from tb_privateuse1 import cache, cachedir, i18n
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files, check_unchanged, unchanged
-from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import build
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 
 _LOOK_S = 0.25

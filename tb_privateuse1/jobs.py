@@ -17,7 +17,7 @@ from typing import Literal
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
 """``computing``: the traces are there, and what was asked of them is worked out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, Trace
 
 
 def window(trace: Trace, rows: I64) -> intervals.Set:

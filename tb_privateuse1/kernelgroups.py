@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1 import breakdown, opkinds
-from tb_privateuse1.grouping import grouped
-from tb_privateuse1.trace import I32, I64, NONE, Bools, Kernels, Trace
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Kernels, Trace
 
 Group = Literal["operator", "name", "launch"]
 

@@ -11,8 +11,9 @@ import math
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import calltree, phases
-from tb_privateuse1.trace import Trace
+from tb_privateuse1 import phases
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import Trace
 
 _STATES = {
     "Adadelta": 2, "Adafactor": 0, "Adagrad": 1, "Adam": 2, "AdamW": 2, "Adamax": 2, "NAdam": 2,
@@ -41,7 +42,7 @@ def accumulated(trace: Trace, passes: phases.Passes, grain: int) -> tuple[int, i
     An accumulation that adds in place found a gradient. Sizes are rounded up to ``grain`` bytes.
     """
     ops = trace.ops
-    rows = np.flatnonzero(calltree.starts(trace, _ACCUMULATE)[ops.name])
+    rows = np.flatnonzero(call_tree.starts(trace, _ACCUMULATE)[ops.name])
     if not len(rows) or not len(passes.end_ns):
         return 0, 0
     keys, code = np.unique(
@@ -51,7 +52,7 @@ def accumulated(trace: Trace, passes: phases.Passes, grain: int) -> tuple[int, i
     size = np.array([-(-one // grain) * grain for one in each], np.int64)[code]
     k = np.searchsorted(passes.end_ns, ops.start_ns[rows], side="right")
     sums = np.bincount(k, size.astype(np.float64))
-    adds = np.flatnonzero(calltree.starts(trace, "aten::add_")[ops.name])
+    adds = np.flatnonzero(call_tree.starts(trace, "aten::add_")[ops.name])
     added = np.isin(rows, ops.parent[adds]) & (k == 0)
     return int(sums.max()), int(size[added].sum())
 
@@ -77,6 +78,6 @@ def states(trace: Trace) -> int:
     if word != "SGD":
         return _STATES.get(word, 0)
     ops = trace.ops
-    used = np.flatnonzero(calltree.starts(trace, *_MOMENTUM)[ops.name]).astype(np.int32)
+    used = np.flatnonzero(call_tree.starts(trace, *_MOMENTUM)[ops.name]).astype(np.int32)
     near = phases.around(trace, used, ops.thread[used], ops.start_ns[used])
     return int((near.kind == phases.STEPPING).any())

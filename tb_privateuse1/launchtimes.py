@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I64, MISSING, NONE, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Trace
 
 _QUEUED_NS = 500_000
 _TIMES = 4

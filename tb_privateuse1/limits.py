@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.grounds import Constant
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace.inference_basis import Constant
+from tb_privateuse1.trace.model import (
     BOUND,
     CATALOGUE,
     END_PINNED,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import breakdown, certainty
-from tb_privateuse1.trace import ANNOTATION, I8, I32, I64, NONE, Trace
+from tb_privateuse1 import breakdown
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.model import ANNOTATION, I8, I32, I64, NONE, Trace
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))
@@ -48,7 +49,7 @@ def of(trace: Trace, table: I8, index: I32) -> Looks:
         elif number == KERNELS:
             kernels = trace.kernels.take(at)
             kind[here] = breakdown.kinds(kernels)
-            look[here] = certainty.looks(kernels)
+            look[here] = uncertainty.looks(kernels)
             bound[here] = np.maximum(kernels.start_bound_ns, -1)
         else:
             kind[here] = CLASSES.index(_PLAIN[number])

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1 import allocations
 from tb_privateuse1.i18n import listed, say
-from tb_privateuse1.trace import MISSING, Trace, TraceError
+from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tb_privateuse1 import allocations, allocators, compare, memorydevices
 from tb_privateuse1.allocations import CPU, Level
 from tb_privateuse1.compare import Floats, Sample
 from tb_privateuse1.i18n.units import worded
-from tb_privateuse1.trace import I64, MISSING, NONE, Memory, Trace
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Memory, Trace
 
 Figure = Literal[
     "peak", "peak_reserved", "at_end", "growth", "allocated", "allocations", "recording_peak"

@@ -15,7 +15,7 @@ from tb_privateuse1.changes import Shares
 from tb_privateuse1.dependencies import WAIT, Graph
 from tb_privateuse1.excerpt import Excerpt
 from tb_privateuse1.handing import Ranges
-from tb_privateuse1.trace import I64, NONE, Bools, Trace
+from tb_privateuse1.trace.model import I64, NONE, Bools, Trace
 
 
 @dataclass(frozen=True)

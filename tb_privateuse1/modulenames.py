@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1 import calltree, looks
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import I8, I32, NONE, Bools, Trace
+from tb_privateuse1 import looks
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import I8, I32, NONE, Bools, Trace
 
 
 @once
 def recorded(trace: Trace) -> bool:
     """Whether there are calls of modules among the frames."""
-    return bool(calltree.is_module(trace).any())
+    return bool(call_tree.is_module(trace).any())
 
 
 @once
 def forward(trace: Trace) -> I32:
     """``calltree.forward_of`` of all operators, kept: it has to look at every one."""
-    return calltree.forward_of(trace.ops)
+    return call_tree.forward_of(trace.ops)
 
 
 def of(trace: Trace, table: I8, index: I32) -> I32:
@@ -47,8 +48,8 @@ def of_ops(trace: Trace, rows: I32) -> I32:
 
     Rows that are ``NONE`` have none.
     """
-    ahead = calltree.at(forward(trace), rows)
-    return of_frames(trace, calltree.at(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
+    ahead = call_tree.at(forward(trace), rows)
+    return of_frames(trace, call_tree.at(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
 
 
 def of_frames(trace: Trace, rows: I32) -> I32:
@@ -60,10 +61,10 @@ def of_frames(trace: Trace, rows: I32) -> I32:
         at = at[~named[frames.name[found[at]]]]
         found[at] = frames.parent[found[at]]
         at = at[found[at] >= 0]
-    return calltree.at(frames.name, found)
+    return call_tree.at(frames.name, found)
 
 
 @once
 def _named(trace: Trace) -> Bools:
     """Which of the trace's strings name a module."""
-    return calltree.starts(trace, calltree.MODULE)
+    return call_tree.starts(trace, call_tree.MODULE)

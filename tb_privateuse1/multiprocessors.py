@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_privateuse1 import forms, kernelgroups
 from tb_privateuse1.forms import Floats
-from tb_privateuse1.trace import I32, I64, KERNEL, Kernels, Trace
+from tb_privateuse1.trace.model import I32, I64, KERNEL, Kernels, Trace
 
 
 def held(trace: Trace, kernels: Kernels) -> forms.Mean | None:

@@ -23,11 +23,11 @@ from typing import Any
 
 from tb_privateuse1 import query, rule_file, runs, vendor_file
 from tb_privateuse1.event import EventRecord
-from tb_privateuse1.findings import TableName
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty
-from tb_privateuse1.grouping import bound_sums, calls, sums, with_descendants
-from tb_privateuse1.trace import I32, I64, MISSING, Trace
+from tb_privateuse1.trace import call_tree, uncertainty
+from tb_privateuse1.trace.groupby import bound_sums, calls, sums, with_descendants
+from tb_privateuse1.trace.model import I32, I64, MISSING, Trace
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ def own(trace: Trace) -> Own:
     """Sum each operator's own time on the host, and that of the activities it launched itself."""
     ops, kernels = trace.ops, trace.kernels
     call, duration = calls(ops), kernels.end_ns - kernels.start_ns
-    launcher = calltree.at(call, kernels.op)
+    launcher = call_tree.at(call, kernels.op)
     return Own(
         host_ns=sums(call, ops.self_ns, len(ops)),
         device_ns=sums(launcher, duration, len(ops)),
         bound_ns=bound_sums(launcher, kernels.duration_bound_ns, len(ops)),
-        bounded_ns=sums(launcher, np.where(certainty.bounded(kernels), duration, 0), len(ops)),
+        bounded_ns=sums(launcher, np.where(uncertainty.bounded(kernels), duration, 0), len(ops)),
     )
 
 
@@ -46,11 +46,11 @@ def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> 
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
     call = calls(ops)
-    launcher = calltree.at(call, kernels.op)
-    caller = calltree.at(call, launches.op)
+    launcher = call_tree.at(call, kernels.op)
+    caller = call_tree.at(call, launches.op)
     one = np.ones(max(len(kernels), len(launches)), np.int64)
     each = own(trace)
-    of_call = calltree.at(call, forward)
+    of_call = call_tree.at(call, forward)
 
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, modulenames, opkinds
-from tb_privateuse1.trace import I32, I64, NONE, Bools, Trace
+from tb_privateuse1 import modulenames, opkinds
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Trace
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
 
@@ -50,16 +51,16 @@ def modules(trace: Trace) -> I32:
     An operator of the backward pass belongs to the module of its forward operator.
     """
     frames, ops = trace.frames, trace.ops
-    inner = calltree.own_or_nearest(frames.parent, calltree.is_module(trace))
-    own = calltree.at(inner, ops.frame)
+    inner = call_tree.own_or_nearest(frames.parent, call_tree.is_module(trace))
+    own = call_tree.at(inner, ops.frame)
     forward = modulenames.forward(trace)
-    frame = np.where(forward >= 0, calltree.at(own, forward), own).astype(np.int32)
-    return calltree.at(frames.name, frame)
+    frame = np.where(forward >= 0, call_tree.at(own, forward), own).astype(np.int32)
+    return call_tree.at(frames.name, frame)
 
 
 def module_title(text: str) -> str | None:
     """``Linear_0`` of the frame's name; None for none."""
-    return text.removeprefix(calltree.MODULE) or None
+    return text.removeprefix(call_tree.MODULE) or None
 
 
 def _paths(trace: Trace) -> I32:
@@ -72,7 +73,7 @@ def _paths(trace: Trace) -> I32:
     texts = [_ADDRESS.sub("", trace.text(name)) for name in names]
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     label = np.array([number[text] for text in texts], np.int32)[code]
-    nodes = calltree.merged(frames.parent, label, np.ones(len(frames), np.bool_))
+    nodes = call_tree.merged(frames.parent, label, np.ones(len(frames), np.bool_))
     return np.append(nodes.of, NONE).astype(np.int32)
 
 
@@ -105,7 +106,7 @@ def having(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
     if group == "module":
         found |= has[modules(trace)[rows]]
     if group == "stack":
-        within = calltree.own_or_nearest(frames.parent, has[frames.name]) >= 0
+        within = call_tree.own_or_nearest(frames.parent, has[frames.name]) >= 0
         found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]
     return found
 

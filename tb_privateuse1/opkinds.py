@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import words
-from tb_privateuse1.vendors.base import Vendor
 
 Kind = Literal[
     "gemm",

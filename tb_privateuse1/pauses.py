@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1 import grouping, handing, intervals
-from tb_privateuse1.trace import I64, NONE, Kernels
+from tb_privateuse1 import handing
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import I64, NONE, Kernels
 
 _USUAL = 95
 """The percentile up to which a gap is usual."""
@@ -55,7 +56,7 @@ def streams(kernels: Kernels, given: handing.Handed, n: int) -> tuple[I64, I64, 
     Activities that overlap on one stream are told apart into several chains.
     """
     before = np.full(len(kernels), NONE)
-    for _, left in grouping.apart(kernels.lane):
+    for _, left in groupby.apart(kernels.lane):
         rows = left
         for _ in range(_ROUNDS):
             if not len(rows):

@@ -11,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, calltree, compare, regions, stepbounds
+from tb_privateuse1 import breakdown, compare, regions, stepbounds
 from tb_privateuse1.compare import Floats, Sample
-from tb_privateuse1.grouping import calls, counted, grouped, sums
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Trace
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.groupby import calls, counted, grouped, sums
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Trace
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]
@@ -134,7 +135,7 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
     n = len(names)
     item_of = np.full(len(ops), NONE, np.int64)
     item_of[rows] = number[member]
-    launcher = calltree.at(item_of, calltree.at(call, kernels.op)).astype(np.int64)
+    launcher = call_tree.at(item_of, call_tree.at(call, kernels.op)).astype(np.int64)
     launcher = np.where(launcher >= 0, launcher, number[-1])
     device, bound = _device(trace, at, launcher, n)
     own = sums(call, ops.self_ns, len(ops))
@@ -148,7 +149,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     """As the modules' view: host time of their calls, device time of both passes."""
     found = regions.of(trace, "modules" if by == "modules" else "annotations")
     labels, label = regions.labels(trace, found.name, "instance")
-    nodes = calltree.merged(found.parent, label, np.ones(len(label), np.bool_))
+    nodes = call_tree.merged(found.parent, label, np.ones(len(label), np.bool_))
     names: list[Name] = []
     for node, up in enumerate(nodes.parent.tolist()):
         name = labels[nodes.name[node]]
@@ -164,9 +165,9 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
     host = at.sample(item, place, found.end_ns - found.start_ns, n)
 
     ops, kernels = trace.ops, trace.kernels
-    forward = calltree.forward_of(ops)
-    region = np.where(forward >= 0, calltree.at(found.of_op, forward), found.of_op)
-    own = calltree.at(calltree.at(nodes.of, region.astype(np.int32)), kernels.op)
+    forward = call_tree.forward_of(ops)
+    region = np.where(forward >= 0, call_tree.at(found.of_op, forward), found.of_op)
+    own = call_tree.at(call_tree.at(nodes.of, region.astype(np.int32)), kernels.op)
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
     return Items(names, parent, count, host, device, bound, _whole(trace, at))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import calltree, intervals
-from tb_privateuse1.trace import I8, I32, I64, NONE, OPERATOR, Bools, Trace
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import I8, I32, I64, NONE, OPERATOR, Bools, Trace
 
 ENGINE, OPTIMIZER, ZERO_GRAD = (
     "autograd::engine::evaluate_function",
@@ -61,8 +61,8 @@ class Passes:
 def kinds(trace: Trace) -> I8:
     """Which rows of ``trace.ops`` are ranges of one of the kinds; ``NONE`` for others."""
     named = np.full(len(trace.strings) + 1, NONE, np.int8)
-    for kind, prefix in enumerate((ENGINE, OPTIMIZER, ZERO_GRAD, calltree.LOADER)):
-        named[:-1][calltree.starts(trace, prefix)] = kind
+    for kind, prefix in enumerate((ENGINE, OPTIMIZER, ZERO_GRAD, call_tree.LOADER)):
+        named[:-1][call_tree.starts(trace, prefix)] = kind
     found: I8 = named[trace.ops.name]
     return found
 
@@ -105,7 +105,7 @@ def around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
 
 def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     """Whether a frame is within a module's call; within what makes parameters."""
-    called = calltree.starts(trace, calltree.MODULE)
+    called = call_tree.starts(trace, call_tree.MODULE)
     makes = np.array(
         [t.endswith(_MAKING) and any(m in t for m in _MAKERS) for t in trace.strings], np.bool_
     )
@@ -130,7 +130,7 @@ def passes(trace: Trace) -> Passes:
         return Passes(none, none, none)
     engine = engine[np.argsort(ops.start_ns[engine], kind="stable")]
     start, end = ops.start_ns[engine], np.maximum.accumulate(ops.end_ns[engine])
-    forward = calltree.linked_forward(ops)
+    forward = call_tree.linked_forward(ops)
     forward_ns = np.sort(ops.start_ns[np.unique(forward[forward >= 0])])
     # A forward operator that runs while the engine does computes something again: a checkpoint.
     at = np.searchsorted(start, forward_ns, side="right") - 1

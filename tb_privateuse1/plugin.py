@@ -15,7 +15,7 @@ from tb_privateuse1.reading import Reader
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.vendor_file import OURS
 
 _log = logging.getLogger(__name__)

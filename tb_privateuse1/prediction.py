@@ -17,7 +17,7 @@ from tb_privateuse1 import changes
 from tb_privateuse1.changes import Change
 from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.replay import Weights
-from tb_privateuse1.trace import I64, MISSING, Trace
+from tb_privateuse1.trace.model import I64, MISSING, Trace
 
 
 def judged(trace: Trace, row: int | None) -> I64:

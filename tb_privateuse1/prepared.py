@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tb_privateuse1 import counters, criticalpath, dependencies, looks, pyramid, pyramidfile
 from tb_privateuse1.curves import Curve
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import I64, Trace
 
 
 class Prepared:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import grouping, intervals, rectangles
+from tb_privateuse1 import rectangles
 from tb_privateuse1.rectangles import Exact, Ranges
-from tb_privateuse1.trace import I32, I64, Table, Trace
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import I32, I64, Table, Trace
 
 STEPS, OPERATORS, FRAMES, DEVICE = range(4)
 """``Tracks.kind``."""
@@ -194,7 +195,7 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
         flat = np.zeros(len(steps), np.int32)
         yield _Track(STEPS, 0, flat, steps.start_ns, steps.end_ns, np.arange(len(steps)))
     calls = np.arange(len(launches)) + len(ops)
-    called = dict(grouping.apart(launches.thread))
+    called = dict(groupby.apart(launches.thread))
     # Both are sorted by thread.
     threads = np.arange(len(trace.threads) + 1)
     op, frame = np.searchsorted(ops.thread, threads), np.searchsorted(frames.thread, threads)

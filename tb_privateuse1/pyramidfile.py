@@ -17,8 +17,8 @@ import numpy as np
 from tb_privateuse1 import arrowfile, cache, cachedir, pyramid
 from tb_privateuse1.pyramid import Level, Pyramid, Tracks
 from tb_privateuse1.rectangles import Exact, Ranges
-from tb_privateuse1.table import I64, Table
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Table
 
 LEAST_RANGES = 500_000
 """Those of a smaller trace are arranged in 0.2 s."""

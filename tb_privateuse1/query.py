@@ -24,7 +24,7 @@ from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, idle, intervals
-from tb_privateuse1.calltree import LOADER, starts
-from tb_privateuse1.grouping import grouped, sums
-from tb_privateuse1.trace import I64, KERNEL, Trace
+from tb_privateuse1 import breakdown, idle
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import LOADER, starts
+from tb_privateuse1.trace.groupby import grouped, sums
+from tb_privateuse1.trace.model import I64, KERNEL, Trace
 
 _NAMES = 40
 _RETURN_NS = 100_000

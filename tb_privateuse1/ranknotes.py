@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n import listed, say
 from tb_privateuse1.ranks import Part, Together
+from tb_privateuse1.trace.findings import Finding
 
 
 def notes(

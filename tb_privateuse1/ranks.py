@@ -11,19 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals, rankhost, stepbounds
-from tb_privateuse1.grouping import grouped
+from tb_privateuse1 import breakdown, rankhost, stepbounds
 from tb_privateuse1.rankhost import HostParts
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    OPERATOR,
-    Bools,
-    Timeline,
-    Trace,
-)
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, OPERATOR, Bools, Timeline, Trace
 
 SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Collectives that no rank can leave before all have come; a broadcast's root may."""

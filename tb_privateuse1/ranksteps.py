@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from tb_privateuse1 import stepbounds
-from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Part, Together
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools
 
 Measure = Literal["step", "computation", "communication", "exposed", "idle", "waiting"]
 

@@ -26,7 +26,7 @@ from tb_privateuse1.files import Files, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.read.base import Progress
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 
 LIMIT_VARIABLE = "TB_PRIVATEUSE1_READER_BYTES"

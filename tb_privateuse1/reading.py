@@ -17,12 +17,12 @@ from tb_privateuse1.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.jobs import Pending, Phase, Progress
-from tb_privateuse1.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.runs import Catalog, Worker
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Finding, Trace, TraceError
+from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
+from tb_privateuse1.trace.model import Finding, Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank, chosen_ranks
 

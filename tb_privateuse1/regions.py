@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from tb_privateuse1 import calltree, intervals
-from tb_privateuse1.trace import ANNOTATION, I32, I64, Trace
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import ANNOTATION, I32, I64, Trace
 
 Source = Literal["modules", "annotations", "none"]
 
@@ -36,9 +36,9 @@ def of(trace: Trace, source: Literal["best", "modules", "annotations"] = "best")
 def labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
     """What the rows are called, and the label of each range."""
     names, code = np.unique(name, return_inverse=True)
-    texts = [trace.text(n).removeprefix(calltree.MODULE) for n in names]
+    texts = [trace.text(n).removeprefix(call_tree.MODULE) for n in names]
     if group == "class":
-        texts = [calltree.class_of(text) for text in texts]
+        texts = [call_tree.class_of(text) for text in texts]
     labels = list(dict.fromkeys(texts))
     number = {text: i for i, text in enumerate(labels)}
     return labels, np.array([number[text] for text in texts], np.int32)[code]
@@ -46,32 +46,32 @@ def labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
 
 def _modules(trace: Trace) -> Regions:
     frames = trace.frames
-    wanted = calltree.is_module(trace)
+    wanted = call_tree.is_module(trace)
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = calltree.at(number, intervals.nearest(frames.parent, wanted))
-    inner = calltree.at(number, calltree.own_or_nearest(frames.parent, wanted))
+    up = call_tree.at(number, intervals.nearest(frames.parent, wanted))
+    inner = call_tree.at(number, call_tree.own_or_nearest(frames.parent, wanted))
     return Regions(
         "modules",
         frames.name[wanted],
         frames.start_ns[wanted],
         frames.end_ns[wanted],
         up[wanted],
-        calltree.at(inner, trace.ops.frame),
+        call_tree.at(inner, trace.ops.frame),
     )
 
 
 def _annotations(trace: Trace) -> Regions:
     ops = trace.ops
-    wanted = (ops.kind == ANNOTATION) & ~calltree.starts(trace, calltree.STEP, calltree.LOADER)[
+    wanted = (ops.kind == ANNOTATION) & ~call_tree.starts(trace, call_tree.STEP, call_tree.LOADER)[
         ops.name
     ]
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = calltree.at(number, intervals.nearest(ops.parent, wanted))
+    up = call_tree.at(number, intervals.nearest(ops.parent, wanted))
     return Regions(
         "annotations",
         ops.name[wanted],
         ops.start_ns[wanted],
         ops.end_ns[wanted],
         up[wanted],
-        calltree.at(number, calltree.own_or_nearest(ops.parent, wanted)),
+        call_tree.at(number, call_tree.own_or_nearest(ops.parent, wanted)),
     )

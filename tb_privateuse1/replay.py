@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.chain import running_max
-from tb_privateuse1.trace import I64, NONE, Bools
+from tb_privateuse1.trace.model import I64, NONE, Bools
 
 NEVER = -(1 << 60)
 """The gap of an edge that holds nobody up."""

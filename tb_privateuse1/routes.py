@@ -27,7 +27,7 @@ from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.store import Pending, Progress, Store
-from tb_privateuse1.trace import Finding, Trace, TraceError
+from tb_privateuse1.trace.model import Finding, Trace, TraceError
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

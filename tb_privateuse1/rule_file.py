@@ -19,7 +19,7 @@ from typing import Any
 from tb_privateuse1.i18n import Text, filled, say
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, Rule
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
 """The environment variable with the files' paths, separated as in ``PATH``."""

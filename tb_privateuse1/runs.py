@@ -25,7 +25,7 @@ from tb_privateuse1.discover.roots import describe, located
 from tb_privateuse1.files import Files, with_others
 from tb_privateuse1.i18n import filled, say
 from tb_privateuse1.remote import RemoteError, is_url
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.trace.model import Finding, TraceError
 
 
 @dataclass(frozen=True)

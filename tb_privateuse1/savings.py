@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import logging
 
-from tb_privateuse1 import excerpt, intervals, prepared
+from tb_privateuse1 import excerpt, prepared
 from tb_privateuse1.dependencies import build
 from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Mending, Removal
 from tb_privateuse1.rules.base import Case, percent
+from tb_privateuse1.trace import intervals
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.remote import below
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.trace.model import Finding, TraceError
 
 _PUBLISH_S = 0.5
 _AGAIN_S = 30.0

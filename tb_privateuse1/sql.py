@@ -24,7 +24,7 @@ from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"
 SECONDS = 20.0

@@ -25,7 +25,7 @@ from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 MOST_BYTES = 32 << 20
 """Of a result; what is behind is cut off."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_privateuse1.opgroups import stack
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.model import I64, Trace
 
 _LIBRARY = re.compile(
     r"^<|^nn\.Module: |(^|/)(torch|torchvision|tb_privateuse1)/|(site|dist)-packages/"

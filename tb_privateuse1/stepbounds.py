@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, intervals
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import I8, I32, I64, MISSING, Kernels, Steps, Trace
+from tb_privateuse1 import breakdown
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import I8, I32, I64, MISSING, Kernels, Steps, Trace
 
 _DEVICE = len(breakdown.KINDS)
 _ALL = range(_DEVICE)
@@ -51,7 +52,7 @@ def windows(trace: Trace) -> Windows:
     # What nothing on the host launched lies in a step, but does not end it.
     own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
-    unknown = ~certainty.limited(kernels)[own]
+    unknown = ~uncertainty.limited(kernels)[own]
     late = np.where(unknown, 0, (kernels.start_bound_ns + kernels.duration_bound_ns)[own])
     low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
     return Windows(
@@ -75,7 +76,7 @@ def of_steps(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
-    if certainty.exact(kernels):
+    if uncertainty.exact(kernels):
         return dict.fromkeys(parts, nothing)
     if (kernels.duration_bound_ns == MISSING).any():
         return dict.fromkeys(parts, np.full(len(steps), MISSING))
@@ -108,13 +109,17 @@ def of_rank(trace: Trace) -> dict[str, I64]:
     """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
-    if certainty.exact(kernels):
+    if uncertainty.exact(kernels):
         return dict.fromkeys(RANK, nothing)
     if (kernels.duration_bound_ns == MISSING).any():
         return dict.fromkeys(RANK, np.full(len(steps), MISSING))
     parts = of_steps(trace, breakdown.of_steps(trace))
     edge = windows(trace).bound(steps)
-    step, kind, moved = _within(steps, kernels), breakdown.kinds(kernels), certainty.moved(kernels)
+    step, kind, moved = (
+        _within(steps, kernels),
+        breakdown.kinds(kernels),
+        uncertainty.moved(kernels),
+    )
     compute, memcpy, memset, talk = (
         _total(step, kind, moved, range(k, k + 1), len(steps)) for k in range(_DEVICE)
     )
@@ -143,19 +148,19 @@ def of_rank(trace: Trace) -> dict[str, I64]:
 def idle(trace: Trace, idle_ns: I64) -> I64:
     """The bound of each step's idle time, given that; ``MISSING`` where it is not known."""
     steps, kernels = trace.steps, trace.kernels
-    if certainty.exact(kernels):
+    if uncertainty.exact(kernels):
         return np.zeros(len(steps), np.int64)
     edge = windows(trace).bound(steps)
     if (kernels.duration_bound_ns == MISSING).any():
         return np.full(len(steps), MISSING)
     start, end = steps.start_ns, steps.end_ns
-    all_that_may = certainty.possible(kernels, trace.end_ns)
-    most = end - start - intervals.covered(certainty.certain(kernels), start, end)
+    all_that_may = uncertainty.possible(kernels, trace.end_ns)
+    most = end - start - intervals.covered(uncertainty.certain(kernels), start, end)
     least = end - start - intervals.covered(all_that_may, start, end)
     alone = len(np.unique(kernels.lane)) == 1
     step = _within(steps, kernels)
     error = np.zeros(len(steps), np.int64)
-    moved = kernels.duration_bound_ns if alone else certainty.moved(kernels)
+    moved = kernels.duration_bound_ns if alone else uncertainty.moved(kernels)
     np.add.at(error, step[step >= 0], moved[step >= 0])
     bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
     return np.where(edge == MISSING, MISSING, bound + edge)
@@ -166,9 +171,9 @@ def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
     start, end = trace.steps.start_ns, trace.steps.end_ns
 
     def all_that_may(kernels: Kernels) -> intervals.Set:
-        return certainty.possible(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
+        return uncertainty.possible(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
 
-    least, most = breakdown.sets(trace, certainty.certain), breakdown.sets(trace, all_that_may)
+    least, most = breakdown.sets(trace, uncertainty.certain), breakdown.sets(trace, all_that_may)
     below, above = intervals.EMPTY, intervals.EMPTY  # what went before: surely, possibly
     found = {}
     for name, low, high in zip(breakdown.PARTS, least, most, strict=False):
@@ -187,7 +192,7 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     steps, kernels = trace.steps, trace.kernels
     step = _within(steps, kernels)
     kind = breakdown.kinds(kernels)
-    moved = certainty.moved(kernels)
+    moved = uncertainty.moved(kernels)
     alone = len(np.unique(kernels.lane)) == 1
 
     def total(values: I64, kinds: range) -> I64:

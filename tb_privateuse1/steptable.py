@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import breakdown, stepbounds
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import I64, MISSING, Trace
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.model import I64, MISSING, Trace
 
 
 @dataclass(frozen=True)

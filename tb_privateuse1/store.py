@@ -28,11 +28,11 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.locks import Claim
-from tb_privateuse1.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
 from tb_privateuse1.readerprocess import in_process
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendor_file import OURS, Vendors
 
 __all__ = ["Pending", "Progress", "Store"]

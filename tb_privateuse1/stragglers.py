@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.grouping import sums
 from tb_privateuse1.ranks import Together
-from tb_privateuse1.trace import I64, NONE, Bools
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import I64, NONE, Bools
 
 CAUSES = ("computation", "copy", "idle")
 Figures = Mapping[str, int]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n.units import bounds, plain, shown, title
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import TraceError
 
 if TYPE_CHECKING:
     import pandas

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import describe
 from tb_privateuse1.i18n import say
 from tb_privateuse1.pyramid import DEVICE, FRAMES, STEPS, Pyramid
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Trace
 
 TrackKind = Literal["steps", "operators", "frames", "device"]
 
@@ -67,6 +67,6 @@ def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
     if kind == STEPS:
         return say("Steps"), say("Steps")
     if kind == DEVICE:
-        return describe.lane(trace, owner)
-    group, label = describe.thread(trace, owner)
+        return labels.lane(trace, owner)
+    group, label = labels.thread(trace, owner)
     return group, say("{label} · Python", label=label) if kind == FRAMES else label

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tb_privateuse1.errors import TraceError
 from tb_privateuse1.i18n import Text, filled, say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.vendor import Peak, Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS
-from tb_privateuse1.vendors.base import Peak, Vendor
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
 """The environment variable with the files' paths, separated as in ``PATH``."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_privateuse1 import grouping
-from tb_privateuse1.blockingnames import blocks
-from tb_privateuse1.trace import I64, MEMCPY, MISSING, SYNC, Bools, Trace
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.model import I64, MEMCPY, MISSING, SYNC, Bools, Trace
 
 _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 """Not every backend tells of the call by which these wait."""
@@ -30,7 +30,7 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
 def calls(trace: Trace) -> Bools:
     """Which launches return when the device is done: by name, and copies that it outlives."""
     launches, kernels = trace.launches, trace.kernels
-    used = grouping.distinct(launches.name[launches.name >= 0]).tolist()
+    used = groupby.distinct(launches.name[launches.name >= 0]).tolist()
     found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]

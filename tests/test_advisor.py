@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tb_privateuse1 import advisor, intervals
+from tb_privateuse1 import advisor
 from tb_privateuse1.advisor import Advised, advise, best
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Case, Found, Rank, Rule
 from tb_privateuse1.savings import Savings
+from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
 from tests.support.program import Program, check
 

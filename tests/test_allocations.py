@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1 import allocations
 from tb_privateuse1.allocations import FATES, Blocks
-from tb_privateuse1.trace import MISSING, NONE, Memory, Meta, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Memory, Meta, Trace
 
 Row = tuple[int | None, int | None]
 """Address and bytes."""

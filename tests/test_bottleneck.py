@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.bottleneck import Limits
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program
 from tests.support.simulate import Op, simulate

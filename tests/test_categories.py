@@ -14,7 +14,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from tb_privateuse1 import allocations, categories, phases, runs
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
 from tests.support.make import Event, annotation, frame, op, trace
 from tests.support.make import memory as event

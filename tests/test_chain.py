@@ -10,7 +10,7 @@ from tb_privateuse1 import chain
 from tb_privateuse1.chain import UNKNOWN
 from tb_privateuse1.infer.timeline import marks
 from tb_privateuse1.infer.timeline.base import Marks
-from tb_privateuse1.trace import I64, NONE, Ops
+from tb_privateuse1.trace.model import I64, NONE, Ops
 from tests.support import make
 
 Tree = list["Tree"]

@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1 import changes, dependencies, prediction
 from tb_privateuse1.changes import KINDS, Change
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 from tests.test_dependencies import waiting
 

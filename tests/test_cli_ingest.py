@@ -21,7 +21,7 @@ from tb_privateuse1.files import Files
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendor_file import Vendors
 from tests.support.trace_files import sidecar, trace
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import clocks, ranks
-from tb_privateuse1.trace import I64, MISSING
+from tb_privateuse1.trace.model import I64, MISSING
 from tests.support.make import step, trace
 
 LABEL = ranks.Label("all_reduce", "0", "dp", on_host=False)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1 import dependencies, prediction, replay
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
 from tests import test_criticalpath
 from tests.peers.test_shared_traces import TRACES, load

@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1 import computations
 from tb_privateuse1.computations import Computations, Report
 from tb_privateuse1.jobs import Pending, Progress
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 
 WAIT_S = 20.0
 HALF = Progress("computing", 0, 0, 0, None, traces_done=1, traces=2)

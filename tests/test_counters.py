@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1 import breakdown, counters, forms, intervals
+from tb_privateuse1 import breakdown, counters, forms
 from tb_privateuse1.curves import Curve, windows
-from tb_privateuse1.trace import MISSING, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import uncertain
 from tests.support.make import annotation, kernel, launch, memory, op, trace
 

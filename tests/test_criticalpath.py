@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1 import criticalpath, dependencies
 from tb_privateuse1.criticalpath import CAUSES
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.test_dependencies import backward, needs_traces, waiting

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import dependencies, prediction
 from tb_privateuse1.dependencies import LAUNCH, STREAM, TURN, WAIT, Graph
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.peers.test_shared_traces import FOLDER, TRACES, load
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
 

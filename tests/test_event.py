@@ -12,9 +12,9 @@ import tb_privateuse1 as tbp
 from tb_privateuse1 import event as events
 from tb_privateuse1 import runs
 from tb_privateuse1.event import LONGEST, EventRecord, Link, event
-from tb_privateuse1.findings import TableName
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import TraceError
 from tests.support import make, trace_files
 
 MARKUP = "<img src=x onerror=alert(1)>"

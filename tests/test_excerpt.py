@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import excerpt
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program
 
 STEPS = 20

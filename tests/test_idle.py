@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import breakdown, idle, idletable, intervals
-from tb_privateuse1.trace import Trace
+from tb_privateuse1 import breakdown, idle, idletable
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
 from tests.support.uncertain import pair

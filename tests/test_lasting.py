@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1 import lasting, phases
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import Event, annotation, op, trace
 
 DIMS, TYPES = "Input Dims", "Input type"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_privateuse1 import bottleneck, idle, intervals, launchtimes
+from tb_privateuse1 import bottleneck, idle, launchtimes
 from tb_privateuse1.rules.host_bound import RULE as HOST_BOUND
 from tb_privateuse1.rules.uneven_steps import RULE as UNEVEN_STEPS
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.program import Program, found
 

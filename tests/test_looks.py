@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1 import looks
-from tb_privateuse1.certainty import LOOKS
-from tb_privateuse1.trace import BOUND, Trace
+from tb_privateuse1.trace.model import BOUND, Trace
+from tb_privateuse1.trace.uncertainty import LOOKS
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 from tests.support.uncertain import pair
 

@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1 import memorydiff
 from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory, amount
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.model import I64, Trace
 from tests.support.make import Event, memory, op, step, trace
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1 import counters, forms, multiprocessors
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import kernel, step, trace
 

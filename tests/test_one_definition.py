@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tb_privateuse1 import bottleneck, certainty, intervals, launchtimes
-from tb_privateuse1.trace import Trace
+from tb_privateuse1 import bottleneck, launchtimes
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
@@ -49,7 +50,7 @@ def check_busy(made: Trace) -> None:
     busy, idle = intervals.length(limits.busy), intervals.length(limits.all_idle)
     if not totals.busy_ns:
         assert busy == 0
-    elif certainty.exact(made.kernels):
+    elif uncertainty.exact(made.kernels):
         unseen = intervals.length(intervals.intersect(launchtimes.unseen(made), span))
         assert busy == totals.busy_ns
         assert totals.idle_ns is not None

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tb_privateuse1 import opkinds
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS
-from tb_privateuse1.vendors.base import Vendor
 
 NAMES = {
     "gemm": "aten::mm aten::addmm aten::bmm aten::baddbmm aten::matmul aten::linear aten::addmv "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1 import phases
-from tb_privateuse1.trace import NONE, Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tests.support.make import Event, annotation, frame, op, trace
 
 ENGINE = phases.ENGINE + ": "

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import prepared
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 WAIT_S = 20
 

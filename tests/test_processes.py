@@ -14,7 +14,7 @@ import pytest
 from tb_privateuse1 import processes, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import trace
 
 ECHO = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1 import pyramid
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, STEPS
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1 import cache, cachedir, prepared, pyramid, pyramidfile
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 
 from tb_privateuse1 import query
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 
 def view(

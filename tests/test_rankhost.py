@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_privateuse1 import idle, ranks
 from tb_privateuse1.rankhost import HostParts
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import Event, annotation, kernel, launch, op, span, step, trace
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import ranks
 from tb_privateuse1.stepbounds import RANK
-from tb_privateuse1.trace import NONE, Trace
+from tb_privateuse1.trace.model import NONE, Trace
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 
 ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,

@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1 import memorylimit, pyramidfile, readerprocess, runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support import make
 from tests.support.trace_files import trace
 

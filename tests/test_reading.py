@@ -13,10 +13,10 @@ import pytest
 from tb_privateuse1 import runs
 from tb_privateuse1.files import Files
 from tb_privateuse1.jobs import Pending, Progress
-from tb_privateuse1.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 from tests.support.trace_files import trace, write

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tb_privateuse1 import replay
 from tb_privateuse1.replay import NEVER, Network, Weights
-from tb_privateuse1.trace import I64, NONE
+from tb_privateuse1.trace.model import I64, NONE
 
 
 @dataclasses.dataclass

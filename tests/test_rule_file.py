@@ -13,7 +13,7 @@ import pytest
 from tb_privateuse1 import rule_file
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.rules import RULES
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.program import Program
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "guide" / "advice.md"

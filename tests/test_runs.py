@@ -9,7 +9,7 @@ import pytest
 from tb_privateuse1 import runs
 from tb_privateuse1.discover import head, roots
 from tb_privateuse1.discover.head import Heads
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.listing import layout, only_run
 from tests.support.trace_files import events, sidecar, trace, write
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from tb_privateuse1 import intervals, savings
+from tb_privateuse1 import savings
 from tb_privateuse1.advisor import AdviceRow, Advised, advise
 from tb_privateuse1.rules import RULES, item_sync, synchronize
 from tb_privateuse1.rules.base import Case, Found, Rule
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, check
 
 US = 1000

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import runs, scanner
 from tb_privateuse1.scanner import Scanner
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import trace
 
 

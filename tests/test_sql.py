@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import runs, sql
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import sidecar, trace
 
 

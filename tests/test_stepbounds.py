@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import breakdown, ranks, stepbounds
 from tb_privateuse1.steptable import averages_of, spread_of, table
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import allocations, cli, describe, runs, vendor_file
+from tb_privateuse1 import allocations, cli, runs, vendor_file
 from tb_privateuse1.cache import key
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS, detect
-from tb_privateuse1.vendors.base import Vendor
 from tb_privateuse1.views.kernels import kernels
 from tests.support import make
 from tests.support.trace_files import write
@@ -183,7 +184,7 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
         trace = store.trace(files)
         store.close()
         assert trace.vendor == vendors.known[0]
-        assert describe.device(trace)[0].value == "Acme <A1> (refdev)"
+        assert labels.device(trace)[0].value == "Acme <A1> (refdev)"
         assert kernels(trace).calls == 2
 
 

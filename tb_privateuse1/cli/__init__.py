@@ -48,7 +48,7 @@ def _command(arguments: Sequence[str]) -> int:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.trace.model import TraceError
 
     try:
         code: int = options.command(options)

@@ -61,7 +61,7 @@ def chosen(
 ) -> dict[str, Any]:
     """Return a view's keyword arguments. Raises UsageError for a value that it does not take."""
     from tb_privateuse1 import query
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.trace.model import TraceError
 
     try:
         return query.options(view, {**(more or {}), **given(options)})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
     from tb_privateuse1.files import Files
     from tb_privateuse1.store import Progress, Store
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.trace.model import TraceError
 
 _log = logging.getLogger(__name__)
 
@@ -112,8 +112,8 @@ class _Task:
 
 def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1 import query, runs
-    from tb_privateuse1.memory_budget import MemoryBudget
     from tb_privateuse1.store import Store
+    from tb_privateuse1.trace.memory_budget import MemoryBudget
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
@@ -202,7 +202,7 @@ class _Work:
         """Have a trace in the cache; what goes wrong is the task's."""
         from tb_privateuse1.discover.base import shown
         from tb_privateuse1.ingest import brief
-        from tb_privateuse1.trace import TraceError
+        from tb_privateuse1.trace.model import TraceError
 
         if self._stop.is_set():
             return
@@ -220,7 +220,7 @@ class _Work:
         task.done = True
 
     def _read(self, task: _Task) -> None:
-        from tb_privateuse1.trace import TraceError
+        from tb_privateuse1.trace.model import TraceError
 
         if self._force:
             self._store.discard(task.files)
@@ -232,7 +232,7 @@ class _Work:
             raise TraceError("not_kept", message, hint)
 
     def _is_there(self, files: Files) -> bool:
-        from tb_privateuse1.trace import TraceError
+        from tb_privateuse1.trace.model import TraceError
 
         try:
             return self._store.in_cache(files)

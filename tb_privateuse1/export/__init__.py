@@ -14,7 +14,7 @@ from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
 

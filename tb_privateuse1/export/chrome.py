@@ -23,9 +23,9 @@ from tb_privateuse1.discover.base import shown
 from tb_privateuse1.export import target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
+from tb_privateuse1.trace.model import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.vendors.base import Vendor
 
 _TOGETHER = 4096
 

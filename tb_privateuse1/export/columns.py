@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.trace import EVIDENCE, I64, MISSING, TABLES, Table, Trace
+from tb_privateuse1.trace.model import EVIDENCE, I64, MISSING, TABLES, Table, Trace
 
 _ROWS = 1 << 16
 

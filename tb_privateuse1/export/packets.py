@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.export.protobuf import Part, constant, field, message, varint
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.model import I64, Trace
 
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
 """``TrackEvent.type``."""

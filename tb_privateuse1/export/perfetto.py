@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import calltree, counters
+from tb_privateuse1 import counters
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.export import nesting, packets
 from tb_privateuse1.export.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
@@ -33,7 +33,8 @@ from tb_privateuse1.export.protobuf import (
 )
 from tb_privateuse1.export.tracks import Tracks
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.trace import EVIDENCE, I64, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import EVIDENCE, I64, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
 
 _CHUNK = 1 << 16
 """Events that are encoded together: that takes some tens of megabytes."""
@@ -70,7 +71,9 @@ def _chunks(rows: I64) -> Iterator[I64]:
 
 def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
     steps = trace.steps
-    recorded = calltree.starts(trace, calltree.STEP)  # not the one that stands for the whole trace
+    recorded = call_tree.starts(
+        trace, call_tree.STEP
+    )  # not the one that stands for the whole trace
     rows = rows[recorded[steps.name[rows]] & (steps.end_ns[rows] > steps.start_ns[rows])]
     if not len(rows):
         return b""
@@ -135,7 +138,7 @@ class _Arrows:
         maker = np.where(launch >= 0, launch + np.int64(behind), op)
         order = np.argsort(maker, kind="stable")
         self._maker, self._kernels = maker[order], kernels[order]
-        forward = calltree.forward_of(trace.ops)
+        forward = call_tree.forward_of(trace.ops)
         told = (trace.ops.sequence >= 0) & (trace.ops.forward_thread > 0)
         self._forward = np.where(told, forward, NONE)
         self._is_forward = np.zeros(len(trace.ops), np.bool_)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tb_privateuse1.export import columns, target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 
 
 def archive(kind: str, trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:

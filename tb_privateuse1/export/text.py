@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n.units import bounds, plain, shown, title, worded
+from tb_privateuse1.trace.findings import Finding
 
 _MOST_ROWS = 40
 

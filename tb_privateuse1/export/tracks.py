@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from tb_privateuse1 import describe
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.export.packets import packet
 from tb_privateuse1.export.protobuf import field
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Trace
 
 _MADE_UP = 1 << 30
 """Ids from here on stand for processes and threads whose own cannot be used."""
@@ -50,7 +50,7 @@ class Tracks:
     def queues(self) -> list[str]:
         """The names of the streams, by lane."""
         inferred = " (inferred)" if self._trace.meta.timeline == "inferred" else ""
-        lanes = [describe.lane(self._trace, row) for row in range(len(self._trace.lanes))]
+        lanes = [labels.lane(self._trace, row) for row in range(len(self._trace.lanes))]
         return [
             f"{own if device.lower() in own.lower() else f'{device} {own}'}{inferred}"
             for device, own in lanes
@@ -73,11 +73,11 @@ class Tracks:
         own = self._threads[thread]
         if number:
             uuid = next(self._uuids)
-            name = f"{describe.thread(trace, thread)[1]}: overlapping {number}"
+            name = f"{labels.thread(trace, thread)[1]}: overlapping {number}"
             return uuid, packet(field(60, field(1, uuid) + field(5, own) + field(2, name)))
         process = trace.text(trace.threads.pid[thread])
         told = field(1, self._pids[process]) + field(2, self._tids[thread])
-        told += field(5, describe.thread(trace, thread)[1])
+        told += field(5, labels.thread(trace, thread)[1])
         track = field(1, own) + field(5, self._processes[process]) + field(4, told)
         return own, packet(field(60, track))
 

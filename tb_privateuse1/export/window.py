@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import I64, Bools, Collectives, Memory, Table, Trace, TraceError
+from tb_privateuse1.trace.model import I64, Bools, Collectives, Memory, Table, Trace, TraceError
 
 
 @dataclass(frozen=True)

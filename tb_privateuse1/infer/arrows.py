@@ -6,7 +6,7 @@ import numpy as np
 
 from tb_privateuse1.infer.base import rows_of
 from tb_privateuse1.read.base import Flows
-from tb_privateuse1.trace import I32, I64, NONE, Bools
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
 
 def tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32, I64]:

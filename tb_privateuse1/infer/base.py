@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.read.base import Group
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.model import (
     I32,
     I64,
     MISSING,

@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_privateuse1 import calltree
 from tb_privateuse1.infer.base import Strings, Told, rows_of
 from tb_privateuse1.infer.host import Host
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools, Collectives, Kernels, Ops
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Collectives, Kernels, Ops
 
 KINDS = (
     ("reduce_scatter", re.compile(r"reduce_?scatter", re.IGNORECASE)),
@@ -68,13 +68,13 @@ def build(host: Host, kernels: Kernels, told: Told | None, strings: Strings) -> 
     maker = np.concatenate((kernels.op[device], hosted))
     tells = np.zeros(len(ops), np.bool_)
     tells[host.told.row] = True
-    teller = calltree.own_or_nearest(ops.parent, tells)
+    teller = call_tree.own_or_nearest(ops.parent, tells)
     inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
-    caller = calltree.own_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
-    by_operator = _by_arguments(host.told, calltree.at(teller, maker), strings)
-    call = calltree.at(caller, maker)
-    annotation = calltree.at(inside, maker)
-    annotation = np.where(annotation >= 0, annotation, calltree.at(inside, call))
+    caller = call_tree.own_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
+    by_operator = _by_arguments(host.told, call_tree.at(teller, maker), strings)
+    call = call_tree.at(caller, maker)
+    annotation = call_tree.at(inside, maker)
+    annotation = np.where(annotation >= 0, annotation, call_tree.at(inside, call))
     by_annotation = _by_shapes(ops, annotation.astype(np.int32), strings, whole=sum)
     by_call = _by_shapes(ops, call, strings, whole=max)
     none = np.full(len(hosted), NONE, np.int32)
@@ -160,8 +160,8 @@ def _by_arguments(told_by: Told, row: I32, strings: Strings) -> _Source:
 
 def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:
     """By a range's name and the shapes of its inputs, whose bytes ``whole`` puts together."""
-    told = _Source(np.where(row >= 0, _kinds(calltree.at(ops.name, row), strings), NONE))
-    pairs = np.stack((calltree.at(ops.shapes, row), calltree.at(ops.dtypes, row)))
+    told = _Source(np.where(row >= 0, _kinds(call_tree.at(ops.name, row), strings), NONE))
+    pairs = np.stack((call_tree.at(ops.shapes, row), call_tree.at(ops.dtypes, row)))
     found, code = np.unique(pairs, axis=1, return_inverse=True)
     sizes = [_bytes(strings, int(s), int(d), whole) for s, d in found.T]
     told.bytes = np.array(sizes, np.int64)[code.reshape(-1)]

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.infer import taskqueue
 from tb_privateuse1.infer.base import Told, impossible_sizes, rows_of
 from tb_privateuse1.read.base import Group, Raw, Sidecar
 from tb_privateuse1.read.events import MISSING_OF
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import (
     ANNOTATION,
     I8,
     I32,
@@ -27,7 +27,7 @@ from tb_privateuse1.trace import (
     Memory,
     Ops,
 )
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 _OPERATORS = frozenset({"cpu_op", "operator"})
 _ANNOTATIONS = frozenset({"user_annotation"})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.grouping import grouped
 from tb_privateuse1.infer import arrows
 from tb_privateuse1.infer.base import Activities, Strings, Told, rows_of
 from tb_privateuse1.read.base import Group, Raw
 from tb_privateuse1.read.events import MISSING_OF
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import (
     BOUND,
     EVIDENCE,
     I8,
@@ -28,7 +28,7 @@ from tb_privateuse1.trace import (
     Launches,
     Ops,
 )
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 MERGED_CATEGORY = "device_kernel"
 """What ``export/chrome.py`` and the published recipe write: inferred, not measured."""

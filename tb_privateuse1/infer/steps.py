@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.infer.base import Strings, primes
-from tb_privateuse1.trace import ANNOTATION, I32, I64, NONE, Bools, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace.model import (
+    ANNOTATION,
+    I32,
+    I64,
+    NONE,
+    Bools,
+    Kernels,
+    Launches,
+    Ops,
+    Steps,
+)
 
 _PREFIX = "ProfilerStep#"
 _COMPLETE_SHARE = 0.8

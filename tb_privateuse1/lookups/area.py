@@ -7,10 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, describe, intervals
+from tb_privateuse1 import breakdown
 from tb_privateuse1.lookups.base import KINDS, TABLES, TableName
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import I32, I64, MISSING, Bools, Kernels, Trace
+from tb_privateuse1.trace import intervals, labels, uncertainty
+from tb_privateuse1.trace.model import I32, I64, MISSING, Bools, Kernels, Trace
 from tb_privateuse1.views.base import chosen_tracks
 
 _MOST = 500
@@ -88,10 +89,10 @@ def area(
     return Area(
         start_ns=start,
         stop_ns=stop,
-        unix_us=describe.unix_us(trace, start),
+        unix_us=labels.unix_us(trace, start),
         ranges=sum(row.ranges for row in rows),
         busy_ns=length if len(device) else None,
-        busy_bound_ns=certainty.covered_bound(device, start, max(stop, start), length)
+        busy_bound_ns=uncertainty.covered_bound(device, start, max(stop, start), length)
         if len(device)
         else None,
         rows=tuple(rows[:_MOST]),
@@ -128,7 +129,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
     np.maximum.at(longest, group, length)
     none: list[int | None] = [0] * len(names)
     bounds: tuple[list[int | None], ...] = (none, none, none)
-    if table == "kernels" and not certainty.exact(trace.kernels):
+    if table == "kernels" and not uncertainty.exact(trace.kernels):
         bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
     return [
         AreaRow(
@@ -157,7 +158,7 @@ def _bounds(
     kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
 ) -> tuple[list[int | None], ...]:
     """Of the time inside, the mean and the greatest length of the activities of each name."""
-    least, most = certainty.inside(kernels, start, stop)
+    least, most = uncertainty.inside(kernels, start, stop)
     unknown = kernels.duration_bound_ns == MISSING
     lost, nowhere = np.zeros((2, len(counts)), np.bool_)
     lost[group[unknown]] = True

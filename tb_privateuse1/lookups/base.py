@@ -11,7 +11,7 @@ import numpy as np
 from tb_privateuse1 import pyramid as pyramids
 from tb_privateuse1.i18n import say
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import I64, MISSING, Trace, TraceError
+from tb_privateuse1.trace.model import I64, MISSING, Trace, TraceError
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
 TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")

@@ -7,11 +7,11 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1 import opgroups
-from tb_privateuse1.grouping import counted, grouped
 from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
 from tb_privateuse1.opgroups import Group
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.groupby import counted, grouped
+from tb_privateuse1.trace.model import Trace
 
 
 def calls(

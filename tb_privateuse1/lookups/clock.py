@@ -8,7 +8,7 @@ from typing import Annotated
 from tb_privateuse1 import clocks
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ranks import together
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
 
 

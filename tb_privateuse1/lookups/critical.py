@@ -12,7 +12,7 @@ from tb_privateuse1 import criticalpath
 from tb_privateuse1.criticalpath import Path
 from tb_privateuse1.lookups.base import TableName, item
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.model import I64, Trace
 
 _PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
 

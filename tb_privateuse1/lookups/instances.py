@@ -10,7 +10,7 @@ from tb_privateuse1 import kernelgroups
 from tb_privateuse1.kernelgroups import Group
 from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 
 def instances(

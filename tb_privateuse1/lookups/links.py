@@ -12,11 +12,12 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty, describe, intervals, modulenames, opgroups
+from tb_privateuse1 import modulenames, opgroups
 from tb_privateuse1.i18n import say
 from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import (
+from tb_privateuse1.trace import call_tree, intervals, labels, uncertainty
+from tb_privateuse1.trace.model import (
     EVIDENCE,
     I32,
     I64,
@@ -121,7 +122,7 @@ def links(
     one = trace.ops if table == "ops" else None
     return Links(
         item=item(trace, pyramid, table, index),
-        unix_us=describe.unix_us(trace, int(rows.start_ns[index])),
+        unix_us=labels.unix_us(trace, int(rows.start_ns[index])),
         evidence=EVIDENCE[trace.kernels.evidence[kernel]] if kernel >= 0 else None,
         duration_bound_ns=_known(trace.kernels.duration_bound_ns[kernel]) if kernel >= 0 else None,
         self_ns=int(rows.self_ns[index]) if table in ("ops", "frames") else None,
@@ -140,7 +141,7 @@ def links(
         kernels=tuple(item(trace, pyramid, "kernels", row) for row in kernels[:_MOST]),
         kernels_count=len(kernels),
         kernels_ns=int(of_kernels.sum()),
-        kernels_bound_ns=certainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
+        kernels_bound_ns=uncertainty.bound_sum(trace.kernels.duration_bound_ns[kernels]),
         forward=_item(trace, pyramid, "ops", forward),
         backward=tuple(item(trace, pyramid, "ops", row) for row in backward[:_MOST]),
         annotation=one is not None and bool(one.kind[index] != OPERATOR),
@@ -216,7 +217,7 @@ def _family(trace: Trace, op: int) -> Bools:
 def _module(trace: Trace, frames: list[int]) -> str | None:
     names = (trace.text(trace.frames.name[row]) for row in frames if row >= 0)
     return next(
-        (opgroups.module_title(name) for name in names if name.startswith(calltree.MODULE)), None
+        (opgroups.module_title(name) for name in names if name.startswith(call_tree.MODULE)), None
     )
 
 
@@ -252,7 +253,7 @@ def _place(trace: Trace, table: TableName, index: int) -> str:
     if table == "steps":
         return ""
     if table == "kernels":
-        return describe.stream(trace, int(trace.kernels.lane[index]))
+        return labels.stream(trace, int(trace.kernels.lane[index]))
     threads, thread = trace.threads, getattr(trace, table).thread[index]
     tid = trace.text(threads.tid[thread])
     return trace.text(threads.name[thread]) or say("thread {tid}", tid=tid)

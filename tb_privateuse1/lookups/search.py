@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import certainty
 from tb_privateuse1.lookups.base import TABLES, Item, TableName, item
 from tb_privateuse1.pyramid import Pyramid
-from tb_privateuse1.trace import I64, Bools, Trace
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.model import I64, Bools, Trace
 
 _MOST = 1000
 _MANY = 100_000
@@ -70,7 +70,7 @@ def search(
         items=tuple(item(trace, pyramid, table, index) for table, index in page),
         names=tuple(Match(trace.text(i), int(bearing[i])) for i in best if bearing[i]),
         kernels_ns=int((kernels.end_ns[mine] - kernels.start_ns[mine]).sum()),
-        kernels_bound_ns=certainty.bound_sum(kernels.duration_bound_ns[mine]),
+        kernels_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns[mine]),
     )
 
 

@@ -20,7 +20,7 @@ from tb_privateuse1.ranks import Part, Together
 from tb_privateuse1.ranksteps import RankSteps
 from tb_privateuse1.rules.base import Confidence
 from tb_privateuse1.stragglers import Blame, Straggler
-from tb_privateuse1.trace import MISSING, Bools
+from tb_privateuse1.trace.model import MISSING, Bools
 
 Floats = NDArray[np.float64]
 

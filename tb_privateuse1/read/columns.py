@@ -26,7 +26,7 @@ from tb_privateuse1.read.pairs import Pairs
 from tb_privateuse1.read.parts import Column, Parts
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.times import times
-from tb_privateuse1.trace import I32, I64, NONE, Bools, Checkpoints, Threads
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Checkpoints, Threads
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")

@@ -19,7 +19,7 @@ from tb_privateuse1.read.buffer import Buffer
 from tb_privateuse1.read.members import Members
 from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.windows import Place, Windows
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tb_privateuse1.trace import MISSING, NONE
+from tb_privateuse1.trace.model import MISSING, NONE
 
 NO_JSON = msgspec.Raw()
 

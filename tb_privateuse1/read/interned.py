@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.trace import NONE
+from tb_privateuse1.trace.model import NONE
 
 
 class Strings(dict[Any, int]):

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.i18n import say
 from tb_privateuse1.read import numbers, source
 from tb_privateuse1.read.base import Sidecar
 from tb_privateuse1.read.metadata import BROKEN
-from tb_privateuse1.trace import MISSING, TraceError
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import MISSING, TraceError
 
 SCHEMA = "tb_privateuse1.kernel_event/"
 

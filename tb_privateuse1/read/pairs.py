@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1.read.base import Group
 from tb_privateuse1.read.parts import Parts
 from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.trace import I32, I64
+from tb_privateuse1.trace.model import I32, I64
 
 
 class Pairs:

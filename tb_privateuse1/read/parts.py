@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.read.base import Group
 from tb_privateuse1.read.events import MISSING_OF
-from tb_privateuse1.trace import NONE
+from tb_privateuse1.trace.model import NONE
 
 
 class Column:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.findings import ALL, Figures, Finding, Severity
 from tb_privateuse1.i18n import Text, filled, say
 from tb_privateuse1.i18n.units import shortened
+from tb_privateuse1.trace.findings import ALL, Figures, Finding, Severity
 
 _KILLED = say(
     "Was the job killed while it wrote? A file that is still being written is read "

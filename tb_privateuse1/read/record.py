@@ -15,7 +15,7 @@ from tb_privateuse1.read.quality import Tally
 from tb_privateuse1.read.repair import repaired
 from tb_privateuse1.read.source import Source
 from tb_privateuse1.read.trail import before
-from tb_privateuse1.trace import Checkpoints, TraceError
+from tb_privateuse1.trace.model import Checkpoints, TraceError
 
 
 def record(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from tb_privateuse1.read import numbers
 from tb_privateuse1.read.events import LOOSE, Event
 from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.trace import I64, Bools
+from tb_privateuse1.trace.model import I64, Bools
 
 _ZERO = Decimal(0)
 _FRACTION = re.compile(rb'"ts"\s*:\s*-?\d+(?:\.\d*[1-9]|[^\s,}]*[eE])')

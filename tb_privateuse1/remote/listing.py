@@ -22,7 +22,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.remote.address import is_web, join, shown
 from tb_privateuse1.remote.problem import RemoteError, missing
 from tb_privateuse1.remote.server import Server, server_of
-from tb_privateuse1.trace import Finding
+from tb_privateuse1.trace.model import Finding
 
 _DEPTH = 32
 _DIRECTORIES = 20_000

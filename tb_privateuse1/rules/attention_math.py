@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.trace import intervals
 
 _NAMES = r"^aten::_scaled_dot_product_attention_math$"
 _PRODUCTS = r"^aten::(mm|bmm|matmul|baddbmm|addmm)$"

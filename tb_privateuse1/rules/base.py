@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.case import LACKS as LACKS
 from tb_privateuse1.case import Case as Case
 from tb_privateuse1.case import Need as Need
-from tb_privateuse1.findings import Example
 from tb_privateuse1.i18n import listed as listed
 from tb_privateuse1.i18n import plural as plural
 from tb_privateuse1.i18n import say as say
 from tb_privateuse1.i18n import sentences as sentences
 from tb_privateuse1.mending import Removal
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import Example
 
 Cause = Literal[
     "input", "launching", "waiting", "device", "communication", "memory", "fallback", "recording"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
-from tb_privateuse1.trace import I64, NONE, Bools
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, NONE, Bools
 
 _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say, sentences
-from tb_privateuse1.trace import MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 
 _LEAST = 0.5
 _WIDE = 0.5

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _TO_CPU = r"^aten::_to_cpu$"
 _TOP = 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
 _LEAST = 0.03

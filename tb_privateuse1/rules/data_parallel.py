@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.trace import intervals
 
 _OPS = r"^(Broadcast|ReduceAddCoalesced|Scatter|Gather)(Backward)?$"
 _FRAMES = r"torch/nn/parallel/data_parallel\.py|^nn\.Module: DataParallel_"

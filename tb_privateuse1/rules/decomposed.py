@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
-from tb_privateuse1.trace import NONE
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE
 
 _NAMES = (
     r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
-from tb_privateuse1.grouping import grouped
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import KERNEL
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import KERNEL
 
 _LEAST = 0.01
 _SAVED = 0.5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _NAMES = (
     r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations)$"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import I64
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64
 
 _NAMES = (
     r"^aten::(add|sub|rsub|mul|div|neg|abs|exp|log|sqrt|rsqrt|pow|square|reciprocal|sigmoid|tanh"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
 
 _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
 _LEAST = 0.03

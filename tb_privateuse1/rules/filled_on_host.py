@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
-from tb_privateuse1.trace import MEMCPY
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MEMCPY
 
 _FACTORIES = (
     r"^aten::(zeros|ones|full|rand|randn|randint|arange|linspace|eye|tensor|zeros_like|ones_like"

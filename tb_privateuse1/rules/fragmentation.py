@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1 import allocations
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace.model import MISSING
 
 _LEAST, _MUCH = 0.3, 1 << 30
 

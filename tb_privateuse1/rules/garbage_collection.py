@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
 _LEAST = 0.005

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.findings import Example
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
-from tb_privateuse1.trace import I64
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import Example
+from tb_privateuse1.trace.model import I64
 
 _LEAST, _MANY = 0.10, 50
 _TOP = 5

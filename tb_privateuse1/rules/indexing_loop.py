@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.trace import intervals
 
 _NAMES = r"^aten::select$"
 _LOADER = r"^enumerate\(DataLoader\)"

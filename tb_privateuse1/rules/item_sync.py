@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
-from tb_privateuse1.trace import I64, Bools
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, Bools
 
 _NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
 _LEAST = 0.01

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import KERNEL
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL
 
 _NAMES = r"^aten::(contiguous|clone)$"
 _KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?kernel"

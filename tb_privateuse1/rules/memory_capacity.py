@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1 import allocations
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import I64, MISSING
+from tb_privateuse1.trace.model import I64, MISSING
 
 _LEAST = 0.9
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import allocations, intervals
+from tb_privateuse1 import allocations
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import MISSING, NONE
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, NONE
 
 _FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
 _ROOM, _LEAST = 0.6, 0.02

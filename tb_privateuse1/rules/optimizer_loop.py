@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import OPERATOR
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import OPERATOR
 
 _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
 """One that is called fused has a reason for what it still does for each parameter."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.grouping import grouped
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import KERNEL, MEASURED
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import KERNEL, MEASURED
 
 _FACTOR, _MANY, _LEAST = 3, 10, 0.01
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.grouping import grouped
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import I64
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.model import I64
 
 _NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
 _HALF = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")

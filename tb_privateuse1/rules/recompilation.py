@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _RANGES = r"^(_compile\.compile_inner|compile_fx_inner|entire_frame_compile|backend_compile)\b"
 _FRAMES = (

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.trace import intervals
 
 _LEAST = 0.02
 _SAVED = 0.5

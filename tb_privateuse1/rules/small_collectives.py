@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, breakdown, intervals
+from tb_privateuse1 import bottleneck, breakdown
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
 
 _SMALL, _BUCKET = 1 << 20, 25 << 20
 _MANY, _LEAST = 10, 0.01

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals, stacks
+from tb_privateuse1 import stacks
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _LEAST = 0.01
 

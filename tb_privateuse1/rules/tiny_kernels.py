@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, breakdown, intervals
-from tb_privateuse1.grouping import distinct
+from tb_privateuse1 import bottleneck, breakdown
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, say
-from tb_privateuse1.trace import I64
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import distinct
+from tb_privateuse1.trace.model import I64
 
 _LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
 _REMOVED = 0.5

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals, launchtimes
+from tb_privateuse1 import breakdown, launchtimes
 from tb_privateuse1.rules.base import Case, Found, Rule, plural, say
-from tb_privateuse1.trace import I64, NONE
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, NONE
 
 _FACTOR, _FEW = 1.3, 3
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, intervals
+from tb_privateuse1 import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, listed, percent, plural, say
-from tb_privateuse1.trace import I64, NONE
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, NONE
 
 _NAMES = r"^aten::_(foreach|fused)_"
 _LEAST, _MANY = 0.005, 4

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, intervals
+from tb_privateuse1 import breakdown
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
 
 _MANY, _LEAST = 3, 0.02
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.trace import intervals
 
 _ZERO_GRAD = r"^Optimizer\.zero_grad#"
 _FILLS = r"^aten::(zero_|_foreach_zero_)$"

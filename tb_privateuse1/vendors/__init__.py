@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import cuda, generic, hpu, mlu, mtia, npu, rocm, xpu
-from tb_privateuse1.vendors.base import Vendor
 
 GENERIC = generic.VENDOR
 VENDORS: tuple[Vendor, ...] = (

@@ -1,7 +1,7 @@
 """Any other device: what torch itself writes for a PrivateUse1 backend."""
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
     name="generic",

@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Peak, Vendor
+from tb_privateuse1.trace.vendor import Peak, Vendor
 
 VENDOR = Vendor(
     name="hpu",

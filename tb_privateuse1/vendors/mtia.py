@@ -1,6 +1,6 @@
 """Meta's MTIA: kernels have a category of their own."""
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
     name="mtia",

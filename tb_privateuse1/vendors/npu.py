@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
     name="npu",

@@ -3,7 +3,7 @@
 import re
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.vendors.base import Peak, Vendor
+from tb_privateuse1.trace.vendor import Peak, Vendor
 
 VENDOR = Vendor(
     name="rocm",

@@ -9,7 +9,7 @@ from tb_privateuse1 import advisor
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, Rule
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 
 

@@ -13,22 +13,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import grouping
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    Bools,
-    Finding,
-    Timeline,
-    Trace,
-    TraceError,
-)
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.model import I32, I64, Bools, Finding, Timeline, Trace, TraceError
 from tb_privateuse1.version import __version__
 
 bound_sums, calls, counted, grouped, sums, with_descendants = (
-    grouping.bound_sums, grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
-    grouping.with_descendants,
+    groupby.bound_sums, groupby.calls, groupby.counted, groupby.grouped, groupby.sums,
+    groupby.with_descendants,
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
 from tb_privateuse1.perstep import By, Items, Name
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
+from tb_privateuse1.trace.model import I64, NONE, Bools, Finding, Trace
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 
 Time = Literal["device", "host"]

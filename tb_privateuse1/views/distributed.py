@@ -17,7 +17,7 @@ from tb_privateuse1.ranks import Part, together, without
 from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
 from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
 

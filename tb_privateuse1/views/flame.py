@@ -7,10 +7,21 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, calltree, intervals
+from tb_privateuse1 import breakdown
 from tb_privateuse1.i18n import say, spoken
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import (
+    I8,
+    I32,
+    I64,
+    MISSING,
+    NONE,
+    OPERATOR,
+    Bools,
+    Trace,
+    TraceError,
+)
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,
@@ -118,21 +129,21 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     start = np.concatenate((ops.start_ns, frames.start_ns))
     end = np.concatenate((ops.end_ns, frames.end_ns))
     called = np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
-    framed = np.where(calltree.is_module(trace), _MODULE, _FRAME)
+    framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
     kind = np.concatenate((called, framed)).astype(np.int8)
     name = np.concatenate((ops.name, frames.name))
     # Steps would keep the calls of each apart.
-    keep = ~np.isin(kind, _left_out(kind, levels)) & ~calltree.starts(trace, calltree.STEP)[name]
-    inside = keep & calltree.started_in(trace, start, row)
+    keep = ~np.isin(kind, _left_out(kind, levels)) & ~call_tree.starts(trace, call_tree.STEP)[name]
+    inside = keep & call_tree.started_in(trace, start, row)
     thread = np.concatenate((ops.thread, frames.thread))
-    around = calltree.joined(trace)
+    around = call_tree.joined(trace)
     parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
     value = np.zeros(len(start), np.int64)
     if not on_device:
-        value = np.where(inside, calltree.clipped(thread, around, start, end) - start, 0)
+        value = np.where(inside, call_tree.clipped(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
-        holder = calltree.own_or_nearest(around, inside)[: len(ops)]
+        holder = call_tree.own_or_nearest(around, inside)[: len(ops)]
         leaves = _leaves(trace, holder, row, len(start))
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
@@ -141,7 +152,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         value = np.concatenate((value, leaves.value))
         bound = np.concatenate((bound, leaves.bound))
     labels, label = _labels(trace, kind, name, inside, group)
-    nodes = calltree.merged(parent, label, inside)
+    nodes = call_tree.merged(parent, label, inside)
     n = len(nodes)
     summed = sums(nodes.of, value, n)
     known = np.where(bound == MISSING, 0, bound)
@@ -186,7 +197,7 @@ def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     n = len(kernels)
     nowhere = rows + n
-    parent = calltree.at(holder, kernels.op)
+    parent = call_tree.at(holder, kernels.op)
     parent = np.where(parent >= 0, parent, nowhere)
     lost = bool((parent == nowhere).any())
     return _Leaves(
@@ -204,7 +215,7 @@ def _labels(
 ) -> tuple[list[tuple[int, str]], I32]:
     """Kind and text of each label, and the label of each row."""
     key = name.astype(np.int64) * len(KINDS) + kind
-    found, code = calltree.numbered(key[rows])
+    found, code = call_tree.numbered(key[rows])
     number: dict[tuple[int, str], int] = {}
     of = [number.setdefault(_label(trace, int(k), group), len(number)) for k in found]
     label = np.zeros(len(key), np.int32)
@@ -217,15 +228,15 @@ def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
     if kind == _NOWHERE:
         return kind, say("launched by no operator")
     if kind == _MODULE:
-        text = text.removeprefix(calltree.MODULE)
-        text = calltree.class_of(text) if group == "class" else text
+        text = text.removeprefix(call_tree.MODULE)
+        text = call_tree.class_of(text) if group == "class" else text
     return kind, text
 
 
 def _find(tree: _Tree, root: str) -> int:
     """The node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
-    for name in calltree.names(root):
+    for name in call_tree.names(root):
         inside = np.flatnonzero(tree.parent == at)
         found = [n for n in inside.tolist() if name in spoken(tree.labels[tree.label[n]][1])]
         if not found:
@@ -272,7 +283,7 @@ def _result(
         merged=int((small & outer).sum()),
         merged_ns=int(tree.total[small & outer].sum()),
         has_frames=len(trace.frames) > 0,
-        has_modules=bool(calltree.is_module(trace).any()),
+        has_modules=bool(call_tree.is_module(trace).any()),
     )
 
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, kernelgroups
+from tb_privateuse1 import breakdown, kernelgroups
 from tb_privateuse1.i18n import say
 from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.model import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
 from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,
@@ -165,7 +166,7 @@ def kernels(
         else None,
         calls=len(table),
         total_ns=rows.whole,
-        bound_ns=certainty.bound_sum(table.duration_bound_ns),
+        bound_ns=uncertainty.bound_sum(table.duration_bound_ns),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((table.config >= 0).any()),
@@ -210,7 +211,7 @@ class _Rows:
         self._short = short_ns
         self._kind = breakdown.kinds(table)
         self._operator = kernelgroups.operators(trace, table)
-        self._only_limits = certainty.bounded(table)
+        self._only_limits = uncertainty.bounded(table)
         self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
         self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
@@ -222,7 +223,7 @@ class _Rows:
         times = table.end_ns[members] - table.start_ns[members]
         total = int(times.sum())
         error = table.duration_bound_ns[members]
-        bound = certainty.bound_sum(error)
+        bound = uncertainty.bound_sum(error)
         only = int(times[self._only_limits[members]].sum())
         operator = self._trace.text(self._operator[one]) or None
         return KernelRow(
@@ -239,10 +240,10 @@ class _Rows:
             max_ns=int(times[-1]),
             bound_ns=bound,
             mean_bound_ns=None if bound is None else round(bound / len(times)),
-            median_bound_ns=certainty.bound_of(np.median, times, error),
-            p95_bound_ns=certainty.bound_of(_p95, times, error),
-            min_bound_ns=certainty.bound_of(np.min, times, error),
-            max_bound_ns=certainty.bound_of(np.max, times, error),
+            median_bound_ns=uncertainty.bound_of(np.median, times, error),
+            p95_bound_ns=uncertainty.bound_of(_p95, times, error),
+            min_bound_ns=uncertainty.bound_of(np.min, times, error),
+            max_bound_ns=uncertainty.bound_of(np.max, times, error),
             bounded_share=only / total if total else 0.0,
             share=total / self.whole if self.whole else 0.0,
             short_calls=int((times < self._short).sum()),

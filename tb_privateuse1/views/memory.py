@@ -15,7 +15,7 @@ from tb_privateuse1.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.i18n import say
 from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
+from tb_privateuse1.trace.model import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")

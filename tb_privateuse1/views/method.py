@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, limits
-from tb_privateuse1.grounds import Constant, Kind
+from tb_privateuse1 import breakdown, limits
 from tb_privateuse1.i18n import say
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.inference_basis import Constant, Kind
+from tb_privateuse1.trace.model import I64, MISSING, OPERATOR, Finding, Trace
 from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 
 _NOTHING = "no_device_times"
@@ -51,7 +52,7 @@ class Method(Result):
     device_bound_ns: int | None
     median_start_bound_ns: int | None
     median_duration_bound_ns: int | None
-    evidence: tuple[certainty.Evidence, ...]
+    evidence: tuple[uncertainty.Evidence, ...]
     constants: tuple[Constant, ...]
     limits: tuple[Limit, ...]
     """What limits the accuracy, worst first."""
@@ -94,10 +95,10 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         linked=int(linked.sum()) if any_device else None,
         linked_share=float(linked.mean()) if len(linked) else None,
         device_ns=int((kernels.end_ns - kernels.start_ns).sum()) if any_device else None,
-        device_bound_ns=certainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
+        device_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
         median_start_bound_ns=_median(kernels.start_bound_ns),
         median_duration_bound_ns=_median(kernels.duration_bound_ns),
-        evidence=tuple(certainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence(kernels)),
         constants=grounds.constants if grounds else (),
         limits=found,
         advice=limits.advice(trace, found),

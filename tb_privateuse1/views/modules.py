@@ -7,16 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import calltree, regions
+from tb_privateuse1 import regions
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    Bools,
-    Trace,
-)
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Trace
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,
@@ -93,9 +87,9 @@ def modules(
     """
     row = step_row(trace, step)
     ranges = regions.of(trace, source)
-    chosen = calltree.started_in(trace, ranges.start_ns, row)
+    chosen = call_tree.started_in(trace, ranges.start_ns, row)
     labels, label = regions.labels(trace, ranges.name, group)
-    nodes = calltree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
+    nodes = call_tree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
 
 
@@ -113,7 +107,7 @@ class _Device:
 def _result(
     trace: Trace,
     ranges: regions.Regions,
-    nodes: calltree.Nodes,
+    nodes: call_tree.Nodes,
     labels: list[str],
     chosen: Bools,
     row: int | None,
@@ -128,11 +122,11 @@ def _result(
 
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
-    forward = calltree.forward_of(ops)
-    node_of_op = calltree.at(nodes.of, ranges.of_op)
-    back_of_op = calltree.at(node_of_op, forward)
+    forward = call_tree.forward_of(ops)
+    node_of_op = call_tree.at(nodes.of, ranges.of_op)
+    back_of_op = call_tree.at(node_of_op, forward)
     node_of_op = np.where(forward >= 0, NONE, node_of_op).astype(np.int32)
-    first = (forward >= 0) & (calltree.at(forward, ops.parent) < 0) & in_step(ops.step, row)
+    first = (forward >= 0) & (call_tree.at(forward, ops.parent) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
     ahead = _device(trace, kernels.op, node_of_op, n, row)
     back = _device(trace, kernels.op, back_of_op, n, row)
@@ -167,7 +161,7 @@ def _result(
 
 def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None) -> _Device:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    node = calltree.at(node_of_op, op)
+    node = call_tree.at(node_of_op, op)
     bound = kernels.duration_bound_ns
     return _Device(
         sums(node, kernels.end_ns - kernels.start_ns, nodes),
@@ -201,7 +195,7 @@ class _Figures:
 
 
 def _rows(
-    nodes: calltree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
+    nodes: call_tree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
 ) -> tuple[ModuleRow, ...]:
     """Depth first, the most time first among the modules of one parent."""
     weight = f.device_total + f.back_device if whole is not None else f.host_total

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty, opfigures, opgroups, opkinds
+from tb_privateuse1 import opfigures, opgroups, opkinds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.opgroups import Group
 from tb_privateuse1.opkinds import Kind
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, Trace, TraceError
+from tb_privateuse1.trace import call_tree, uncertainty
+from tb_privateuse1.trace.model import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,
@@ -140,7 +141,7 @@ def operators(
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
     first, member = grouped(*opgroups.columns(trace, rows, group))
-    ahead = calltree.forward_of(trace.ops)
+    ahead = call_tree.forward_of(trace.ops)
     figures = opfigures.figures(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
@@ -174,11 +175,11 @@ def operators(
         others=_others(figures, rest, device) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
-        device_bound_ns=certainty.bound_sum(figures["device_bound_ns"]) if device else None,
+        device_bound_ns=uncertainty.bound_sum(figures["device_bound_ns"]) if device else None,
         unlinked_device_ns=None if lost is None else lost.device_self_ns,
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
-        has_modules=bool(calltree.is_module(trace).any()),
+        has_modules=bool(call_tree.is_module(trace).any()),
     )
 
 
@@ -205,7 +206,7 @@ def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict
         if key in absent:
             found[key] = None
         elif key != "bounded_ns":
-            found[key] = certainty.known(column[i]) if key in _BOUNDS else int(column[i])
+            found[key] = uncertainty.known(column[i]) if key in _BOUNDS else int(column[i])
     return found
 
 
@@ -242,8 +243,8 @@ def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
     """What no operator launched, as a row without a name."""
     kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
     total = int((kernels.end_ns - kernels.start_ns).sum())
-    bound = certainty.bound_sum(kernels.duration_bound_ns)
-    only = (kernels.end_ns - kernels.start_ns)[certainty.bounded(kernels)]
+    bound = uncertainty.bound_sum(kernels.duration_bound_ns)
+    only = (kernels.end_ns - kernels.start_ns)[uncertainty.bounded(kernels)]
     calls = np.unique(kernels.launch[kernels.launch >= 0])
     spent = trace.launches.end_ns[calls] - trace.launches.start_ns[calls]
     any_launch = len(trace.launches) > 0

@@ -6,19 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import (
-    breakdown,
-    certainty,
-    describe,
-    idletable,
-    intervals,
-    multiprocessors,
-    opfigures,
-    stepbounds,
-)
+from tb_privateuse1 import breakdown, idletable, multiprocessors, opfigures, stepbounds
 from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.model import I64, MEMCPY, MEMSET, Kernels, Trace
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,
@@ -87,8 +80,8 @@ class Overview(Result):
     """The result of the view."""
 
     provenance: Provenance
-    device: tuple[describe.Fact, ...]
-    run: tuple[describe.Fact, ...]
+    device: tuple[trace_labels.Fact, ...]
+    run: tuple[trace_labels.Fact, ...]
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
@@ -115,7 +108,7 @@ class Overview(Result):
     """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
-    evidence: tuple[certainty.Evidence, ...]
+    evidence: tuple[uncertainty.Evidence, ...]
 
 
 def overview(trace: Trace, *, step: StepOption = None) -> Overview:
@@ -131,8 +124,8 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     idle = idletable.table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
-        device=describe.device(trace),
-        run=describe.run(trace),
+        device=trace_labels.device(trace),
+        run=trace_labels.run(trace),
         duration_ns=trace.end_ns,
         steps=steps,
         average_step_ns=spread.mean_ns if spread else None,
@@ -149,7 +142,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         idle_before=idle.awaited,
         top_operators=_top_operators(trace, row),
         top_kernels=_top_kernels(trace, kernels),
-        evidence=tuple(certainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence(kernels)),
     )
 
 
@@ -170,7 +163,7 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
         return None, None
     busy = int(intervals.covered(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
-    error = certainty.union_bound(kernels.take(inside))
+    error = uncertainty.union_bound(kernels.take(inside))
     limits = stepbounds.windows(trace)
     if error is None or not limits.known:
         return busy / window, None
@@ -198,9 +191,9 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     }
     when = {name: breakdown.busy(some) for name, some in of.items()}
     length = {name: intervals.length(one) for name, one in when.items()}
-    error = {name: certainty.union_bound(some) for name, some in of.items()}
+    error = {name: uncertainty.union_bound(some) for name, some in of.items()}
     overlap = intervals.length(intervals.intersect(when["compute"], when["communication"]))
-    span_bound = certainty.span_bound(kernels)
+    span_bound = uncertainty.span_bound(kernels)
     linked = int(breakdown.linked(trace, kernels).sum())
     return Totals(
         span_ns=span,
@@ -253,7 +246,7 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
 
 def _bounded(kernels: Kernels) -> I64:
     """The duration of each of which only limits are known."""
-    return np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
+    return np.where(uncertainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
 
 
 def _top(
@@ -272,7 +265,7 @@ def _top(
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),
-            bound_ns=certainty.known(error[i]),
+            bound_ns=uncertainty.known(error[i]),
             bounded_share=int(bounded[i]) / int(totals[i]),
             share=int(totals[i]) / whole,
         )

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, describe
-from tb_privateuse1.findings import SEVERITIES, Finding
+from tb_privateuse1 import breakdown
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import Kernels, Table, Trace
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.findings import SEVERITIES, Finding
+from tb_privateuse1.trace.model import Kernels, Table, Trace
 from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 
 
@@ -56,7 +57,7 @@ class Quality(Result):
     unlinked_ns: int | None
     unlinked_share: float | None
     unlinked_device_ns: int | None
-    facts: tuple[describe.Fact, ...]
+    facts: tuple[labels.Fact, ...]
 
 
 def quality(trace: Trace, *, step: StepOption = None) -> Quality:
@@ -90,7 +91,7 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
         unlinked_ns=lost if any_device else None,
         unlinked_share=lost / whole if whole else None,
         unlinked_device_ns=_time(kernels.take(kernels.op < 0)) if any_device else None,
-        facts=describe.run(trace),
+        facts=labels.run(trace),
     )
 
 

@@ -8,14 +8,15 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import certainty, looks, modulenames, opgroups, tracklist
+from tb_privateuse1 import looks, modulenames, opgroups, tracklist
 from tb_privateuse1.curves import Curve, Unit, What, windows
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, Pyramid
 from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
 
 Floats = NDArray[np.float64]
@@ -154,7 +155,7 @@ def timeline(
         rectangles=rectangles,
         names=names,
         kinds=looks.CLASSES,
-        looks=certainty.LOOKS,
+        looks=uncertainty.LOOKS,
         table_names=looks.TABLES,
         has_modules=modulenames.recorded(trace),
         modules=bearers,

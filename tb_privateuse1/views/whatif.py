@@ -14,7 +14,7 @@ from tb_privateuse1.dependencies import Graph
 from tb_privateuse1.gains import Gain
 from tb_privateuse1.i18n import say
 from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, Finding, Trace
+from tb_privateuse1.trace.model import I64, Finding, Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 
 _MOST = 500

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.browser.test_timeline import canvas, drag_along_a_heading, window
 from tests.support import long_trace
 from tests.support.dashboard import WAIT_MS, Dashboard

@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from tb_privateuse1 import i18n, query
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n import Text, listed, plural, render, say
+from tb_privateuse1.trace.findings import Finding
 from tests.support.said import PACKAGE, bare, called, calls, scoped, within
 
 OTHERS = i18n.LANGUAGES[1:]

@@ -13,16 +13,16 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1 import cache, query, runs
-from tb_privateuse1.describe import Fact
-from tb_privateuse1.findings import Example, Finding
-from tb_privateuse1.grounds import Constant
 from tb_privateuse1.i18n import LANGUAGES, render, say
 from tb_privateuse1.ingest import ingest
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.findings import Example, Finding
+from tb_privateuse1.trace.inference_basis import Constant
+from tb_privateuse1.trace.labels import Fact
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.method import Method
 from tb_privateuse1.views.timeline import Counter

@@ -6,7 +6,7 @@ import json
 
 from tb_privateuse1.export import advice as export
 from tb_privateuse1.rules import RULES
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
 from tests.views.test_advice import program
 

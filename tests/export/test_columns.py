@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1.export import columns
 from tb_privateuse1.export.window import Window
-from tb_privateuse1.trace import TABLES, Trace
+from tb_privateuse1.trace.model import TABLES, Trace
 from tests.support import make
 
 

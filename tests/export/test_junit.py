@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from tb_privateuse1.export import junit
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.diff import diff
 from tests.export.test_markdown import one
 

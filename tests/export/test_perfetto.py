@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1 import runs
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.support.perfetto_file import exported, of
 

@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 
 from tb_privateuse1.export import columns, tablefiles
 from tb_privateuse1.export.window import Window
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support import make
 
 TRACE = make.trace(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.infer.collectives import kind_of
-from tb_privateuse1.trace import MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support.make import annotation, kernel, launch, op, span, trace
 
 ARGUMENTS = {

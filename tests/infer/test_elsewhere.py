@@ -11,7 +11,7 @@ import pytest
 from tb_privateuse1 import cache, runs
 from tb_privateuse1.infer.timeline import Others, elsewhere
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
+from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
 from tb_privateuse1.views.method import method
 from tests.support import make, trace_files
 from tests.support.simulate import Machine, Op, Result, simulate, step, write

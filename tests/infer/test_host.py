@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace import ANNOTATION, MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.model import ANNOTATION, MISSING, OPERATOR, Trace
 from tests.support.make import annotation, frame, kernel, launch, memory, op, trace
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import MISSING
+from tb_privateuse1.trace.model import MISSING
 
 FOLDER = Path(__file__).parents[1] / "traces" / "late_wait"
 

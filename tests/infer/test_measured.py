@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.trace import EVIDENCE, KERNEL, MEMCPY, MEMSET, MISSING
+from tb_privateuse1.trace.model import EVIDENCE, KERNEL, MEMCPY, MEMSET, MISSING
 from tests.support.make import Event, kernel, launch, op, trace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace import BOUND, CATALOGUE, EVENTS, MISSING
+from tb_privateuse1.trace.model import BOUND, CATALOGUE, EVENTS, MISSING
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.method import method

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.trace import ANNOTATION, EVENTS, MISSING, NONE
+from tb_privateuse1.trace.model import ANNOTATION, EVENTS, MISSING, NONE
 from tests.infer.test_timeline import composite, leaf, programs, view
 from tests.support import simulate
 from tests.support.simulate import LATENCY, MARK, Op, Result, step

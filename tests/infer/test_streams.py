@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import I64, MISSING, Trace
+from tb_privateuse1.trace.model import I64, MISSING, Trace
 from tb_privateuse1.views.method import method
 
 FOLDER = Path(__file__).parents[1] / "traces"

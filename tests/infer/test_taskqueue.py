@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace import EVENTS, I64, Trace
+from tb_privateuse1.trace.model import EVENTS, I64, Trace
 from tests.support import make
 from tests.support.simulate import LATENCY, Machine, Op, infer_from, step
 

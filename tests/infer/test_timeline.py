@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.infer.timeline import kind
-from tb_privateuse1.trace import EVENTS, EVIDENCE, I64, MEMCPY, MISSING, Trace
+from tb_privateuse1.trace.model import EVENTS, EVIDENCE, I64, MEMCPY, MISSING, Trace
 from tests.support import make, simulate
 from tests.support.simulate import Op, Result, linear, step
 

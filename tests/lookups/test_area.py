@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import prepared, tracklist
 from tb_privateuse1.lookups import area
-from tb_privateuse1.trace import MISSING, Trace, TraceError
+from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.support.uncertain import pair

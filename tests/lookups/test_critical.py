@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.critical import Critical, critical
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.results import result
 from tests.test_dependencies import waiting
 

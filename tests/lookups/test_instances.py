@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.instances import Instances, instances
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tests.support.make import kernel, launch, op, step, trace
 

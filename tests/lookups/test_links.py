@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1 import describe
 from tb_privateuse1.lookups import links
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 
@@ -50,7 +50,7 @@ def test_when_it_started_by_the_clock(base_ns: int, first_us: int, expected: int
     events = (op("a", first_us, first_us + 99), kernel("k", first_us + 50, first_us + 60))
     one = trace(*events, baseTimeNanoseconds=base_ns)
     assert ask(links, one, table="kernels", index=0).unix_us == expected
-    facts = {fact.label: fact.value for fact in describe.run(one)}
+    facts = {fact.label: fact.value for fact in labels.run(one)}
     assert facts.get("Recorded at") == {
         1_795_227_706_496_073: "2026-11-21 02:21:46 UTC",
         1_623_142_623_460_161: "2021-06-08 08:57:03 UTC",

@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from tb_privateuse1.lookups import links, search
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, trace
 from tests.support.uncertain import pair

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.overview import overview
 from tests.peers.test_shared_traces import FOLDER, load

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import infer, intervals, multiprocessors
+from tb_privateuse1 import infer, multiprocessors
 from tb_privateuse1.read import chrome
-from tb_privateuse1.trace import KERNEL, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL, Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.operators import operators

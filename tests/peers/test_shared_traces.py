@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview

@@ -17,7 +17,7 @@ from benchmarks.inference_metrics import Score, score
 from benchmarks.inference_recipe import recipe
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
 

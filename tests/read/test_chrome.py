@@ -11,7 +11,7 @@ import pytest
 
 from tb_privateuse1.read import chrome
 from tb_privateuse1.read.base import Raw
-from tb_privateuse1.trace import MISSING, TraceError
+from tb_privateuse1.trace.model import MISSING, TraceError
 from tests.support import make
 
 

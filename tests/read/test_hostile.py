@@ -15,7 +15,7 @@ import pytest
 from tb_privateuse1 import runs
 from tb_privateuse1.event import event
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.views import VIEWS
 from tests.support import make
 from tests.support.limited_reader import Outcome, ingest

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1.read import kernel_events
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import MISSING, TraceError
+from tb_privateuse1.trace.model import MISSING, TraceError
 from tests.support import make
 
 

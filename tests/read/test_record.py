@@ -15,7 +15,7 @@ import pytest
 from tb_privateuse1.read import chrome, trail, windows
 from tb_privateuse1.read.base import Group, Raw
 from tb_privateuse1.read.record import record
-from tb_privateuse1.trace import MISSING, NONE, Checkpoints, Trace, TraceError
+from tb_privateuse1.trace.model import MISSING, NONE, Checkpoints, Trace, TraceError
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
 from tests.unit.test_fuzz import MUTATIONS, corpus

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1.read import source
 from tb_privateuse1.read.source import LIMIT_VARIABLE, Source, read_bytes
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(20_000))
 

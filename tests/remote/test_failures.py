@@ -15,7 +15,7 @@ from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Store
-from tb_privateuse1.trace import Finding, TraceError
+from tb_privateuse1.trace.model import Finding, TraceError
 from tests.support.trace_files import trace
 from tests.support.web import Web, until
 

@@ -17,7 +17,7 @@ from tb_privateuse1.discover import roots
 from tb_privateuse1.discover.head import Heads
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import sidecar, trace
 from tests.support.web import Web, until
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.advisor import advise
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
 from tests.peers.test_shared_traces import load
 from tests.support import recording
 from tests.support.program import check

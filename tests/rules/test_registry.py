@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support import chinese
 from tests.support.program import check, device_bound
 

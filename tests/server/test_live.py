@@ -15,7 +15,7 @@ from tb_privateuse1.discover import head
 from tb_privateuse1.files import Files
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support import logdir as made
 from tests.support.server import serve
 from tests.support.trace_files import sidecar, trace

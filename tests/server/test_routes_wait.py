@@ -15,7 +15,7 @@ from tb_privateuse1 import query, routes, sql, views
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 

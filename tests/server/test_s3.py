@@ -13,7 +13,7 @@ import tb_privateuse1 as tbp
 from tb_privateuse1 import remote, runs
 from tb_privateuse1.remote import server
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support import s3
 from tests.support.server import serve
 from tests.support.trace_files import trace

@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1 import cache, jobs, runs, store
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support.trace_files import trace
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from tb_privateuse1 import query
 from tb_privateuse1.perstep import By
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff

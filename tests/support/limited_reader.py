@@ -58,7 +58,7 @@ def main(path: str, views: list[str]) -> None:
     """The process."""
     from tb_privateuse1 import ingest as reader
     from tb_privateuse1 import query, runs
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.trace.model import TraceError
     from tb_privateuse1.views import VIEWS
     from tests.support.results import result
 

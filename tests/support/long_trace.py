@@ -14,8 +14,8 @@ import numpy as np
 
 from tb_privateuse1 import cache, pyramidfile, runs
 from tb_privateuse1.store import Store
-from tb_privateuse1.table import Table
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import Table
 from tests.support.make import document, kernel, launch, op, step
 
 PASSES = 500_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1 import query
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 
 def ask(lookup: Callable[..., Any], trace: Trace, **asked: Any) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.vendors.base import Vendor
 
 Event = dict[str, Any]
 

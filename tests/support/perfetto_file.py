@@ -11,7 +11,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 from tb_privateuse1.export import perfetto
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 Slice = tuple[str, str, int, int]
 """Track, name, start, duration."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from tb_privateuse1.advisor import AdviceRow, Advised, advise
 from tb_privateuse1.rules.base import Rule
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tests.support import chinese, make
 
 

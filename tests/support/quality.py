@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.findings import Finding
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import Event, kernel, launch, op, step
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_privateuse1 import query
 from tb_privateuse1.rankadvice import RankAdvice
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.support import chinese
 from tests.support.make import Event, annotation, kernel, launch, op, span, step, trace

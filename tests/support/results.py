@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1 import query, schema
-from tb_privateuse1.trace import Finding, Trace
+from tb_privateuse1.trace.model import Finding, Trace
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 

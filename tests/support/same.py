@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from tb_privateuse1.trace import TABLES, Trace
+from tb_privateuse1.trace.model import TABLES, Trace
 
 
 def same(one: Trace, other: Trace) -> bool:

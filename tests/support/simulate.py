@@ -19,7 +19,7 @@ import numpy as np
 from tb_privateuse1 import infer
 from tb_privateuse1.infer.timeline import Others
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import I64, Kernels, Trace
+from tb_privateuse1.trace.model import I64, Kernels, Trace
 from tests.support import make
 
 LATENCY, MARK, GAP = 6_000, 300, 800

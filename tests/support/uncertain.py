@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.infer import steps
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import BOUND, EVENTS, I64, Kernels, Lanes, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import BOUND, EVENTS, I64, Kernels, Lanes, Trace
 from tests.support import make
 
 STEPS, KERNELS = 4, 40

@@ -20,7 +20,7 @@ import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.read import chrome
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.support import invariants, make
 
 COUNT = int(os.environ.get("FUZZ_TRACES", "300"))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.trace import KERNEL, MEMCPY, MEMSET
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS, detect
-from tb_privateuse1.vendors.base import Vendor
 from tests.support import make
 
 EXAMPLES: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.perstep import By
-from tb_privateuse1.trace import MISSING, Trace, TraceError
+from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 from tb_privateuse1.views.diff import Diff, DiffRow, diff
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.modules import modules

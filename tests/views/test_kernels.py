@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tests.support.make import kernel, launch, op, step, trace
 

@@ -11,7 +11,7 @@ from tb_privateuse1 import infer
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export import csv, text
 from tb_privateuse1.read import chrome
-from tb_privateuse1.trace import EVIDENCE, Trace, TraceError
+from tb_privateuse1.trace.model import EVIDENCE, Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.method import method
 from tb_privateuse1.views.overview import overview

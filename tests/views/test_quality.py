@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1.export import csv, text
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import Category, Extent, quality

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import gains, query, schema
 from tb_privateuse1.export import csv
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace

@@ -6,11 +6,11 @@ vectorised, and near linear in the number of events.
 
 from __future__ import annotations
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.infer.quality import clock, host, links, steps
 from tb_privateuse1.infer.quality.base import Clues, subject
 from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
 
 
 def clues(raw: Raw, sidecar: Sidecar | None) -> Clues:

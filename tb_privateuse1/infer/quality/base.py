@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tb_privateuse1 import describe
-from tb_privateuse1.findings import Example, TableName
 from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import I32, I64, Memory, Trace
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.model import I32, I64, Memory, Trace
 
 _MOST_EXAMPLES = 3
 _LONGEST_NAME = 200
@@ -65,7 +65,7 @@ def examples(
             table=table,
             row=int(row),
             name=_name(trace, columns, row),
-            thread=describe.place(trace, columns, row, _LONGEST_NAME),
+            thread=labels.place(trace, columns, row, _LONGEST_NAME),
             start_ns=int(times[row]),
             note=notes[i] if i < len(notes) else None,
         )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.findings import ALL, DEVICE, Finding, TableName
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import Subject, examples, microseconds
-from tb_privateuse1.trace import I64, MEASURED, Bools, Kernels, Trace
+from tb_privateuse1.trace.findings import ALL, DEVICE, Finding, TableName
+from tb_privateuse1.trace.model import I64, MEASURED, Bools, Kernels, Trace
 
 _CLOCK_NS = 1000
 """Device profilers put their clock on the host's with about this precision."""

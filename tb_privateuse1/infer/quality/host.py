@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.findings import Figures, Finding, TableName
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples
 from tb_privateuse1.read.base import Raw
-from tb_privateuse1.trace import I32, I64, NONE, Bools, Frames, Ops, Trace
+from tb_privateuse1.trace.findings import Figures, Finding, TableName
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Frames, Ops, Trace
 
 
 def check(subject: Subject) -> Iterator[Finding]:

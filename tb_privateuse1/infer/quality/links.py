@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.trace import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
 from tb_privateuse1.vendors import words
 
 _STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.findings import Finding
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import Subject, microseconds
+from tb_privateuse1.trace.findings import Finding
 
 _MOST_NAMES = 3
 

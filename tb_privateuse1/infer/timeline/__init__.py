@@ -13,10 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import grouping
-from tb_privateuse1.blockingnames import blocks
-from tb_privateuse1.findings import Finding
-from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.infer.base import Activities, Strings
 from tb_privateuse1.infer.timeline import (
     calibrate,
@@ -32,7 +28,11 @@ from tb_privateuse1.infer.timeline import (
 from tb_privateuse1.infer.timeline.base import Calibration, Marks, Work
 from tb_privateuse1.infer.timeline.elsewhere import Others as Others
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Frames, Kernels, Lanes, Ops
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Frames, Kernels, Lanes, Ops
 
 _STRANGE = "elapsed_not_of_a_stream"
 
@@ -110,7 +110,7 @@ def _joins(
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
     """Host ranges that wait for the device, by their names."""
     columns = [ops.name] if frames is None else [ops.name, frames.name]
-    used = grouping.distinct(np.concatenate(columns)).tolist()
+    used = groupby.distinct(np.concatenate(columns)).tolist()
     names = [i for i in used if i >= 0 and blocks(strings.all[i])]
     mine = np.isin(ops.name, names)
     starts, ends = [ops.start_ns[mine]], [ops.end_ns[mine]]

@@ -13,9 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from tb_privateuse1.findings import Finding
-from tb_privateuse1.grounds import Constant, Grounds
-from tb_privateuse1.trace import I8, I32, I64, Bools
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import Constant, Grounds
+from tb_privateuse1.trace.model import I8, I32, I64, Bools
 
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
 """As an earliest and as a latest time: none is known."""

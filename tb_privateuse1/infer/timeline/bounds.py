@@ -21,7 +21,7 @@ from tb_privateuse1 import chain
 from tb_privateuse1.chain import UNKNOWN, Spans, Tree
 from tb_privateuse1.infer.timeline.base import ANY, Bounds, Calibration, Marks
 from tb_privateuse1.infer.timeline.pins import Pins
-from tb_privateuse1.trace import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
 
 _REPAIRS = 6
 """Rounds in which reasons that contradict others are dropped."""

@@ -12,11 +12,11 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1.grounds import Constant, Name
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace.inference_basis import Constant, Name
+from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
 
 _LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
 """From launch to start on an idle device where nothing measured it, and how far it may be off."""

@@ -15,7 +15,7 @@ import numpy as np
 from tb_privateuse1.infer.base import Strings
 from tb_privateuse1.infer.timeline import catalogue, launchers
 from tb_privateuse1.infer.timeline.catalogue import LEAST, Instances
-from tb_privateuse1.trace import EVENTS, I32, I64, NONE, Ops, Trace
+from tb_privateuse1.trace.model import EVENTS, I32, I64, NONE, Ops, Trace
 
 Others = Callable[[], Sequence[Trace]]
 """Other recordings of the run; they are asked for only if they can be of use."""

@@ -11,9 +11,6 @@ import dataclasses
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.findings import Finding
-from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.base import Strings, primes
 from tb_privateuse1.infer.timeline import (
@@ -30,7 +27,10 @@ from tb_privateuse1.infer.timeline import (
 )
 from tb_privateuse1.infer.timeline.base import NEVER, Bounds, Calibration, Marks, Work
 from tb_privateuse1.infer.timeline.joins import FAR, Joins
-from tb_privateuse1.trace import I64, KERNEL, MEMCPY, MISSING, Bools, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.model import I64, KERNEL, MEMCPY, MISSING, Bools, Ops
 
 _EVENT_DOUBT_NS = 15
 """How far the likely time of a mark may be from what the trace tells."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.infer.timeline.base import NEVER, Calibration, Marks
-from tb_privateuse1.trace import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
 
 FAR = 1 << 60
 """As a time: no one knows how late."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.findings import DEVICE, Finding
-from tb_privateuse1.grounds import Kind as Name
 from tb_privateuse1.i18n import say, sentences
 from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import I64, MISSING, NONE, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.inference_basis import Kind as Name
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Ops
 
 _COARSE_NS = 100_000
 """Elapsed times in steps of this size or more cannot tell one kernel from the next."""

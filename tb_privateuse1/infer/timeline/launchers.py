@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.chain import Spans, Tree
 from tb_privateuse1.infer.base import Strings
 from tb_privateuse1.infer.timeline.base import Bounds, Calibration, Marks
-from tb_privateuse1.trace import I64, MISSING, OPERATOR, Bools, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I64, MISSING, OPERATOR, Bools, Ops
 
 _QUIET = re.compile(
     r"^(autograd::|torch::autograd::AccumulateGrad|profiler::|c10d::|gloo:|"

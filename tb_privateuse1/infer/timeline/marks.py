@@ -13,10 +13,10 @@ import itertools
 
 import numpy as np
 
-from tb_privateuse1 import intervals
 from tb_privateuse1.chain import Level, Tree
 from tb_privateuse1.infer.timeline.base import Marks
-from tb_privateuse1.trace import I32, I64, MISSING, NONE, Bools, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Ops
 
 _BEFORE_NS = 200
 """How long before its start time an operator's first event is recorded."""

@@ -17,7 +17,17 @@ import numpy as np
 
 from tb_privateuse1.chain import UNKNOWN, Spans
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Bounds, Calibration, Marks, Usual
-from tb_privateuse1.trace import BOUND, CATALOGUE, END_PINNED, EVENTS, I8, I64, SYNC, Bools, Ops
+from tb_privateuse1.trace.model import (
+    BOUND,
+    CATALOGUE,
+    END_PINNED,
+    EVENTS,
+    I8,
+    I64,
+    SYNC,
+    Bools,
+    Ops,
+)
 
 _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
 """From the launch to the end of the operator's segment on the host, if nothing tells it."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.findings import DEVICE, Finding
-from tb_privateuse1.grounds import Grounds
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.timeline import pins
 from tb_privateuse1.infer.timeline.base import NEVER, Calibration, Marks, Work
-from tb_privateuse1.trace import EVENTS, I64, KERNEL, NONE, Bools, Ops
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.model import EVENTS, I64, KERNEL, NONE, Bools, Ops
 
 Three = tuple[I64, I64, I64]
 """At the earliest, likely, at the latest."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.findings import DEVICE, Finding
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.base import rows_of
 from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.trace import I64, MISSING, NONE, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import I64, MISSING, NONE, Ops
 
 _PARALLEL_NS = 2_000
 """Parts that take so much longer than their whole, beyond roundings, ran at the same time."""

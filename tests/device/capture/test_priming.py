@@ -14,7 +14,7 @@ from tb_privateuse1.capture import backend, priming
 from tb_privateuse1.capture.priming import Primer
 from tb_privateuse1.capture.warnings import Notes
 from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import BOUND, Trace
+from tb_privateuse1.trace.model import BOUND, Trace
 from tests.support.capture import CPU, read
 from tests.support.on_device import Done, device
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.findings import ALL
+from tb_privateuse1.trace.findings import ALL
 from tests.support.make import kernel, launch, op, trace
 from tests.support.quality import found, sound, sure
 

@@ -15,7 +15,7 @@ import pytest
 
 from tb_privateuse1 import cache, processes, runs
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support import make
 from tests.support.held_server import HOLD, IN_READER

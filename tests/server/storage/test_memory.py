@@ -11,9 +11,9 @@ import pytest
 
 from tb_privateuse1 import cache, store
 from tb_privateuse1.files import Files
-from tb_privateuse1.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
+from tb_privateuse1.trace.model import Trace
 from tests.server.storage.test_store import until
 
 

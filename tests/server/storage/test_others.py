@@ -17,7 +17,7 @@ from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome
 from tb_privateuse1.read.base import Progress, Raw
 from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TraceError
+from tb_privateuse1.trace.model import TraceError
 from tests.infer.test_elsewhere import recorded
 
 SLEEP = "tb_privateuse1.ingest.time.sleep"

@@ -15,7 +15,7 @@ import pytest
 from tb_privateuse1 import cache, failures, ingest, store
 from tb_privateuse1.files import Files
 from tb_privateuse1.store import Pending, Progress, Store
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support.same import same
 from tests.support.trace_files import trace
 

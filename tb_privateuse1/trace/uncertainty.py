@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals, trace
-from tb_privateuse1.trace import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bools, Kernels
+from tb_privateuse1.trace import intervals, model
+from tb_privateuse1.trace.model import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bools, Kernels
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Evidence:
     docs/internals/inference.md explains each kind.
     """
 
-    evidence: trace.Evidence
+    evidence: model.Evidence
     kernels: int
     total_ns: int
     share: float

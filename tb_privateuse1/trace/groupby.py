@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
 
 _LIMIT = 1 << 62
 _SPARSE = 8

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1 import intervals
+from tb_privateuse1.trace import intervals
 
 ranges = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=12)
 

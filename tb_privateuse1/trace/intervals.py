@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace import I32, I64, NONE, Bools
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
 Set = tuple[I64, I64]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I32, I64, NONE, Bools, Ops, Trace
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Ops, Trace
 
 MODULE = "nn.Module: "
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""

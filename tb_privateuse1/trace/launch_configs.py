@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.table import I32, I64, Table
+from tb_privateuse1.trace.table import I32, I64, Table
 
 
 @dataclass(frozen=True)

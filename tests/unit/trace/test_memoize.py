@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tb_privateuse1 import breakdown
-from tb_privateuse1.memory_budget import BUDGET
-from tb_privateuse1.once import once
-from tb_privateuse1.trace import I64, Trace
+from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memory_budget import BUDGET
+from tb_privateuse1.trace.model import I64, Trace
 from tests.support.make import kernel, op, step, trace
 
 

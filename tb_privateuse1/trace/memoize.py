@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TypeVar
 
-from tb_privateuse1.memory_budget import BUDGET
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.memory_budget import BUDGET
+from tb_privateuse1.trace.model import Trace
 
 _T = TypeVar("_T")
 

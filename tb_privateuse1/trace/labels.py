@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.i18n import listed, say
-from tb_privateuse1.trace import OPERATOR, Kernels, Trace
+from tb_privateuse1.trace.model import OPERATOR, Kernels, Trace
 
 _CONSTANTS = {
     "launch_latency": say("Launch latency"),

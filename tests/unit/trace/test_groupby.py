@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.grouping import apart, distinct, grouped
+from tb_privateuse1.trace.groupby import apart, distinct, grouped
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.memory_budget import MemoryBudget, size_bytes
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
+from tb_privateuse1.trace.model import Trace
 
 WAIT_S = 20
 UNIT = 1 << 16

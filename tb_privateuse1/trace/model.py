@@ -14,18 +14,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1.checkpoints import Checkpoints as Checkpoints
-from tb_privateuse1.configs import Configs as Configs
-from tb_privateuse1.errors import TraceError as TraceError
-from tb_privateuse1.findings import Finding as Finding
-from tb_privateuse1.grounds import Grounds
-from tb_privateuse1.table import I8 as I8
-from tb_privateuse1.table import I32 as I32
-from tb_privateuse1.table import I64 as I64
-from tb_privateuse1.table import Bools as Bools
-from tb_privateuse1.table import Table as Table
+from tb_privateuse1.trace.errors import TraceError as TraceError
+from tb_privateuse1.trace.file_checkpoints import Checkpoints as Checkpoints
+from tb_privateuse1.trace.findings import Finding as Finding
+from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.launch_configs import Configs as Configs
+from tb_privateuse1.trace.table import I8 as I8
+from tb_privateuse1.trace.table import I32 as I32
+from tb_privateuse1.trace.table import I64 as I64
+from tb_privateuse1.trace.table import Bools as Bools
+from tb_privateuse1.trace.table import Table as Table
+from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import GENERIC
-from tb_privateuse1.vendors.base import Vendor
 
 NONE = -1
 """No such row, no such string, no such id."""

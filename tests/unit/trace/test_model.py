@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace import TABLES, Lanes, Trace
+from tb_privateuse1.trace.model import TABLES, Lanes, Trace
 
 
 @pytest.mark.parametrize("name", TABLES)
