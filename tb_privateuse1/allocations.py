@@ -13,12 +13,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1 import devicetypes
-from tb_privateuse1.devicetypes import CPU as CPU
-from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.model import I8, I64, MISSING, NONE, Memory, Table, Trace
+from tb_privateuse1.vendors import device_types
+from tb_privateuse1.vendors.device_types import CPU as CPU
+from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 Fate = Literal["released", "held", "unreported", "unknown", "earlier", "unseen"]
 """``released``: allocation and release were recorded; ``held``: not released in the recording;
@@ -90,7 +90,7 @@ def of_device(memory: Memory, device: tuple[int, int]) -> Memory:
 def label(trace: Trace, device: tuple[int, int]) -> str:
     """A device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
     kind, index = device
-    name = devicetypes.name(kind, trace.vendor) or say("Device type {type}", type=kind)
+    name = device_types.name(kind, trace.vendor) or say("Device type {type}", type=kind)
     if kind == MISSING:
         name = say("Device of no type")
     if kind == PRIVATEUSE1 and trace.meta.backend:

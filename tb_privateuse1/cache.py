@@ -24,7 +24,7 @@ from tb_privateuse1 import arrowfile, cachedir, i18n
 from tb_privateuse1.files import Files
 from tb_privateuse1.identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
-from tb_privateuse1.vendor_file import OURS, Vendors
+from tb_privateuse1.vendors.user_file import OURS, Vendors
 from tb_privateuse1.version import __version__
 
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]

@@ -24,7 +24,7 @@ from tb_privateuse1.read.base import Progress, Sidecar
 from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import Trace, TraceError
-from tb_privateuse1.vendor_file import OURS, Vendors
+from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _LOOK_S = 0.25
 _NOT_ITS_OWN = ("cancelled", "closed", "reader_stalled", "out_of_memory")

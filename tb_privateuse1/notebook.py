@@ -21,13 +21,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query, rule_file, runs, vendor_file
+from tb_privateuse1 import query, rule_file, runs
 from tb_privateuse1.event import EventRecord
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors import user_file
 from tb_privateuse1.views import VIEWS
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
@@ -43,7 +44,7 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
-        self._store = Store(jobs=0, vendors=vendor_file.chosen())
+        self._store = Store(jobs=0, vendors=user_file.chosen())
         self._reader = Reader(self._store, rule_file.from_environment().load)
         self._catalog = runs.scan(self._path)
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import rule_file, sql, static_files, vendor_file
+from tb_privateuse1 import rule_file, sql, static_files
 from tb_privateuse1.discover import roots
 from tb_privateuse1.reading import Reader
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
-from tb_privateuse1.vendor_file import OURS
+from tb_privateuse1.vendors import user_file
+from tb_privateuse1.vendors.user_file import OURS
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         rules, vendors = rule_file.from_environment(), OURS
         warnings: list[Finding] = []
         with _warned(warnings):
-            vendors = vendor_file.chosen(vendor_files)
+            vendors = user_file.chosen(vendor_files)
         with _warned(warnings):
             rules.load()
         store = Store(vendors=vendors)

@@ -20,14 +20,15 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile, vendor_file
+from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.files import Files, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.read.base import Progress
 from tb_privateuse1.trace.model import TraceError
-from tb_privateuse1.vendor_file import OURS, Vendors
+from tb_privateuse1.vendors import user_file
+from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 LIMIT_VARIABLE = "TB_PRIVATEUSE1_READER_BYTES"
 _EVERY_S = 0.1
@@ -39,7 +40,7 @@ _SMALL_BYTES = 8 << 20
 _GRAVE = ("out_of_memory", "internal")
 """After these neither: who knows what they left."""
 
-_VendorFiles = tuple[vendor_file.File, ...]
+_VendorFiles = tuple[user_file.File, ...]
 msgspec.json.Decoder(Files)  # here, as in ``cache``
 msgspec.json.Decoder(_VendorFiles)
 
@@ -150,7 +151,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
     try:
         files = msgspec.convert(request["files"], Files)
         try:
-            vendors = vendor_file.parsed(msgspec.convert(request["vendors"], _VendorFiles))
+            vendors = user_file.parsed(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
             saved = _saved(files, targets, reply, vendors)
         except MemoryError as error:

@@ -20,12 +20,13 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from tb_privateuse1 import memorylimit, vendor_file
+from tb_privateuse1 import memorylimit
 from tb_privateuse1.export import columns
 from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.vendors import user_file
 
 MOST_BYTES = 32 << 20
 """Of a result; what is behind is cut off."""
@@ -41,7 +42,7 @@ class Request(msgspec.Struct):
 
     files: Files
     cache_dir: str | None
-    vendors: tuple[vendor_file.File, ...]
+    vendors: tuple[user_file.File, ...]
     query: str
     rows: int
     memory_bytes: int
@@ -62,7 +63,7 @@ def main() -> None:
 
     try:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
-        vendors = vendor_file.parsed(request.vendors)
+        vendors = user_file.parsed(request.vendors)
         trace = Store(jobs=0, cache_dir=cache_dir, vendors=vendors).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings tell it
         connection = connect(trace, request.memory_bytes)

@@ -33,7 +33,7 @@ from tb_privateuse1.processes import Waiting
 from tb_privateuse1.readerprocess import in_process
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace, TraceError
-from tb_privateuse1.vendor_file import OURS, Vendors
+from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 __all__ = ["Pending", "Progress", "Store"]
 

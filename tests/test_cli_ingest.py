@@ -22,7 +22,7 @@ from tb_privateuse1.routes import Routes
 from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.vendor_file import Vendors
+from tb_privateuse1.vendors.user_file import Vendors
 from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli", "ingest"]

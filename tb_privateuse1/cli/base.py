@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from tb_privateuse1.vendor_file import Vendors
+    from tb_privateuse1.vendors.user_file import Vendors
 
     Commands = argparse._SubParsersAction["Parser"]
 
@@ -80,9 +80,9 @@ def vendors(options: argparse.Namespace) -> Vendors:
 
     Raises TraceError ``bad_vendor``.
     """
-    from tb_privateuse1 import vendor_file
+    from tb_privateuse1.vendors import user_file
 
-    return vendor_file.chosen(options.vendor)
+    return user_file.chosen(options.vendor)
 
 
 def write(body: bytes, path: str | None = None) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import devicetypes, i18n, infer
+from tb_privateuse1 import i18n, infer
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.discover.base import shown
 from tb_privateuse1.export import target
@@ -25,7 +25,7 @@ from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.trace.model import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
 from tb_privateuse1.trace.vendor import Vendor
-from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.vendors import VENDORS, device_types
 
 _TOGETHER = 4096
 
@@ -242,7 +242,7 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
         values = {"Allocated": memory.allocated_bytes[i], "Reserved": memory.reserved_bytes[i]}
         known = {key: int(value) for key, value in values.items() if value != MISSING}
         if known:
-            name = devicetypes.name(kind, trace.vendor) or f"device type {kind}"
+            name = device_types.name(kind, trace.vendor) or f"device type {kind}"
             place = _thread(trace, int(memory.thread[i]))
             yield {
                 "ph": "C",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1 import vendors
-from tb_privateuse1.devicetypes import PRIVATEUSE1
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.infer.base import Activities, impossible_sizes
@@ -17,6 +16,7 @@ from tb_privateuse1.read.base import Raw, Sidecar
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Meta
 from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
 

@@ -74,7 +74,7 @@ def test_no_edge_is_listed_in_vain() -> None:
         "from pathlib import Path",
         "def f():\n    return open('x')",
         "from tb_privateuse1 import rule_file",
-        "from tb_privateuse1.vendor_file import chosen",
+        "from tb_privateuse1.vendors.user_file import chosen",
     ],
 )
 def test_the_test_finds_what_reads_more(source: str) -> None:

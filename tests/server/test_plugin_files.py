@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import cli, rule_file, vendor_file
+from tb_privateuse1 import cli, rule_file
 from tb_privateuse1.loader import Loader
 from tb_privateuse1.plugin import Plugin
+from tb_privateuse1.vendors import user_file
 from tests.support import make
 from tests.support.trace_files import write
 
@@ -43,7 +44,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     vendor, rules = tmp_path / "acme.toml", tmp_path / "own.py"
     vendor.write_text('name = "acme"\ntitle = "Acme"\n')
     rules.write_text(RULE)
-    monkeypatch.setenv(vendor_file.VARIABLE, str(vendor))
+    monkeypatch.setenv(user_file.VARIABLE, str(vendor))
     monkeypatch.setenv(rule_file.VARIABLE, str(rules))
     return vendor, rules
 

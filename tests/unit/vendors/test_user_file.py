@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import allocations, cli, runs, vendor_file
+from tb_privateuse1 import allocations, cli, runs
 from tb_privateuse1.cache import key
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.trace.vendor import Vendor
-from tb_privateuse1.vendors import GENERIC, VENDORS, detect
+from tb_privateuse1.vendors import GENERIC, VENDORS, detect, user_file
 from tb_privateuse1.views.kernels import kernels
 from tests.support import make
 from tests.support.trace_files import write
@@ -35,7 +35,7 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         paths = [tmp_path / f"vendor{n}{suffix}" for n in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_text(text)
-        monkeypatch.setenv(vendor_file.VARIABLE, os.pathsep.join(map(str, paths)))
+        monkeypatch.setenv(user_file.VARIABLE, os.pathsep.join(map(str, paths)))
         return paths
 
     return write
@@ -52,8 +52,8 @@ def document() -> dict[str, Any]:
 
 
 def test_without_files_there_are_ours() -> None:
-    vendors = vendor_file.chosen()
-    assert vendors == vendor_file.OURS
+    vendors = user_file.chosen()
+    assert vendors == user_file.OURS
     assert vendors.known == VENDORS
     assert vendors.fingerprint == ""
     assert vendors.named("mlu").title == "Cambricon MLU"
@@ -65,13 +65,13 @@ def test_a_file_adds_a_vendor(use: Any, suffix: str) -> None:
     as_json = {"name": "acme", "backends": ["refdev"], "device_names": "acme|\\bA1"}
     as_toml = 'name = "acme"\nbackends = ["refdev"]\ndevice_names = "acme|\\\\bA1"'
     use(json.dumps(as_json) if suffix == ".json" else as_toml, suffix=suffix)
-    first, *others = vendor_file.chosen().known
+    first, *others = user_file.chosen().known
     assert tuple(others) == VENDORS
     assert (first.name, first.title, first.backends) == ("acme", "acme", ("refdev",))
-    assert detect(None, ["ACME 7"], known=vendor_file.chosen().known) is not None
-    assert detect(None, ["ACME 7"], known=vendor_file.chosen().known).name == "acme"
-    assert detect("refdev", known=vendor_file.chosen().known).name == "acme"
-    assert detect("other", known=vendor_file.chosen().known).name == "generic"
+    assert detect(None, ["ACME 7"], known=user_file.chosen().known) is not None
+    assert detect(None, ["ACME 7"], known=user_file.chosen().known).name == "acme"
+    assert detect("refdev", known=user_file.chosen().known).name == "acme"
+    assert detect("other", known=user_file.chosen().known).name == "generic"
 
 
 def test_its_words_count(use: Any) -> None:
@@ -79,7 +79,7 @@ def test_its_words_count(use: Any) -> None:
     assert (plain.meta.vendor, len(plain.kernels)) == ("generic", 1)
     use(ACME)
     events = document()["traceEvents"]
-    known = vendor_file.chosen().known
+    known = user_file.chosen().known
     trace = make.trace(*events, known=known, tb_privateuse1={"backend": "refdev"})
     assert (trace.meta.vendor, trace.vendor) == ("acme", known[0])
     assert [trace.text(name) for name in trace.kernels.name] == ["gemm", "acclSum"]
@@ -88,7 +88,7 @@ def test_its_words_count(use: Any) -> None:
 
 def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
     use('name = "cuda"\nextends = "rocm"\ntitle = "Both"\ncommunication_names = "^my"')
-    known = vendor_file.chosen().known
+    known = user_file.chosen().known
     rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
     assert [vendor.name for vendor in known].count("cuda") == 1
     assert known[0].device_types == rocm.device_types
@@ -99,18 +99,18 @@ def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
 
 def test_one_that_can_be_told_by_nothing_means_every_trace(use: Any) -> None:
     use('name = "all"\ncommunication_names = "x"')
-    assert detect("cuda", ["NVIDIA H100"], known=vendor_file.chosen().known).name == "all"
+    assert detect("cuda", ["NVIDIA H100"], known=user_file.chosen().known).name == "all"
 
 
 def test_generic_stays_the_last(use: Any) -> None:
     use('name = "generic"\nextends = "generic"\ntitle = "Ours"', ACME)
-    known = vendor_file.chosen().known
+    known = user_file.chosen().known
     assert [known[0].name, known[-1].title] == ["acme", "Ours"]
     assert len(known) == len(VENDORS) + 1
 
 
 def test_all_that_a_vendor_is_can_be_said() -> None:
-    said = set(vendor_file._Described.__struct_fields__)
+    said = set(user_file._Described.__struct_fields__)
     assert said - {"extends"} == set(Vendor.__dataclass_fields__)
 
 
@@ -134,7 +134,7 @@ def test_all_that_a_vendor_is_can_be_said() -> None:
 def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
     use(text)
     with pytest.raises(TraceError) as caught:
-        vendor_file.chosen()
+        user_file.chosen()
     assert caught.value.code == "bad_vendor"
     assert "vendor0.toml" in caught.value.message
     assert says in caught.value.message
@@ -144,17 +144,17 @@ def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
 def test_bad_json(use: Any, text: str) -> None:
     use(text, suffix=".json")
     with pytest.raises(TraceError, match=r"vendor0\.json cannot be used"):
-        vendor_file.chosen()
+        user_file.chosen()
 
 
 def test_no_file_and_no_text(use: Any) -> None:
     (path,) = use("")
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(TraceError, match="cannot be used"):
-        vendor_file.chosen()
+        user_file.chosen()
     path.unlink()
     with pytest.raises(TraceError, match="cannot be read: No such file"):
-        vendor_file.chosen()
+        user_file.chosen()
 
 
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
@@ -163,10 +163,10 @@ def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     keys = [key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
-        keys.append(key(files, vendor_file.chosen()))
+        keys.append(key(files, user_file.chosen()))
     assert len(set(keys)) == 3
     use(ACME)
-    assert key(files, vendor_file.chosen()) == keys[1]
+    assert key(files, user_file.chosen()) == keys[1]
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -176,8 +176,8 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
     files = runs.scan(str(tmp_path / "log")).find()
     (path,) = use(ACME)
-    vendors = vendor_file.chosen()
-    monkeypatch.delenv(vendor_file.VARIABLE)
+    vendors = user_file.chosen()
+    monkeypatch.delenv(user_file.VARIABLE)
     path.write_text("broken")
     for _ in ("read", "from the cache"):
         store = Store(jobs, tmp_path / "cache", vendors=vendors)
@@ -195,7 +195,7 @@ def test_a_vendors_own_names_are_shown(use: Any) -> None:
     )
     trace = make.trace(
         make.memory(3, 64, 64, 33),
-        known=vendor_file.chosen().known,
+        known=user_file.chosen().known,
         tb_privateuse1={"backend": "refdev"},
     )
     assert allocations.label(trace, (33, 0)) == "ACME 0"
@@ -206,7 +206,7 @@ def test_a_vendors_own_names_are_shown(use: Any) -> None:
 def test_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(vendor_file.VARIABLE, raising=False)
+    monkeypatch.delenv(user_file.VARIABLE, raising=False)
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
     file = tmp_path / "acme.toml"
     file.write_text(ACME)
@@ -235,7 +235,7 @@ def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
         'name = "acme"\ncompute_units = "Tiles"\nbackends = ["acme"]\n'
         '[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 12.5\n'
     )
-    vendor = vendor_file.chosen().named("acme")
+    vendor = user_file.chosen().named("acme")
     assert vendor is not None
     assert vendor.compute_units == "Tiles"
     peak = vendor.peak("Acme A1")
@@ -260,5 +260,5 @@ def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
 def test_a_peak_that_is_none_is_refused(use: Any, peak: str) -> None:
     use(f'name = "acme"\n[[peaks]]\n{peak}\n')
     with pytest.raises(TraceError) as caught:
-        vendor_file.chosen()
+        user_file.chosen()
     assert caught.value.code == "bad_vendor"
