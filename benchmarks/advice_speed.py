@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import runs
 from tb_privateuse1.advisor import advise
 from tb_privateuse1.case import Case
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TABLES, Trace
@@ -55,7 +55,7 @@ def repeated(trace: Trace, times: int) -> Trace:
 def main(paths: list[str]) -> None:
     """Print the time of all rules, and of the slowest ones."""
     for path in paths:
-        one = Store(jobs=0).trace(runs.scan(path).find())
+        one = Store(jobs=0).trace(catalog.scan(path).find())
         trace = repeated(one, max(1, EVENTS // size(one)))
         began_s = time.perf_counter()
         advise(trace)

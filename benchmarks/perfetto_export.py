@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from benchmarks.read_traces import write
-from tb_privateuse1 import counters, runs
+from tb_privateuse1 import counters
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import perfetto
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace
@@ -52,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker.1.pt.trace.json")
         write(path, events=int(options.events))
-        trace = Store(jobs=0).trace(runs.scan(folder).find())
+        trace = Store(jobs=0).trace(catalog.scan(folder).find())
         told = [c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.of(trace)]
         changes = sum(len(at) for at, _ in told)
         ranges = sum(map(len, (trace.ops, trace.frames, trace.launches)))

@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import query, runs
+from tb_privateuse1 import query
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 
 Seconds = tuple[float, float]
@@ -54,7 +55,7 @@ def process(logdir: Path, cache: Path) -> Seconds:
 
 def server(logdir: Path, cache: Path) -> Seconds:
     """A request for a view of a trace that is in the cache but not in memory."""
-    found = runs.scan(str(logdir))
+    found = catalog.scan(str(logdir))
     view = query.view_named("overview")
 
     def ask() -> bytes:

@@ -36,7 +36,8 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import prepared, query, runs
+from tb_privateuse1 import prepared, query
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 from tb_privateuse1.views.timeline import timeline
 
@@ -74,7 +75,7 @@ def environment(cache: Path) -> dict[str, str]:
 def windows(log: Path, cache: Path) -> Figures:
     """Milliseconds and bytes of any windows of a stored trace."""
     began = time.perf_counter()
-    trace = Store(jobs=0, cache_dir=cache).trace(runs.scan(str(log)).find())
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
     ready = prepared.of(trace)
     first = query.packed(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
@@ -153,7 +154,7 @@ def chromium() -> Iterator[Browser]:
 
 def browsing(browser: Browser, log: Path, cache: Path) -> Figures:
     """The large trace in Chromium."""
-    trace = Store(jobs=0, cache_dir=cache).trace(runs.scan(str(log / "small")).find())
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log / "small")).find())
     found: Figures = {}
     with serving(ours(log), cache) as url:
         page = browser.new_page(viewport={"width": 1600, "height": 1000})

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import arrowfile, cachedir, i18n
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.discover.base import File, file_at
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.read.record import record

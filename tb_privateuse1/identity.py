@@ -15,7 +15,7 @@ import os
 import time
 from pathlib import Path
 
-from tb_privateuse1.discover.base import File, shown
+from tb_privateuse1.discovery.file import File, shown
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000

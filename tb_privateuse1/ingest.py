@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import cache, cachedir, i18n
-from tb_privateuse1.discover.base import shown
-from tb_privateuse1.files import Files, check_unchanged, unchanged
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.remote import RemoteError
+from tb_privateuse1.discovery.trace_files import Files, check_unchanged, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import build
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome, kernel_events
 from tb_privateuse1.read.base import Progress, Sidecar
-from tb_privateuse1.remote import RemoteError
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendors.user_file import OURS, Vendors

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tb_privateuse1.discover.base import shown
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Trace, TraceError
 

@@ -21,7 +21,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query, rule_file, runs
+from tb_privateuse1 import query, rule_file
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.event import EventRecord
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
@@ -46,16 +47,16 @@ class Log:
         self._path = os.fspath(path)
         self._store = Store(jobs=0, vendors=user_file.chosen())
         self._reader = Reader(self._store, rule_file.from_environment().load)
-        self._catalog = runs.scan(self._path)
+        self._catalog = catalog.scan(self._path)
 
     @property
-    def runs(self) -> runs.Runs:
+    def runs(self) -> catalog.Runs:
         """What was found."""
         return self._catalog.runs
 
     def reload(self) -> None:
         """Look for new traces."""
-        self._catalog = runs.scan(self._path)
+        self._catalog = catalog.scan(self._path)
 
     def trace(
         self, run: str | None = None, rank: int | None = None, span: int | None = None

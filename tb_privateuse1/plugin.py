@@ -10,10 +10,10 @@ from typing import Any
 from tensorboard.plugins import base_plugin
 
 from tb_privateuse1 import rule_file, sql, static_files
-from tb_privateuse1.discover import roots
+from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.reading import Reader
 from tb_privateuse1.routes import PLUGIN, Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.vendors import user_file

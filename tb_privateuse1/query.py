@@ -16,9 +16,9 @@ import numpy as np
 
 from tb_privateuse1 import event as events
 from tb_privateuse1 import i18n, prepared, schema
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
-from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.rules import RULES

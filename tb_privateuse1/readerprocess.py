@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile
-from tb_privateuse1.discover.base import shown
-from tb_privateuse1.files import Files, unchanged
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.trace_files import Files, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.read.base import Progress

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import event, runs, sql, store, views
+from tb_privateuse1 import event, sql, store, views
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.columns import COLUMNS, schema
 from tb_privateuse1.lookups import LOOKUPS
 
@@ -57,7 +58,7 @@ def typescript() -> str:
     """The text of ``types.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
     for root in (
-        runs.Runs,
+        catalog.Runs,
         store.Progress,
         event.EventRecord,
         Cancelled,

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import sql_child
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.store import Store

@@ -21,8 +21,8 @@ import msgspec
 import pyarrow as pa
 
 from tb_privateuse1 import memorylimit
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import columns
-from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError

@@ -21,14 +21,14 @@ from typing import cast
 
 from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.cachedir import STALL_S
-from tb_privateuse1.discover.base import shown
+from tb_privateuse1.discovery.daemon_pool import DaemonPool
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.trace_files import Files, as_now, unchanged
 from tb_privateuse1.failures import Failures, copied
-from tb_privateuse1.files import Files, as_now, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
 from tb_privateuse1.locks import Claim
-from tb_privateuse1.pool import DaemonPool
 from tb_privateuse1.processes import Waiting
 from tb_privateuse1.readerprocess import in_process
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget

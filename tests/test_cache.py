@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from tb_privateuse1 import cache
-from tb_privateuse1.discover.base import File, file_at
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.trace.model import TABLES, Trace
 from tests.contract.test_layers import MODULES, imports, within
 from tests.peers.test_shared_traces import TRACES, load

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from tb_privateuse1 import allocations, categories, phases, runs
+from tb_privateuse1 import allocations, categories, phases
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
@@ -207,7 +208,7 @@ def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
 
 def joined(prof: Any, folder: Path) -> Iterator[tuple[str, str, int, int]]:
     """Blocks that torch tells the use of: torch's word, ours, what is around it, bytes."""
-    found = Store(jobs=0).trace(runs.scan(str(folder)).find(None))
+    found = Store(jobs=0).trace(catalog.scan(str(folder)).find(None))
     events = found.memory
     level, blocks = allocations.level(events), allocations.blocks(events)
     of = categories.split(found, events, level, blocks).of

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cli, query, runs
+from tb_privateuse1 import cli, query
 from tb_privateuse1.cli import demo
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
 from tb_privateuse1.version import __version__
@@ -38,7 +39,7 @@ def log(tmp_path: Path) -> Path:
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
     place = Place(run, rank, span)
     reader = Reader(Store(jobs=0))
-    return query.encode(reader.run(VIEWS[name], runs.scan(str(log)), place, place, options))
+    return query.encode(reader.run(VIEWS[name], catalog.scan(str(log)), place, place, options))
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -121,7 +122,7 @@ def test_the_readable_form_escapes_what_a_terminal_would_obey(
 def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
     assert cli.main([*arguments, "--json"]) == 0
-    files = runs.scan(str(log)).find("r2", None, 2)
+    files = catalog.scan(str(log)).find("r2", None, 2)
     expected = query.encode(query.event(Store(jobs=0), files, {"table": "ops", "row": "1"}))
     assert capfdbinary.readouterr().out == expected
     assert cli.main(arguments) == 0
@@ -257,7 +258,7 @@ def test_progress_is_for_terminals(log: Path) -> None:
 
 @pytest.mark.skipif(not demo.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
 def test_the_sample_runs_are_readable() -> None:
-    assert runs.scan(str(demo.SAMPLE)).runs.runs
+    assert catalog.scan(str(demo.SAMPLE)).runs.runs
 
 
 def test_demo_serves_until_interrupted(log: Path) -> None:

@@ -16,10 +16,11 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1 import cache as disk
-from tb_privateuse1 import cli, runs, store, views
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cli, store, views
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import Vendors
@@ -97,7 +98,7 @@ def test_a_server_and_the_command_line_do_not_read_again(
     scanner = Scanner(str(log), interval_s=0)
     until(lambda: not scanner.catalog().runs.scanning)
     client = Client(Routes(scanner, Store()))
-    for run, rank, span in runs.scan(str(log)).files:
+    for run, rank, span in catalog.scan(str(log)).files:
         query = {"run": run, "rank": rank, "span": span, "wait_ms": 60_000}
         for name in views.VIEWS:
             answer = client.get(f"/data/plugin/privateuse1/{name}", query_string=query)

@@ -10,7 +10,7 @@ import pytest
 
 import tb_privateuse1 as tbp
 from tb_privateuse1 import event as events
-from tb_privateuse1 import runs
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.event import LONGEST, EventRecord, Link, event
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.findings import TableName
@@ -25,7 +25,7 @@ def write(folder: Path, *given: make.Event, **keys: Any) -> Path:
 
 
 def ask(path: Path, table: TableName, row: int) -> EventRecord:
-    return event(Store(jobs=0), runs.scan(str(path.parent)).find(), table=table, row=row)
+    return event(Store(jobs=0), catalog.scan(str(path.parent)).find(), table=table, row=row)
 
 
 def some() -> list[make.Event]:
@@ -139,7 +139,7 @@ def test_a_file_that_changes_meanwhile(
 
 def test_a_file_that_changed_before_is_another_trace(tmp_path: Path) -> None:
     path = write(tmp_path, *some())
-    store, files = Store(jobs=0), runs.scan(str(path.parent)).find()
+    store, files = Store(jobs=0), catalog.scan(str(path.parent)).find()
     assert event(store, files, table="kernels", row=0).name == "gemm"
     write(tmp_path, make.op("new", 0, 10), make.kernel("other", 5, 60))
     found = event(store, files, table="kernels", row=0)

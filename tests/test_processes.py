@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import processes, readerprocess, runs
-from tb_privateuse1.files import Files
+from tb_privateuse1 import processes, readerprocess
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import trace
@@ -104,7 +105,7 @@ def test_nothing_is_left_without_close() -> None:
 def log(tmp_path: Path) -> list[Files]:
     for rank in range(4):
         trace(tmp_path / "log" / f"host_{rank}.1.pt.trace.json", rank=rank)
-    return list(runs.scan(str(tmp_path / "log")).files.values())
+    return list(catalog.scan(str(tmp_path / "log")).files.values())
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import memorylimit, pyramidfile, readerprocess, runs
-from tb_privateuse1.files import Files
+from tb_privateuse1 import memorylimit, pyramidfile, readerprocess
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support import make
@@ -34,7 +35,7 @@ def large(tmp_path: Path) -> Files:
     document = make.document(*[make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(200_000)])
     (tmp_path / "large").mkdir()
     (tmp_path / "large" / "trace.json").write_text(json.dumps(document))
-    return runs.scan(str(tmp_path / "large")).find()
+    return catalog.scan(str(tmp_path / "large")).find()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this limit")
@@ -51,7 +52,7 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
         "trace.json needs more than the 40,000,000 bytes of memory that a reader may take."
     )
     assert "TB_PRIVATEUSE1_READER_BYTES" in str(caught.value.hint)
-    assert len(made.trace(runs.scan(str(tmp_path / "small")).find()).ops)
+    assert len(made.trace(catalog.scan(str(tmp_path / "small")).find()).ops)
     made.close()
     monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "1G")
     enough = Store(1, tmp_path / "cache")
@@ -75,7 +76,7 @@ def test_out_of_memory_anywhere_is_told(
 
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
     monkeypatch.setattr(readerprocess, where, fail)
-    answer = answered(runs.scan(str(tmp_path / "log")).find(), tmp_path / f"{1:032x}.arrow")
+    answer = answered(catalog.scan(str(tmp_path / "log")).find(), tmp_path / f"{1:032x}.arrow")
     assert isinstance(answer["error"], dict)
     assert answer["error"]["code"] == "out_of_memory"
 
@@ -89,4 +90,4 @@ def test_a_trace_without_its_pyramid_is_whole(
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
     monkeypatch.setattr(pyramidfile, "prepare", fail)
     target = tmp_path / f"{1:032x}.arrow"
-    assert answered(runs.scan(str(tmp_path / "log")).find(), target) == {"done": str(target)}
+    assert answered(catalog.scan(str(tmp_path / "log")).find(), target) == {"done": str(target)}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import runs
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.jobs import Pending, Progress
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.store import Store
@@ -56,7 +56,7 @@ class Slow(Store):
 
 
 def test_all_ranks_of_a_span(log: Path) -> None:
-    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+    reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(log))
     found = reader.run(distributed, catalog, Place("r", span=1))
     assert [r.rank for r in found] == [0, 1, 2, 3]
     assert all(r.part is not None and r.problem is None for r in found)
@@ -71,7 +71,7 @@ def test_all_ranks_of_a_span(log: Path) -> None:
 
 def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
     cut = log / "r" / "host_2.1.pt.trace.json"
-    catalog = runs.scan(str(log))
+    catalog = discovery_catalog.scan(str(log))
     cut.write_text("nothing")
     found = Reader(Store(jobs=0)).run(distributed, catalog, Place("r", span=1))
     assert [r.part is None for r in found] == [False, False, True, False]
@@ -82,19 +82,19 @@ def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
 def test_each_trace_is_reduced_once(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
-    reader, catalog = Reader(store), runs.scan(str(log))
+    reader, catalog = Reader(store), discovery_catalog.scan(str(log))
     first = reader.run(distributed, catalog, Place("r", span=1))
     again = reader.run(distributed, catalog, Place("r", span=1), wait_s=5)
     assert [r.part for r in first] == [r.part for r in again]
     assert len(store.asked) == 4
     trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
-    reader.run(distributed, runs.scan(str(log)), Place("r", span=1))
+    reader.run(distributed, discovery_catalog.scan(str(log)), Place("r", span=1))
     assert store.asked[4:] == ["host_1.1.pt.trace.json"]
 
 
 def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     store = Slow()
-    reader, catalog = Reader(store), runs.scan(str(log))
+    reader, catalog = Reader(store), discovery_catalog.scan(str(log))
     sizes = {f.trace.name: f.trace.size for f in catalog.files.values()}
 
     def pending(wait_s: float) -> Progress:
@@ -116,12 +116,14 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
-    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+    reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(log))
     found = reader.run(both, catalog, Place("r", 1), Place("s"))
     assert found == ("host_1.1.pt.trace.json", "other_0.1.pt.trace.json")
     same = reader.run(both, catalog, Place("r", 0, 2), Place("r", 0, 1))
     assert same == ("host_0.2.pt.trace.json", "host_0.1.pt.trace.json")
-    far = runs.scan(str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []})))
+    far = discovery_catalog.scan(
+        str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []}))
+    )
     elsewhere = reader.run(both, catalog, Place("r", 1), base_catalog=far)
     assert elsewhere == ("host_1.1.pt.trace.json", "b.1.pt.trace.json")
 
@@ -130,11 +132,15 @@ def test_options_arrive(log: Path) -> None:
     def trace_and(trace: Trace, *, n: int = 1) -> Any:
         return n
 
-    assert Reader(Store(jobs=0)).run(trace_and, runs.scan(str(log)), asked={"n": 5}) == 5
+    assert (
+        Reader(Store(jobs=0)).run(trace_and, discovery_catalog.scan(str(log)), asked={"n": 5}) == 5
+    )
 
 
 def test_parts_are_small(log: Path) -> None:
-    found = Reader(Store(jobs=0)).run(distributed, runs.scan(str(log)), Place("r", span=1))
+    found = Reader(Store(jobs=0)).run(
+        distributed, discovery_catalog.scan(str(log)), Place("r", span=1)
+    )
     assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
     assert dataclasses.is_dataclass(found[0].part)
 
@@ -143,7 +149,7 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     memory = MemoryBudget()
-    reader, catalog = Reader(store, memory), runs.scan(str(log))
+    reader, catalog = Reader(store, memory), discovery_catalog.scan(str(log))
     found = reader.run(distributed, catalog, Place("r", span=1))
     size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
@@ -171,7 +177,7 @@ def test_two_views_that_read_the_same_ranks_reduce_them_once(
 
     for name in ("distributed", "clock"):
         monkeypatch.setitem(REDUCTIONS, name, count)
-    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(log))
+    reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(log))
 
     def ask(view: Any) -> int:
         together.wait(20)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import runs, sql
-from tb_privateuse1.files import Files
+from tb_privateuse1 import sql
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import sidecar, trace
@@ -19,7 +20,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     folder = tmp_path_factory.mktemp("sql")
     trace(folder / "log" / "host_0.1.pt.trace.json", rank=0)
     sidecar(folder / "log" / "host_0.1.kernel_event.json")
-    return runs.scan(str(folder / "log")).find()
+    return catalog.scan(str(folder / "log")).find()
 
 
 @pytest.fixture(scope="module")

@@ -43,10 +43,11 @@ def _cache(options: argparse.Namespace) -> int:
 
 
 def _directories(path: str | None) -> list[Path]:
-    from tb_privateuse1 import cachedir, runs
+    from tb_privateuse1 import cachedir
+    from tb_privateuse1.discovery import catalog
 
     places = {cachedir.directory(): None}
     if path is not None:
-        for files in runs.scan(path).files.values():
+        for files in catalog.scan(path).files.values():
             places.update(dict.fromkeys(cachedir.directories(files.trace.path)))
     return list(places)

@@ -23,8 +23,8 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
     """Return what offers the runs, ranks or spans (``name``) of a path on this machine."""
 
     def offered(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-        from tb_privateuse1 import runs
-        from tb_privateuse1.remote import is_url
+        from tb_privateuse1.discovery import catalog
+        from tb_privateuse1.discovery.remote import is_url
         from tb_privateuse1.trace.model import TraceError
 
         base, path = (getattr(parsed_args, key, None) for key in ("base", "path"))
@@ -33,7 +33,7 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
             return []
         chosen = getattr(parsed_args, f"{of}run".replace("-", "_"), None)
         try:
-            traces = runs.scan(where).files
+            traces = catalog.scan(where).files
         except TraceError:
             return []
         found = [

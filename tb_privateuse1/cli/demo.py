@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from tb_privateuse1.remote import is_url
+    from tb_privateuse1.discovery.remote import is_url
 
     logdir = options.logdir or str(SAMPLE)
     if not is_url(logdir) and not Path(logdir).is_dir():

@@ -59,7 +59,8 @@ def add(commands: Commands) -> None:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
+    from tb_privateuse1 import query
+    from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export import junit, markdown
     from tb_privateuse1.reading import Reader
     from tb_privateuse1.views.diff import diff
@@ -70,7 +71,7 @@ def _diff(options: argparse.Namespace) -> int:
     asked = chosen(options, diff)
     here, there = place(options), place(options, "base_")
     with opened(options) as (store, catalog):
-        base = runs.scan(options.base)
+        base = discovery_catalog.scan(options.base)
         result = Reader(store).run(diff, catalog, here, there, asked, base_catalog=base)
     failed = [] if limit is None else over(result, limit, options.of or ["step"])
     if options.json:

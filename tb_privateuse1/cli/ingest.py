@@ -18,7 +18,7 @@ from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.files import Files
+    from tb_privateuse1.discovery.trace_files import Files
     from tb_privateuse1.store import Progress, Store
     from tb_privateuse1.trace.model import TraceError
 
@@ -111,7 +111,8 @@ class _Task:
 
 
 def _ingest(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
+    from tb_privateuse1 import query
+    from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
 
@@ -119,7 +120,7 @@ def _ingest(options: argparse.Namespace) -> int:
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
     known = vendors(options)
-    catalog = runs.scan(options.path)
+    catalog = discovery_catalog.scan(options.path)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
     for warning in catalog.runs.warnings:
@@ -162,7 +163,7 @@ class _Work:
 
     def run(self, jobs: int, line: Line) -> None:
         """Read them all, the largest first: the last ones then end at about the same time."""
-        from tb_privateuse1.pool import DaemonPool
+        from tb_privateuse1.discovery.daemon_pool import DaemonPool
 
         ended: SimpleQueue[None] = SimpleQueue()
         pool = DaemonPool(jobs, "ask")
@@ -200,7 +201,7 @@ class _Work:
 
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
-        from tb_privateuse1.discover.base import shown
+        from tb_privateuse1.discovery.file import shown
         from tb_privateuse1.ingest import brief
         from tb_privateuse1.trace.model import TraceError
 

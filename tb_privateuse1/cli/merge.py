@@ -27,16 +27,15 @@ def add(commands: Commands) -> None:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import runs
-    from tb_privateuse1.discover import roots, tree
-    from tb_privateuse1.discover.base import shown
+    from tb_privateuse1.discovery import catalog, roots, walk
+    from tb_privateuse1.discovery.file import shown
     from tb_privateuse1.export import chrome
 
     known, sidecar = vendors(options).known, options.kernel_events
-    if not tree.is_file(roots.located(options.trace)):
+    if not walk.is_file(roots.located(options.trace)):
         raise UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
     if sidecar is None:
-        beside = runs.scan(options.trace).find().sidecar
+        beside = catalog.scan(options.trace).find().sidecar
         sidecar = beside.path if beside else None
     trace = chrome.merge(options.trace, sidecar, options.output, known)
     print(f"{options.output}: {len(trace.kernels)} device activities, {trace.meta.timeline}")

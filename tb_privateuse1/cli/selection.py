@@ -14,9 +14,9 @@ from tb_privateuse1.cli.completion import places
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
-    from tb_privateuse1.files import Files
+    from tb_privateuse1.discovery.catalog import Catalog
+    from tb_privateuse1.discovery.trace_files import Files
     from tb_privateuse1.reading import Place
-    from tb_privateuse1.runs import Catalog
     from tb_privateuse1.store import Progress, Store
 
 
@@ -47,11 +47,11 @@ def place(options: argparse.Namespace, of: str = "") -> Place:
 @contextlib.contextmanager
 def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     """The catalogue of a path and what reads its traces; a terminal is told how far that is."""
-    from tb_privateuse1 import runs
+    from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.store import Store
 
     known = vendors(options)  # what is wrong with a file is said before anything is read
-    catalog = runs.scan(options.path)
+    catalog = discovery_catalog.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tb_privateuse1 import counters
-from tb_privateuse1.discover.base import File, file_at
+from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.files import Files
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import brief
 from tb_privateuse1.trace.model import Trace, TraceError

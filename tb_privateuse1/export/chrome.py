@@ -19,7 +19,7 @@ import numpy as np
 
 from tb_privateuse1 import i18n, infer
 from tb_privateuse1.curves import Curve
-from tb_privateuse1.discover.base import shown
+from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.export import target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.read import chrome, kernel_events

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib
 
-from tb_privateuse1.discover.base import open_file
+from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.read.base import Progress
 from tb_privateuse1.trace.model import TraceError

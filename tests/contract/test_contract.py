@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import query, runs, schema, tables
+from tb_privateuse1 import query, schema, tables
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import csv
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.store import Store
@@ -122,7 +123,7 @@ def test_a_result_has_tables(name: str) -> None:
 @pytest.mark.parametrize("run", ["ddp", "host", "mlp"])
 def test_no_view_says_nan(name: str, run: str, logdir: Path) -> None:
     """JSON has none: it would be written as null, which means something else."""
-    trace = Store(jobs=0).trace(runs.scan(str(logdir)).find(run))
+    trace = Store(jobs=0).trace(catalog.scan(str(logdir)).find(run))
     assert not list(not_finite(result_of(VIEWS[name], trace)))
 
 

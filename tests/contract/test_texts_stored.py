@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import cache, query, runs
+from tb_privateuse1 import cache, query
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say
 from tb_privateuse1.ingest import ingest
 from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import Constant
@@ -87,7 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["damaged", "mlp", "ddp", "host"])
 def trace(request: pytest.FixtureRequest, folder: Path, logdir: Path) -> Trace:
     run = request.param
-    files = runs.scan(str(folder if run == "damaged" else logdir)).find(run)
+    files = catalog.scan(str(folder if run == "damaged" else logdir)).find(run)
     return ingest(files)
 
 
@@ -133,7 +134,7 @@ def test_results_are_in_chinese(told: Trace, name: str) -> None:
 
 def test_the_damaged_trace_has_much_to_tell(folder: Path) -> None:
     """Else the test above would say little."""
-    trace = ingest(runs.scan(str(folder)).find())
+    trace = ingest(catalog.scan(str(folder)).find())
     codes = {finding.code for finding in trace.meta.findings}
     assert codes >= {
         "truncated", "invalid_numbers", "events_without_time", "negative_durations",
@@ -206,7 +207,7 @@ def test_errors_are_in_the_browsers_language(
 
 def test_an_error_passes_between_processes(logdir: Path, tmp_path: Path) -> None:
     """A trace is read in a process of its own; where it lies on the server stays untold."""
-    files = runs.scan(str(logdir)).find("unreadable")
+    files = catalog.scan(str(logdir)).find("unreadable")
     store = Store(jobs=1, cache_dir=tmp_path)
     try:
         with pytest.raises(TraceError) as raised:

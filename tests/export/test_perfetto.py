@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import runs
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import MISSING, Trace
@@ -189,7 +189,7 @@ def test_text_that_is_no_text() -> None:
 
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.parent.name)
 def test_a_real_trace_comes_back_whole(path: Path) -> None:
-    trace = Store(jobs=0).trace(runs.scan(str(path)).find())
+    trace = Store(jobs=0).trace(catalog.scan(str(path)).find())
     content = exported(trace)
     for table in (trace.ops, trace.frames, trace.launches):
         wanted = Counter(

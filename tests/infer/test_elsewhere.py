@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import cache, runs
+from tb_privateuse1 import cache
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.infer.timeline import Others, elsewhere
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
@@ -166,7 +167,7 @@ def test_first_spans_tell_later_ones_and_other_ranks(tmp_path: Path, jobs: int) 
     recorded(log, "host_0.200", 0)
     recorded(log, "host_1.100", 1)
     recorded(log, "host_1.200", 1)
-    files = runs.scan(str(log)).files
+    files = catalog.scan(str(log)).files
     first = {place[1:]: own.others for place, own in files.items()}
     names = {place: [o.trace.name for o in others] for place, others in first.items()}
     zero, one = "host_0.100.pt.trace.json", "host_1.100.pt.trace.json"
@@ -179,7 +180,7 @@ def test_first_spans_tell_later_ones_and_other_ranks(tmp_path: Path, jobs: int) 
     # Those that were asked are stored as well, and not read again.
     assert made.in_cache(files["log", 0, 1])
     # A recording alone, as a file that somebody points at, has no others.
-    assert hides(made.trace(runs.scan(str(log / "host_0.200.pt.trace.json")).find()))
+    assert hides(made.trace(catalog.scan(str(log / "host_0.200.pt.trace.json")).find()))
     made.close()
 
 
@@ -188,21 +189,21 @@ def test_another_recording_that_changes_is_asked_again(tmp_path: Path) -> None:
     recorded(log, "host_0.100", 0)
     recorded(log, "host_1.100", 1)
     second = ("log", 1, 1)
-    files = runs.scan(str(log)).files[second]
+    files = catalog.scan(str(log)).files[second]
     keys = {cache.key(files)}
     assert hides(made.trace(files))
     recorded(log, "host_0.100", 0, 20_000)
     assert not hides(made.trace(files))  # as it is now, whatever the search saw
-    keys.add(cache.key(runs.scan(str(log)).files[second]))
+    keys.add(cache.key(catalog.scan(str(log)).files[second]))
     (log / "host_0.100.pt.trace.json").write_text("{ no trace")
     assert hides(made.trace(files))
     (log / "host_0.100.pt.trace.json").unlink()
     assert hides(made.trace(files))
-    keys.add(cache.key(runs.scan(str(log)).files[second]))
+    keys.add(cache.key(catalog.scan(str(log)).files[second]))
     assert len(keys) == 3
 
 
 def test_where_kernels_were_measured_nobody_is_asked(tmp_path: Path) -> None:
     for rank in (0, 1):
         trace_files.trace(tmp_path / "log" / f"host_{rank}.100.pt.trace.json", rank=rank)
-    assert [own.others for own in runs.scan(str(tmp_path / "log")).files.values()] == [(), ()]
+    assert [own.others for own in catalog.scan(str(tmp_path / "log")).files.values()] == [(), ()]

@@ -8,9 +8,9 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1 import ranks
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.lookups.clock import Clock, clock
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.views.base import Rank

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import runs
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.event import event
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
@@ -185,7 +185,7 @@ def test_markup_is_a_text_like_any_other(place: Path) -> None:
     events = [make.op(MARKUP, 0, 10, id=1, **{"Input Dims": [MARKUP]}), odd | {"tid": MARKUP}]
     outcome = written(place, [*events, make.op("x", 40, 50) | {"cat": MARKUP}], **{MARKUP: MARKUP})
     assert outcome.rows["ops"] == outcome.rows["kernels"] == 1
-    store, files = Store(jobs=0), runs.scan(str(place)).find()
+    store, files = Store(jobs=0), catalog.scan(str(place)).find()
     record = event(store, files, table="kernels", row=0).record
     assert json.loads(str(record))["args"][MARKUP] == MARKUP
     assert str(record).replace("\n", "").isprintable() or "\u202e" in str(record)
@@ -201,7 +201,7 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     (folder / "d.1.pt.trace.json").symlink_to(folder / "d.1.pt.trace.json")
     started = time.monotonic()
     with pytest.raises(TraceError, match="no traces"):
-        runs.scan(str(tmp_path)).find()
+        catalog.scan(str(tmp_path)).find()
     assert time.monotonic() - started < 5
 
 
@@ -221,7 +221,7 @@ def test_a_link_to_something_else_shows_none_of_it(place: Path, tmp_path: Path) 
 def test_names_from_outside_find_nothing(place: Path, name: str) -> None:
     place.write_text(json.dumps(make.document(make.op("a", 0, 1))))
     with pytest.raises(TraceError) as caught:
-        runs.scan(str(place.parents[1])).find(name)
+        catalog.scan(str(place.parents[1])).find(name)
     assert caught.value.code == "unknown_run"
 
 

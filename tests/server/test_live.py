@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import store
-from tb_privateuse1.discover import head
-from tb_privateuse1.files import Files
-from tb_privateuse1.scanner import Scanner
+from tb_privateuse1.discovery import trace_head
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support import logdir as made
@@ -42,8 +42,8 @@ def scanner(log: Path) -> Iterator[Scanner]:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the files whose heads were read."""
     sizes: list[int] = []
-    original = head._trace
-    monkeypatch.setattr(head, "_trace", lambda *a: sizes.append(a[2]) or original(*a))
+    original = trace_head._trace
+    monkeypatch.setattr(trace_head, "_trace", lambda *a: sizes.append(a[2]) or original(*a))
     return sizes
 
 

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import query, runs, scanner, views
-from tb_privateuse1.files import Files
+from tb_privateuse1 import query, views
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery import scanner
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 
@@ -55,7 +57,7 @@ def test_runs(client: Client) -> None:
 def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str) -> None:
     answer = client.get(BASE + name, query_string={"run": run})
     assert answer.status_code == 200
-    reader, catalog = Reader(Store(jobs=0)), runs.scan(str(logdir))
+    reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(logdir))
     assert answer.data == query.encode(
         reader.run(views.VIEWS[name], catalog, Place(run), Place(run))
     )
@@ -78,7 +80,7 @@ def test_the_selection_and_the_options_arrive(client: Client) -> None:
 def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
     answer = client.get(BASE + "event?run=ddp&rank=1&table=kernels&row=3")
     assert answer.status_code == 200
-    files = runs.scan(str(logdir)).find("ddp", 1)
+    files = discovery_catalog.scan(str(logdir)).find("ddp", 1)
     asked = {"table": "kernels", "row": "3"}
     assert answer.data == query.encode(query.event(Store(jobs=0), files, asked))
     assert json.loads(answer.json["record"])["name"] == answer.json["name"]

@@ -15,10 +15,10 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1 import event, schema
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.scanner import Scanner
 from tb_privateuse1.store import Store
 from tb_privateuse1.views import VIEWS
 from tests.peers.test_shared_traces import FOLDER, TRACES

@@ -10,8 +10,8 @@ import fsspec
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import remote, runs
-from tb_privateuse1.remote import server
+from tb_privateuse1.discovery import catalog, remote
+from tb_privateuse1.discovery.remote import filesystem
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support import s3
@@ -37,7 +37,7 @@ def fs(address: str, logdir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     for name, value in s3.environment(address).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": address})
-    monkeypatch.setattr(server, "_servers", {})
+    monkeypatch.setattr(filesystem, "_servers", {})
     made = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
     made.mkdir("bucket")
     s3.upload(made, logdir, LOG)
@@ -50,19 +50,19 @@ def test_it_gives_what_the_local_copy_gives(fs: Any, logdir: Path, tmp_path: Pat
     assert there.runs.warnings == ()
     assert [r.run for r in there.runs.runs] == [r.run for r in here.runs.runs]
     assert here.overview(run="mlp") == there.overview(run="mlp")
-    files = runs.scan(LOG).find("mlp")
+    files = catalog.scan(LOG).find("mlp")
     assert remote.status(files.trace.path).version == files.trace.version
     made = Store(1, tmp_path / "cache")
     assert made.trace(files).meta.timeline == "inferred"
     made.close()
-    one = runs.scan(f"{LOG}/ddp/host_1.1700000000000.pt.trace.json").find()
+    one = catalog.scan(f"{LOG}/ddp/host_1.1700000000000.pt.trace.json").find()
     assert one.rank == 1
 
 
 def test_thousands_of_files_are_listed_in_few_requests(fs: Any) -> None:
     fs.pipe({f"bucket/many/r{n % 40}/host_{n}.1.pt.trace.json": b"{}" for n in range(1200)})
     asked: list[object] = []
-    found = server.server_of("s3://bucket/many")
+    found = filesystem.server_of("s3://bucket/many")
     found.call("s3://bucket/many", lambda own: own.connect())
 
     def count(**told: Any) -> None:
@@ -77,12 +77,12 @@ def test_thousands_of_files_are_listed_in_few_requests(fs: Any) -> None:
 
 
 def test_live(fs: Any, tmp_path: Path) -> None:
-    before = runs.scan(LOG)
+    before = catalog.scan(LOG)
     path = trace(tmp_path / "x.json", rank=0, name="aten::grown")
     fs.pipe_file(f"{LOG}/new/host_1.1.pt.trace.json", path.read_bytes())
     fs.pipe_file(before.find("host").trace.path, path.read_bytes())
     fs.rm(f"{LOG}/mlp", recursive=True)
-    after = runs.scan(LOG)
+    after = catalog.scan(LOG)
     assert [r.run for r in after.runs.runs] == ["ddp", "host", "new", "unreadable"]
     assert after.find("ddp") == before.find("ddp")
     assert after.find("host") != before.find("host")
@@ -92,7 +92,7 @@ def test_live(fs: Any, tmp_path: Path) -> None:
 def test_what_is_not_there(fs: Any) -> None:
     for url in ("s3://bucket/nothing", "s3://no-such-bucket/x"):
         with pytest.raises(TraceError, match=f"no file or directory {url}") as caught:
-            runs.scan(url)
+            catalog.scan(url)
         assert caught.value.code == "no_such_path"
 
 
@@ -100,7 +100,7 @@ def test_without_credentials(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with pytest.raises(TraceError) as caught:
-        runs.scan("s3://bucket2/log")
+        catalog.scan("s3://bucket2/log")
     assert caught.value.code == "remote_credentials"
     assert caught.value.hint
 
@@ -110,9 +110,9 @@ def test_nobody_listens(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         fsspec.config.conf, "s3",
         {"endpoint_url": "http://127.0.0.1:9", "config_kwargs": {"retries": {"max_attempts": 0}}},
     )  # fmt: skip
-    monkeypatch.setenv(server.TIMEOUT_VARIABLE, "2")
+    monkeypatch.setenv(filesystem.TIMEOUT_VARIABLE, "2")
     with pytest.raises(TraceError) as caught:
-        runs.scan("s3://bucket3/log")
+        catalog.scan("s3://bucket3/log")
     assert caught.value.code == "remote_unreachable"
     assert s3.SECRET not in f"{caught.value.message}{caught.value.hint}"
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, jobs, runs, store
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cache, jobs, store
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
@@ -41,7 +42,7 @@ def others(files: Files, tmp_path: Path) -> list[Files]:
     paths = [tmp_path / "more" / name / "t.json" for name in "abc"]
     for path in paths:
         trace(path, name=f"aten::{path.parent.name}")
-    return [runs.scan(str(path)).find() for path in paths]
+    return [catalog.scan(str(path)).find() for path in paths]
 
 
 def test_cancelled_while_it_is_read(files: Files, tmp_path: Path, slow: Path) -> None:

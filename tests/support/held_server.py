@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cachedir, processes, runs
+from tb_privateuse1 import cachedir, processes
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 
 HOLD = """
@@ -67,7 +68,7 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
 
         processes.subprocess.Popen = held  # type: ignore[misc, assignment]
     made = Store(1, Path(folder))
-    for files in runs.scan(logdir).files.values():
+    for files in catalog.scan(logdir).files.values():
         made.trace(files)
 
 

@@ -57,12 +57,13 @@ def _peak_bytes() -> int:
 def main(path: str, views: list[str]) -> None:
     """The process."""
     from tb_privateuse1 import ingest as reader
-    from tb_privateuse1 import query, runs
+    from tb_privateuse1 import query
+    from tb_privateuse1.discovery import catalog
     from tb_privateuse1.trace.model import TraceError
     from tb_privateuse1.views import VIEWS
     from tests.support.results import result
 
-    files = runs.scan(path).find()
+    files = catalog.scan(path).find()
     before, started = _peak_bytes(), time.process_time()
     told: dict[str, Any] = {"code": None, "message": "", "hint": None, "findings": {}, "rows": {}}
     try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tb_privateuse1 import runs
+from tb_privateuse1.discovery import catalog
 
 
 def layout(path: Path) -> dict[str, dict[int, list[str]]]:
     """Run -> rank -> labels of its spans."""
-    found = runs.scan(str(path)).runs
+    found = catalog.scan(str(path)).runs
     return {r.run: {w.rank: [s.label for s in w.spans] for w in r.workers} for r in found.runs}
 
 
-def only_run(path: Path) -> runs.Run:
-    (run,) = runs.scan(str(path)).runs.runs
+def only_run(path: Path) -> catalog.Run:
+    (run,) = catalog.scan(str(path)).runs.runs
     return run
 
 

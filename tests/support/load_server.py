@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import runs, store
-from tb_privateuse1.files import Files
+from tb_privateuse1 import store
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tests.support.same import digest
 
 
@@ -27,7 +28,7 @@ def main(folder: str, logdir: str, seed: str) -> None:
         return original(files, *rest)
 
     store.in_process = counted
-    found = list(runs.scan(logdir).files.items())
+    found = list(catalog.scan(logdir).files.items())
     random.Random(seed).shuffle(found)
     made = store.Store(2, Path(folder))
     with ThreadPoolExecutor(len(found)) as pool:

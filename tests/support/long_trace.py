@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import cache, pyramidfile, runs
+from tb_privateuse1 import cache, pyramidfile
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import Table
@@ -39,7 +40,7 @@ def write(folder: Path, stored: Path) -> Trace:
         ]
     path = folder / "long" / "host.1.pt.trace.json"
     path.write_text(json.dumps(document(*events)))
-    files = runs.scan(str(folder)).find()
+    files = catalog.scan(str(folder)).find()
     many = _many(Store(jobs=0, cache_dir=stored).trace(files))
     target = stored / f"{cache.key(files)}.arrow"
     cache.write(many, target)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import processes, runs
-from tb_privateuse1.files import Files
+from tb_privateuse1 import processes
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tests.support.trace_files import sidecar, trace
 
@@ -28,7 +29,7 @@ ingest.chrome.read = slow
 def files(tmp_path: Path) -> Files:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
     sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
-    return runs.scan(str(tmp_path / "log")).find()
+    return catalog.scan(str(tmp_path / "log")).find()
 
 
 def slowed(monkeypatch: pytest.MonkeyPatch, done: Path, only: str = "") -> None:

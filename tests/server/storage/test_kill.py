@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, processes, runs
+from tb_privateuse1 import cache, processes
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
@@ -36,7 +37,7 @@ def logdir(tmp_path: Path) -> Path:
 
 def read_all(logdir: Path, folder: Path, jobs: int) -> list[str]:
     made = Store(jobs, folder)
-    found = [digest(made.trace(files)) for files in runs.scan(str(logdir)).files.values()]
+    found = [digest(made.trace(files)) for files in catalog.scan(str(logdir)).files.values()]
     made.close()
     return found
 
@@ -89,7 +90,7 @@ def test_given_up_while_it_writes(
         lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
     )
     made = Store(1, tmp_path / "cache")
-    files = runs.scan(str(logdir)).find()
+    files = catalog.scan(str(logdir)).find()
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(made.trace, files)
         until(mark.exists)

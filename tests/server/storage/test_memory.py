@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cache, store
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, ingest, runs
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cache, cachedir, ingest
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.read import chrome
 from tb_privateuse1.read.base import Progress, Raw
@@ -29,7 +30,7 @@ def four(tmp_path: Path) -> list[Files]:
     for rank in (0, 1):
         for span in (100, 200):
             recorded(tmp_path / "log", f"host_{rank}.{span}", rank)
-    return list(runs.scan(str(tmp_path / "log")).files.values())
+    return list(catalog.scan(str(tmp_path / "log")).files.values())
 
 
 class Readings:

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, jobs, runs, store
-from tb_privateuse1.files import Files
+from tb_privateuse1 import cache, cachedir, jobs, store
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.store import Pending, Store
 from tests.server.storage.test_store import unreadable, until
@@ -37,7 +38,7 @@ def logdir(tmp_path: Path) -> Path:
 
 def truth(logdir: Path, tmp_path: Path) -> dict[str, str]:
     made = Store(0, tmp_path / "other")
-    found = runs.scan(str(logdir)).files.items()
+    found = catalog.scan(str(logdir)).files.items()
     return {place[0]: digest(made.trace(files)) for place, files in found}
 
 
@@ -83,7 +84,7 @@ def test_two_servers_evict_while_the_directory_is_deleted(
         stop.set()
         thread.join()
     assert one["got"] == other["got"] == expected
-    Store(0, folder).trace(runs.scan(str(logdir)).find())
+    Store(0, folder).trace(catalog.scan(str(logdir)).find())
     left = [path.name for path in folder.iterdir()]
     assert len(left) == 1, left
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cache, failures, ingest, store
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support.same import same

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import allocations, cli, runs
+from tb_privateuse1 import allocations, cli
 from tb_privateuse1.cache import key
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import TraceError
@@ -159,7 +160,7 @@ def test_no_file_and_no_text(use: Any) -> None:
 
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
-    files = runs.scan(str(tmp_path / "log")).find()
+    files = catalog.scan(str(tmp_path / "log")).find()
     keys = [key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
@@ -174,7 +175,7 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
     use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
-    files = runs.scan(str(tmp_path / "log")).find()
+    files = catalog.scan(str(tmp_path / "log")).find()
     (path,) = use(ACME)
     vendors = user_file.chosen()
     monkeypatch.delenv(user_file.VARIABLE)

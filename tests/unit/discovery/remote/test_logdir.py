@@ -12,10 +12,11 @@ import fsspec
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import cli, runs
-from tb_privateuse1.discover import roots
-from tb_privateuse1.discover.head import Heads
-from tb_privateuse1.scanner import Scanner
+from tb_privateuse1 import cli
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import sidecar, trace
@@ -30,7 +31,7 @@ def to_memory(folder: Path, url: str) -> None:
         fs.pipe_file(f"{url}/{path.relative_to(folder).as_posix()}", path.read_bytes())
 
 
-def names(catalog: runs.Catalog) -> list[str]:
+def names(catalog: discovery_catalog.Catalog) -> list[str]:
     return [run.run for run in catalog.runs.runs]
 
 
@@ -56,7 +57,7 @@ def test_memory_gives_what_the_local_copy_gives(logdir: Path, memory: str) -> No
 def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> None:
     """The process that reads traces does not see it."""
     to_memory(logdir, memory)
-    found = runs.scan(memory)
+    found = discovery_catalog.scan(memory)
     assert store.trace(found.find("mlp")).meta.timeline == "inferred"
     with pytest.raises(TraceError) as caught:
         store.trace(found.find("unreadable"))
@@ -77,10 +78,10 @@ def test_reload_sees_what_is_new_in_memory(memory: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ranges: bool) -> None:
     log.ranges = ranges
-    found = runs.scan(f"{log}/log")
+    found = discovery_catalog.scan(f"{log}/log")
     assert names(found) == RUNS
     assert found.runs.warnings == ()
-    local = runs.scan(str(logdir))
+    local = discovery_catalog.scan(str(logdir))
     for run in ("ddp", "mlp"):
         files = found.find(run)
         there, here = store.trace(files), Store(jobs=0).trace(local.find(run))
@@ -95,37 +96,37 @@ def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ra
 
 def test_a_second_search_reads_no_heads(log: Web) -> None:
     heads = Heads()
-    runs.scan(f"{log}/log", heads=heads)
+    discovery_catalog.scan(f"{log}/log", heads=heads)
     log.requests.clear()
-    assert names(runs.scan(f"{log}/log", heads=heads)) == RUNS
+    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == RUNS
     assert log.asked(r"GET .*\.json") == 0
 
 
 def test_logdir_spec_of_here_and_there(log: Web, tmp_path: Path) -> None:
     trace(tmp_path / "here" / "host_1.1.pt.trace.json")
     spec = roots.parse_spec(f"near:{tmp_path / 'here'},far:{log}/log,{log}/log/mlp,nofs://x/y")
-    found = runs.scan("", spec)
+    found = discovery_catalog.scan("", spec)
     assert names(found) == ["far/ddp", "far/host", "far/mlp", "far/unreadable", "mlp", "near"]
     assert [warning.code for warning in found.runs.warnings] == ["remote_driver"]
     assert Store(jobs=0).trace(found.find("far/mlp")).meta.timeline == "inferred"
 
 
 def test_a_root_that_holds_traces_itself(log: Web) -> None:
-    assert names(runs.scan(f"{log}/log/mlp/")) == ["mlp"]
+    assert names(discovery_catalog.scan(f"{log}/log/mlp/")) == ["mlp"]
     trace(log.folder / "log" / "mlp" / "mlp" / "host_1.1.pt.trace.json")
-    assert names(runs.scan(f"{log}/log/mlp")) == [".", "mlp"]
+    assert names(discovery_catalog.scan(f"{log}/log/mlp")) == [".", "mlp"]
 
 
 def test_file_urls_are_local(tmp_path: Path) -> None:
     trace(tmp_path / "a b" / "r" / "host_1.1.pt.trace.json")
-    found = runs.scan(f"file://{tmp_path}/a%20b")
+    found = discovery_catalog.scan(f"file://{tmp_path}/a%20b")
     assert found.find("r").trace.path == str(tmp_path / "a b" / "r" / "host_1.1.pt.trace.json")
 
 
 def test_a_single_trace_with_a_token(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"{log}/log/ddp/host_1.1700000000000.pt.trace.json".replace("://", "://me:SECRET@")
     url += "?sig=SECRET"
-    found = runs.scan(url)
+    found = discovery_catalog.scan(url)
     assert "SECRET" not in repr(found.runs)
     assert Store(jobs=0).trace(found.find()).meta.timeline == "measured"
     assert cli.main(["view", "overview", url, "--json"]) == 0
@@ -202,9 +203,15 @@ def test_heads_that_cannot_be_read_now_are_read_later(log: Web) -> None:
     heads = Heads()
     log.statuses["rank3.json"] = 0
     log.statuses = {r"rank3\.json": 403}
-    assert names(runs.scan(f"{log}/log", heads=heads)) == RUNS
+    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == RUNS
     log.statuses.clear()
-    assert names(runs.scan(f"{log}/log", heads=heads)) == ["ddp", "host", "mlp", "named", RUNS[3]]
+    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == [
+        "ddp",
+        "host",
+        "mlp",
+        "named",
+        RUNS[3],
+    ]
 
 
 def test_merge_takes_no_directory(log: Web, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tb_privateuse1 import remote
-from tb_privateuse1.discover.base import File, remote_file, shown
+from tb_privateuse1.discovery import remote
+from tb_privateuse1.discovery.file import File, remote_file, shown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Finding
 

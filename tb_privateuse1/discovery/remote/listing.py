@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
+from tb_privateuse1.discovery.remote.errors import RemoteError, missing
+from tb_privateuse1.discovery.remote.filesystem import Server, server_of
+from tb_privateuse1.discovery.remote.url import is_web, join, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.remote.address import is_web, join, shown
-from tb_privateuse1.remote.problem import RemoteError, missing
-from tb_privateuse1.remote.server import Server, server_of
 from tb_privateuse1.trace.model import Finding
 
 _DEPTH = 32

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tb_privateuse1.remote.problem import RemoteError, problem
+from tb_privateuse1.discovery.remote.errors import RemoteError, problem
 
 URL = "s3://key:SECRET@bucket/run?sig=SECRET"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
+from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
 from tb_privateuse1.store import Store
 from tests.support import logdir as made
 from tests.support.web import Web, serve

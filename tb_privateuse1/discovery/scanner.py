@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Sequence
 
-from tb_privateuse1 import runs
-from tb_privateuse1.discover import roots
-from tb_privateuse1.discover.head import Heads
-from tb_privateuse1.files import Files
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.remote import below
+from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import say
-from tb_privateuse1.remote import below
 from tb_privateuse1.trace.model import Finding, TraceError
 
 _PUBLISH_S = 0.5
@@ -37,15 +37,15 @@ class Scanner:
         self._roots = list(spec) or [("", logdir)]
         self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
-        self._catalog = runs.catalog(self._logdir, (), (), scanning=True)
+        self._catalog = discovery_catalog.catalog(self._logdir, (), (), scanning=True)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._entries: list[runs.Entry] = []
+        self._entries: list[discovery_catalog.Entry] = []
         self._lost: list[str] = []
         self._scanned = threading.Event()
         self._stop = threading.Event()
 
-    def catalog(self) -> runs.Catalog:
+    def catalog(self) -> discovery_catalog.Catalog:
         """What is known now, without waiting."""
         self._start()
         return self._catalog
@@ -104,19 +104,21 @@ class Scanner:
 
     def _scan(self, heads: Heads) -> None:
         warnings: list[Finding] = []
-        entries: list[runs.Entry] = []
+        entries: list[discovery_catalog.Entry] = []
         lost: list[str] = []
         published = time.monotonic()
-        for entry in runs.walk(self._roots, heads, warnings, lost):
+        for entry in discovery_catalog.walk(self._roots, heads, warnings, lost):
             if self._stop.is_set():
                 return
             entries.append(entry)
             if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
-                self._catalog = runs.catalog(self._logdir, entries, warnings, scanning=True)
+                self._catalog = discovery_catalog.catalog(
+                    self._logdir, entries, warnings, scanning=True
+                )
                 published = time.monotonic()
         entries += _kept(self._entries, lost, entries)
         self._entries, self._lost = entries, lost
-        self._catalog = runs.catalog(self._logdir, entries, warnings)
+        self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
         if not lost:
             heads.forget_unused()
 
@@ -131,8 +133,10 @@ class Scanner:
 
 
 def _kept(
-    earlier: Sequence[runs.Entry], lost: Sequence[str], found: Sequence[runs.Entry]
-) -> list[runs.Entry]:
+    earlier: Sequence[discovery_catalog.Entry],
+    lost: Sequence[str],
+    found: Sequence[discovery_catalog.Entry],
+) -> list[discovery_catalog.Entry]:
     """The earlier runs of roots that cannot be read now, but for those found again."""
     names = {run.run for run, _ in found}
     return [

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import fsspec
 import pytest
 
-from tb_privateuse1 import remote
-from tb_privateuse1.remote import RemoteError, listing
+from tb_privateuse1.discovery import remote
+from tb_privateuse1.discovery.remote import RemoteError, listing
 from tb_privateuse1.trace.model import Finding
 from tests.support.web import Web
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.discover import head, sniff
-from tb_privateuse1.discover.base import file_at
-from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.discovery import sniff, trace_head
+from tb_privateuse1.discovery.file import file_at
+from tb_privateuse1.discovery.trace_head import Heads
 from tests.support.listing import layout
 from tests.support.trace_files import events, write
 
@@ -91,7 +91,7 @@ def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
     groups = [{"pg_name": str(n), "ranks": list(range(8))} for n in range(30_000)]
     path = tmp_path / "x.json.gz"
     write(path, {"distributedInfo": {"pg_config": groups, "rank": 9}, "traceEvents": events()})
-    assert Heads().trace(file_at(str(path))) == head.Head(True, 9)
+    assert Heads().trace(file_at(str(path))) == trace_head.Head(True, 9)
 
 
 class Counting:
@@ -139,9 +139,9 @@ def test_a_hostile_head_costs_a_bounded_effort(
     heads = Heads()
     for _ in range(2):  # the second time it is known
         assert heads.trace(file_at(str(path))).rank is None
-    assert counting.bytes < 2 * head._MOST
+    assert counting.bytes < 2 * trace_head._MOST
     assert counting.tokens <= 2 * sniff._MOST_TOKENS
-    assert sum(decoded) < 2 * head._MOST
+    assert sum(decoded) < 2 * trace_head._MOST
 
 
 def test_no_byte_is_searched_twice_for_a_string_without_an_end() -> None:
@@ -156,9 +156,9 @@ def test_a_packed_file_that_unpacks_to_nothing_is_not_read_to_its_end(
     empty = bytes.fromhex("1f8b08000000000000ff03000000000000000000")
     path = tmp_path / "rank0.1.pt.trace.json.gz"
     path.write_bytes(empty * 400_000)
-    assert path.stat().st_size > 1.5 * head._MOST
+    assert path.stat().st_size > 1.5 * trace_head._MOST
     read = 0
-    original = head.open_file
+    original = trace_head.open_file
 
     def opened(*arguments: Any) -> Any:
         file = original(*arguments)
@@ -181,6 +181,6 @@ def test_a_packed_file_that_unpacks_to_nothing_is_not_read_to_its_end(
 
         return Counted()
 
-    monkeypatch.setattr(head, "open_file", opened)
-    assert Heads().trace(file_at(str(path))) == head.Head(False, None)
-    assert read <= head._MOST + 2
+    monkeypatch.setattr(trace_head, "open_file", opened)
+    assert Heads().trace(file_at(str(path))) == trace_head.Head(False, None)
+    assert read <= trace_head._MOST + 2

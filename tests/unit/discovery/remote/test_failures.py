@@ -9,11 +9,13 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from tb_privateuse1 import ingest, runs, scanner
-from tb_privateuse1.discover.base import File
-from tb_privateuse1.remote import RemoteError
-from tb_privateuse1.remote.server import TIMEOUT_VARIABLE
-from tb_privateuse1.scanner import Scanner
+from tb_privateuse1 import ingest
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery import scanner
+from tb_privateuse1.discovery.file import File
+from tb_privateuse1.discovery.remote import RemoteError
+from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.store import Pending, Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tests.support.trace_files import trace
@@ -22,7 +24,7 @@ from tests.support.web import Web, until
 RUNS = ["ddp", "host", "mlp", "unreadable"]
 
 
-def names(catalog: runs.Catalog) -> list[str]:
+def names(catalog: discovery_catalog.Catalog) -> list[str]:
     return [run.run for run in catalog.runs.runs]
 
 
@@ -33,7 +35,7 @@ def names(catalog: runs.Catalog) -> list[str]:
 def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
     log.statuses["/log"] = status
     with pytest.raises(TraceError) as caught:
-        runs.scan(f"{log}/log")
+        discovery_catalog.scan(f"{log}/log")
     assert caught.value.code == code
     found = Scanner(f"{log}/log", interval_s=0)
     with pytest.raises(TraceError) as again:
@@ -46,20 +48,20 @@ def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
 def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
     log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = runs.scan(f"{log}/log").find("ddp")
+    files = discovery_catalog.scan(f"{log}/log").find("ddp")
     log.breaks, log.after = "host_0", 1000
     with pytest.raises(TraceError, match="host_0") as caught:
         store.trace(files)
     assert caught.value.code == "remote_unreachable"
     assert "127.0.0.1" not in caught.value.message
-    assert store.trace(runs.scan(f"{log}/log").find("mlp"))  # others can be read
+    assert store.trace(discovery_catalog.scan(f"{log}/log").find("mlp"))  # others can be read
     log.breaks = ""
     monkeypatch.setattr("tb_privateuse1.failures._RETRY_S", 0)
     assert store.trace(files).meta.timeline == "measured"
 
 
 def test_a_trace_that_changes_while_it_is_read_is_not_kept(log: Web) -> None:
-    files = runs.scan(f"{log}/log").find("ddp")
+    files = discovery_catalog.scan(f"{log}/log").find("ddp")
     path = log.folder / "log" / "ddp" / files.trace.name
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(TraceError, match="has changed") as caught:
@@ -69,7 +71,7 @@ def test_a_trace_that_changes_while_it_is_read_is_not_kept(log: Web) -> None:
 
 def test_a_deleted_sidecar_is_not_a_lack_of_device_times(log: Web) -> None:
     """Until the next search, which knows that it is gone."""
-    files = runs.scan(f"{log}/log").find("mlp")
+    files = discovery_catalog.scan(f"{log}/log").find("mlp")
     assert files.sidecar is not None
     log.statuses["kernel_event"] = 503
     with pytest.raises(TraceError) as caught:
@@ -128,14 +130,14 @@ def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     for url in (f"{memory}/r", f"{second}/here", f"{second}/deleted"):
         fs.pipe_file(f"{url}/{path.name}", path.read_bytes())
     lost: list[str] = []
-    listed = runs.tree.directories
+    listed = discovery_catalog.tree.directories
 
     def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
         if root in lost:
             raise RemoteError("remote_unreachable", "no answer")
         return listed(root, warnings)
 
-    monkeypatch.setattr(runs.tree, "directories", directories)
+    monkeypatch.setattr(discovery_catalog.tree, "directories", directories)
     found = Scanner("", [("a", memory), ("b", second)], interval_s=0.02)
     assert found.find("a/r")
     assert names(found.catalog()) == ["a/r", "b/deleted", "b/here"]

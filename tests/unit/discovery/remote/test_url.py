@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.remote import below, is_url, name, parent, scrub, shown
-from tb_privateuse1.remote.address import host, join
+from tb_privateuse1.discovery.remote import below, is_url, name, parent, scrub, shown
+from tb_privateuse1.discovery.remote.url import host, join
 
 
 @pytest.mark.parametrize(

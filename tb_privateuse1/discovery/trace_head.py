@@ -16,10 +16,10 @@ from typing import IO, Any
 
 from isal import igzip, igzip_lib
 
-from tb_privateuse1.discover.base import File, open_file
-from tb_privateuse1.discover.sniff import last_rank, sniff
-from tb_privateuse1.pool import DaemonPool
-from tb_privateuse1.remote import RemoteError
+from tb_privateuse1.discovery.daemon_pool import DaemonPool
+from tb_privateuse1.discovery.file import File, open_file
+from tb_privateuse1.discovery.remote import RemoteError
+from tb_privateuse1.discovery.sniff import last_rank, sniff
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20

@@ -7,10 +7,10 @@ TraceError, as it says what to do. docs/guide/remote.md describes what a user se
 
 from __future__ import annotations
 
-from tb_privateuse1.remote.address import below, is_url, name, parent, scrub, shown
-from tb_privateuse1.remote.listing import Status, files_of, is_file, status, walk
-from tb_privateuse1.remote.problem import RemoteError
-from tb_privateuse1.remote.stream import open_url
+from tb_privateuse1.discovery.remote.errors import RemoteError
+from tb_privateuse1.discovery.remote.listing import Status, files_of, is_file, status, walk
+from tb_privateuse1.discovery.remote.stream import open_url
+from tb_privateuse1.discovery.remote.url import below, is_url, name, parent, scrub, shown
 
 __all__ = [
     "RemoteError",

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.request import url2pathname
 
-from tb_privateuse1.discover.base import basename, shown
+from tb_privateuse1.discovery.file import basename, shown
+from tb_privateuse1.discovery.remote import is_url
 from tb_privateuse1.i18n import say
-from tb_privateuse1.remote import is_url
 from tb_privateuse1.trace.model import TraceError
 
 

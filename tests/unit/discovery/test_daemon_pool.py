@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.pool import DaemonPool
+from tb_privateuse1.discovery.daemon_pool import DaemonPool
 
 
 def test_results_and_errors() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tb_privateuse1 import remote
+from tb_privateuse1.discovery import remote
 
 _DIGITS = re.compile("([0-9]+)")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import runs, scanner
-from tb_privateuse1.scanner import Scanner
+from tb_privateuse1.discovery import catalog, scanner
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import trace
 
@@ -17,14 +17,14 @@ from tests.support.trace_files import trace
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Scans that list the first run at once and go on when the event is set."""
     go = threading.Event()
-    walk = runs.walk
+    walk = catalog.walk
 
-    def waiting(*arguments: object) -> Iterator[runs.Entry]:
+    def waiting(*arguments: object) -> Iterator[catalog.Entry]:
         for entry in walk(*arguments):  # type: ignore[arg-type]
             yield entry
             go.wait(10)
 
-    monkeypatch.setattr(runs, "walk", waiting)
+    monkeypatch.setattr(catalog, "walk", waiting)
     monkeypatch.setattr(scanner, "_PUBLISH_S", -1)
     yield go
     go.set()
@@ -94,14 +94,14 @@ def test_a_scan_that_fails_is_a_warning_and_the_next_one_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
-    walk, fails = runs.walk, [True]
+    walk, fails = catalog.walk, [True]
 
-    def failing(*arguments: object) -> Iterator[runs.Entry]:
+    def failing(*arguments: object) -> Iterator[catalog.Entry]:
         if fails:
             raise RuntimeError("disk on fire")
         return walk(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runs, "walk", failing)
+    monkeypatch.setattr(catalog, "walk", failing)
     found = Scanner(str(tmp_path), interval_s=0.02)
     until(lambda: not found.catalog().runs.scanning)
     assert "disk on fire" in found.catalog().runs.warnings[0].message

@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tb_privateuse1.discover.base import File, natural, shown
+from tb_privateuse1.discovery.file import File, natural, shown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Finding
 

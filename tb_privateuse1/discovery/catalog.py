@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tb_privateuse1.discover import tree, workers
-from tb_privateuse1.discover.base import File, basename, file_at, natural, parent, shown
-from tb_privateuse1.discover.head import Heads
-from tb_privateuse1.discover.roots import describe, located
-from tb_privateuse1.files import Files, with_others
+from tb_privateuse1.discovery import walk as discovery_walk
+from tb_privateuse1.discovery import workers
+from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
+from tb_privateuse1.discovery.remote import RemoteError, is_url
+from tb_privateuse1.discovery.roots import describe, located
+from tb_privateuse1.discovery.trace_files import Files, with_others
+from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import filled, say
-from tb_privateuse1.remote import RemoteError, is_url
 from tb_privateuse1.trace.model import Finding, TraceError
 
 
@@ -114,7 +115,7 @@ def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None 
     entries: list[Entry] = []
     for _, path in roots:
         located(path)
-    if not spec and tree.is_file(root := located(logdir)):
+    if not spec and discovery_walk.is_file(root := located(logdir)):
         entries.append(_single(root, heads or Heads()))
     else:
         entries += walk(roots, heads or Heads(), warnings)
@@ -163,7 +164,7 @@ def walk(
 def _walk(
     root_name: str, root: str, heads: Heads, warnings: list[Finding], taken: set[str]
 ) -> Iterator[Entry]:
-    directories = tree.directories(root, warnings)
+    directories = discovery_walk.directories(root, warnings)
     if is_url(root):
         listed = list(directories)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
@@ -222,7 +223,7 @@ def _single(path: str, heads: Heads) -> Entry:
     file = file_at(path)
     folder = parent(path)
     try:
-        beside = tree.files_of(folder) if folder else []
+        beside = discovery_walk.files_of(folder) if folder else []
     except OSError:  # a directory may be closed and its files open
         beside = []
     # The recipe's sidecar is the latest recording's (see above).

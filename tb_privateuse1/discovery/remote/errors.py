@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tb_privateuse1.discovery.remote.url import scrub, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.remote.address import scrub, shown
 from tb_privateuse1.trace.model import TraceError
 
 _CREDENTIALS = re.compile("Credential|Authenti|RefreshError|TokenRetrieval|NoAuth")

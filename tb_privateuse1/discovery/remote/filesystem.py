@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from tb_privateuse1.discovery.daemon_pool import DaemonPool
+from tb_privateuse1.discovery.remote.errors import RemoteError, problem, unreachable
+from tb_privateuse1.discovery.remote.url import host, is_web, shown, web_host
 from tb_privateuse1.i18n import say
-from tb_privateuse1.pool import DaemonPool
-from tb_privateuse1.remote.address import host, is_web, shown, web_host
-from tb_privateuse1.remote.problem import RemoteError, problem, unreachable
 
 TIMEOUT_VARIABLE = "TB_PRIVATEUSE1_TIMEOUT_S"
 _TIMEOUT_S = 30.0

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tb_privateuse1.discover.base import File, file_at, shown
+from tb_privateuse1.discovery.file import File, file_at, shown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import TraceError
 

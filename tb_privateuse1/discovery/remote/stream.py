@@ -13,10 +13,10 @@ import time
 from concurrent.futures import Future
 from typing import Any, BinaryIO, cast
 
-from tb_privateuse1.remote.address import is_web
-from tb_privateuse1.remote.listing import status
-from tb_privateuse1.remote.problem import problem
-from tb_privateuse1.remote.server import Server, server_of
+from tb_privateuse1.discovery.remote.errors import problem
+from tb_privateuse1.discovery.remote.filesystem import Server, server_of
+from tb_privateuse1.discovery.remote.listing import status
+from tb_privateuse1.discovery.remote.url import is_web
 
 _LEAST = 64 << 10
 _MOST = 4 << 20
