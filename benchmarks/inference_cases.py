@@ -21,8 +21,9 @@ import numpy as np
 from tb_privateuse1 import infer
 from tb_privateuse1.infer.base import PRIME
 from tb_privateuse1.infer.timeline import marks
-from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, NONE, Trace
 
@@ -73,7 +74,7 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
         theirs = ~np.isin(ids, _priming(raw)) & (launched >= _begins(raw))
         known = Truth(ids[theirs], start[theirs], end[theirs])
-        yield Case(path.parent.name, raw, kernel_events.read(str(beside)), known)
+        yield Case(path.parent.name, raw, readers_sidecar.read(str(beside)), known)
 
 
 def _begins(raw: Raw) -> int:

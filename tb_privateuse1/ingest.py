@@ -20,8 +20,9 @@ from tb_privateuse1.discovery.trace_files import Files, check_unchanged, unchang
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import build
 from tb_privateuse1.locks import Claim
-from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.read.base import Progress, Sidecar
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Progress, Sidecar
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -157,7 +158,7 @@ def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
     if files.sidecar is None:
         return None, []
     try:
-        return kernel_events.read(files.sidecar.path), []
+        return readers_sidecar.read(files.sidecar.path), []
     except TraceError as error:
         if isinstance(error, RemoteError):  # that may be otherwise in a moment
             raise

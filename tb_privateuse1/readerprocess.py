@@ -25,7 +25,7 @@ from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.trace_files import Files, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.ingest import ingest, save
-from tb_privateuse1.read.base import Progress
+from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS, Vendors

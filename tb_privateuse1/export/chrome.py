@@ -22,7 +22,8 @@ from tb_privateuse1.curves import Curve
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.export import target
 from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS, device_types
@@ -53,7 +54,7 @@ def merge(
     (``no_device_times``).
     """
     try:
-        sidecar = kernel_events.read(sidecar_path) if sidecar_path else None
+        sidecar = readers_sidecar.read(sidecar_path) if sidecar_path else None
         trace = infer.build(chrome.read(trace_path), sidecar, known=known)
     except TraceError as error:
         message = error.message

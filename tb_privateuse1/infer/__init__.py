@@ -22,7 +22,7 @@ from tb_privateuse1.infer import (
     timeline,
 )
 from tb_privateuse1.infer.base import Activities, Strings
-from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.model import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.infer.base import rows_of
-from tb_privateuse1.read.base import Flows
+from tb_privateuse1.readers.raw import Flows
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tb_privateuse1.read.base import Group
+from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace.inference_basis import Grounds
 from tb_privateuse1.trace.model import (
     I32,

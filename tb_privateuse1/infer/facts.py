@@ -12,7 +12,7 @@ from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shortened
 from tb_privateuse1.infer.base import Activities, impossible_sizes
-from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, Meta
 from tb_privateuse1.trace.vendor import Vendor

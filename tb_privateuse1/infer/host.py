@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.infer import taskqueue
 from tb_privateuse1.infer.base import Told, impossible_sizes, rows_of
-from tb_privateuse1.read.base import Group, Raw, Sidecar
-from tb_privateuse1.read.events import MISSING_OF
+from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
+from tb_privateuse1.readers.raw import Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import (
     ANNOTATION,

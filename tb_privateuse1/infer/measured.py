@@ -6,8 +6,8 @@ import numpy as np
 
 from tb_privateuse1.infer import arrows
 from tb_privateuse1.infer.base import Activities, Strings, Told, rows_of
-from tb_privateuse1.read.base import Group, Raw
-from tb_privateuse1.read.events import MISSING_OF
+from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
+from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.groupby import grouped
 from tb_privateuse1.trace.model import (
     BOUND,

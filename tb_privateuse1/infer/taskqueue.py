@@ -16,7 +16,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer import arrows
-from tb_privateuse1.read.base import Flows, Group
+from tb_privateuse1.readers.raw import Flows, Group
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Bools, Ops

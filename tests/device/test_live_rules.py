@@ -6,7 +6,7 @@ import pytest
 
 from tb_privateuse1 import infer
 from tb_privateuse1.advisor import Advised, advise
-from tb_privateuse1.read import chrome
+from tb_privateuse1.readers import chrome
 from tests.support import live_training
 from tests.support.program import check
 

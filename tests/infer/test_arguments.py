@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome, events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.chrome import event_schema
 from tests.support import invariants, make
 
 FIELDS = sorted(
-    {name for names in (events._IDS, events._QUANTITIES, events._JSON, events._TEXTS) for name in
+    {name for names in (event_schema._IDS, event_schema._QUANTITIES, event_schema._JSON, event_schema._TEXTS) for name in
      names.values()} | {"name"}
 )  # fmt: skip
 

@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import MISSING
 
 FOLDER = Path(__file__).parents[1] / "traces" / "late_wait"
 
 
 def test_a_wait_that_returned_late_does_not_cost_the_timeline() -> None:
-    sidecar = kernel_events.read(str(FOLDER / "refdev.1.kernel_event.json.gz"))
+    sidecar = readers_sidecar.read(str(FOLDER / "refdev.1.kernel_event.json.gz"))
     trace = infer.build(chrome.read(str(FOLDER / "refdev.1.pt.trace.json.gz")), sidecar)
     truth = json.loads(gzip.decompress((FOLDER / "truth.json.gz").read_bytes()))
     assert trace.meta.timeline == "inferred"

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.model import I64, MISSING, Trace
 from tb_privateuse1.views.method import method
 
@@ -26,7 +27,7 @@ class Recorded:
 
     def __init__(self, name: str) -> None:
         folder = FOLDER / name
-        self.sidecar = kernel_events.read(str(next(folder.glob("*.kernel_event.json.gz"))))
+        self.sidecar = readers_sidecar.read(str(next(folder.glob("*.kernel_event.json.gz"))))
         self.raw = chrome.read(str(next(folder.glob("*.pt.trace.json.gz"))))
         truth = json.loads(gzip.decompress((folder / "truth.json.gz").read_bytes()))
         self.truth = {k: np.array(v) for k, v in truth.items()}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import infer, multiprocessors
-from tb_privateuse1.read import chrome
+from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, Trace
 from tb_privateuse1.views.kernels import kernels

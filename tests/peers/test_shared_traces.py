@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.memory import memory
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces a
 
 def load(path: Path) -> Trace:
     beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    sidecar = kernel_events.read(str(beside)) if beside.exists() else None
+    sidecar = readers_sidecar.read(str(beside)) if beside.exists() else None
     return infer.build(chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,))
 
 

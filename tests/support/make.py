@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
@@ -106,7 +107,7 @@ def trace(
         if elapsed is not None:
             beside = Path(folder, "worker.1.kernel_event.json")
             beside.write_text(json.dumps(sidecar(elapsed)))
-            side = kernel_events.read(str(beside))
+            side = readers_sidecar.read(str(beside))
         return infer.build(
             chrome.read(str(path)), side, worker="worker", files=(path.name,), known=known
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from tb_privateuse1 import infer
 from tb_privateuse1.infer.timeline import Others
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome, sidecar
 from tb_privateuse1.trace.model import I64, Kernels, Trace
 from tests.support import make
 
@@ -134,7 +134,7 @@ def infer_from(
     with tempfile.TemporaryDirectory() as folder:
         path, beside = write(Path(folder), events, elapsed, **facts)
         trace = infer.build(
-            chrome.read(str(path)), kernel_events.read(str(beside)), files=(path.name,),
+            chrome.read(str(path)), sidecar.read(str(beside)), files=(path.name,),
             others=others,
         )  # fmt: skip
     types = Kernels.column_types()

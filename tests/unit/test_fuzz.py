@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import infer
-from tb_privateuse1.read import chrome
+from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.model import TraceError
 from tests.support import invariants, make
 

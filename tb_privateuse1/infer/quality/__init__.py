@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tb_privateuse1.infer.quality import clock, host, links, steps
 from tb_privateuse1.infer.quality.base import Clues, subject
-from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 

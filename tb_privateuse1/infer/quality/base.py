@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tb_privateuse1.i18n.units import shortened
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import Example, TableName
 from tb_privateuse1.trace.model import I32, I64, Memory, Trace

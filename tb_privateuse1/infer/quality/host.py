@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples
-from tb_privateuse1.read.base import Raw
+from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.findings import Figures, Finding, TableName
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Frames, Ops, Trace
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.quality.base import LITTLE, Subject, examples, share
-from tb_privateuse1.read.base import Raw, Sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
 from tb_privateuse1.vendors import words

@@ -27,7 +27,7 @@ from tb_privateuse1.infer.timeline import (
 )
 from tb_privateuse1.infer.timeline.base import Calibration, Marks, Work
 from tb_privateuse1.infer.timeline.elsewhere import Others as Others
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.findings import Finding

@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.timeline.base import RETURN_NS, Calibration, Marks
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.infer.base import rows_of
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Ops

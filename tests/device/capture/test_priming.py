@@ -13,7 +13,8 @@ from tb_privateuse1 import capture, infer
 from tb_privateuse1.capture import backend, priming
 from tb_privateuse1.capture.priming import Primer
 from tb_privateuse1.capture.warnings import Notes
-from tb_privateuse1.read import chrome, kernel_events
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import BOUND, Trace
 from tests.support.capture import CPU, read
 from tests.support.on_device import Done, device
@@ -59,7 +60,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 def traces(done: Done, run: str) -> Iterator[Trace]:
     for path, beside in zip(done.traces(run), done.sidecars(run), strict=True):
-        yield infer.build(chrome.read(str(path)), kernel_events.read(str(beside)))
+        yield infer.build(chrome.read(str(path)), readers_sidecar.read(str(beside)))
 
 
 def test_the_first_recorded_step_of_each_cycle_is_primed(done: Done) -> None:

@@ -15,8 +15,8 @@ from tb_privateuse1 import cache, cachedir, ingest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.locks import Claim
-from tb_privateuse1.read import chrome
-from tb_privateuse1.read.base import Progress, Raw
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.infer.test_elsewhere import recorded

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1.discovery.remote import RemoteError, open_url, stream
 from tb_privateuse1.discovery.remote.filesystem import server_of
-from tb_privateuse1.read.source import Source
+from tb_privateuse1.readers.decompress import Source
 from tests.support.web import Web, until
 
 DATA = random.Random(7).randbytes(3_000_000)

@@ -17,9 +17,10 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.read import numbers, source
-from tb_privateuse1.read.base import Sidecar
-from tb_privateuse1.read.metadata import BROKEN
+from tb_privateuse1.readers import decompress
+from tb_privateuse1.readers.chrome import numbers
+from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import MISSING, TraceError
 
@@ -36,7 +37,7 @@ def read(path: str) -> Sidecar:
 
     Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
     """
-    data = source.read_bytes(path, _MOST_BYTES)
+    data = decompress.read_bytes(path, _MOST_BYTES)
     try:
         content = msgspec.json.decode(data)
     except BROKEN as error:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1.read import chrome
-from tb_privateuse1.read.base import Raw
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.raw import Raw
 from tests.support import make
 
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.read.base import Progress, Raw
-from tb_privateuse1.read.columns import Builder
-from tb_privateuse1.read.decoder import Decoder, list_of_raw
-from tb_privateuse1.read.document import Document
-from tb_privateuse1.read.metadata import BROKEN, no_event
-from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.source import Source
-from tb_privateuse1.read.times import Inexact
-from tb_privateuse1.read.trail import Trail
+from tb_privateuse1.readers.chrome.checkpoints import Trail
+from tb_privateuse1.readers.chrome.column_builder import Builder
+from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
+from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.timestamps import Inexact
+from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.raw import Progress, Raw
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from tb_privateuse1.read.metadata import BROKEN, Keys, value_length
+from tb_privateuse1.readers.chrome.metadata import BROKEN, Keys, value_length
 
 State = Literal["list", "end", "broken", "unfinished"]
 

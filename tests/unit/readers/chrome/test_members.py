@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.read.members import Members, State
+from tb_privateuse1.readers.chrome.members import Members, State
 
 WHOLE = b'"a": {"traceEvents": [1]}, "b\\"": 12, "traceEvents": ['
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.read import chrome, trail, windows
-from tb_privateuse1.read.base import Group, Raw
-from tb_privateuse1.read.record import record
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.chrome import checkpoints as chrome_checkpoints
+from tb_privateuse1.readers.chrome import windows
+from tb_privateuse1.readers.chrome.single_event import record
+from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.model import MISSING, NONE, Checkpoints, Trace, TraceError
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
@@ -135,7 +137,7 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows so small and places so near that short files have many of them."""
     monkeypatch.setattr(windows, "WINDOW", 1 << 12)
     monkeypatch.setattr(windows, "_SMALL", 1 << 9)
-    monkeypatch.setattr(trail, "_EVERY_BYTES", 1)
+    monkeypatch.setattr(chrome_checkpoints, "_EVERY_BYTES", 1)
 
 
 @pytest.mark.usefixtures("dense")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.read.base import Group
-from tb_privateuse1.read.events import MISSING_OF
+from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
+from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace.model import NONE
 
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
-from tb_privateuse1.read.buffer import Buffer
-from tb_privateuse1.read.members import is_rest
-from tb_privateuse1.read.metadata import BROKEN, trailing, value_length
-from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.repair import repaired
+from tb_privateuse1.readers.chrome.buffer import Buffer
+from tb_privateuse1.readers.chrome.members import is_rest
+from tb_privateuse1.readers.chrome.metadata import BROKEN, trailing, value_length
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.repair import repaired
 
 T = TypeVar("T")
 

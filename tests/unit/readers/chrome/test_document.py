@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.read import members, windows
-from tb_privateuse1.read.document import Document
-from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.readers.chrome import members, windows
+from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 ODD = '},{ \\ " '
 """A name that looks like what stands between two events."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tb_privateuse1.read.events import FAST, LOOSE, Event
-from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.readers.chrome.event_schema import FAST, LOOSE, Event
+from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _MAX_MISSES = 3
 """Windows that are not of the fast shape before the loose one is tried at once."""

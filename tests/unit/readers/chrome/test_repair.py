@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.read import repair
-from tb_privateuse1.read.repair import repaired
+from tb_privateuse1.readers.chrome import repair
+from tb_privateuse1.readers.chrome.repair import repaired
 
 
 @pytest.mark.parametrize(

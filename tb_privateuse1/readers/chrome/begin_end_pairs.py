@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from tb_privateuse1.read.base import Group
-from tb_privateuse1.read.parts import Parts
-from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.readers.chrome.growing_columns import Parts
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.raw import Group
 from tb_privateuse1.trace.model import I32, I64
 
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from tb_privateuse1.read import numbers
-from tb_privateuse1.read.events import LOOSE, Event
-from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.readers.chrome import numbers
+from tb_privateuse1.readers.chrome.event_schema import LOOSE, Event
+from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.trace.model import I64, Bools
 
 _ZERO = Decimal(0)

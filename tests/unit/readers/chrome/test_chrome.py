@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.read import chrome
-from tb_privateuse1.read.base import Raw
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.model import MISSING, TraceError
 from tests.support import make
 
@@ -274,7 +274,7 @@ def test_ids_beyond_63_bits_stay_distinct(tmp_path: Path) -> None:
 def test_a_column_that_only_later_windows_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_privateuse1.read.windows.WINDOW", 200)
+    monkeypatch.setattr("tb_privateuse1.readers.chrome.windows.WINDOW", 200)
     kernels = [make.kernel("k", i, i + 1, correlation=i) for i in range(20)]
     raw = read(tmp_path, make.document(*kernels, make.kernel("k", 50, 51, bytes=7)))
     column = raw.groups["kernel"].ids["bytes"]

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.read.decoder import Decoder, list_of_raw
-from tb_privateuse1.read.document import Document
-from tb_privateuse1.read.metadata import BROKEN
-from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.repair import repaired
-from tb_privateuse1.read.source import Source
-from tb_privateuse1.read.trail import before
+from tb_privateuse1.readers.chrome.checkpoints import before
+from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
+from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.repair import repaired
+from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.trace.model import Checkpoints, TraceError
 
 

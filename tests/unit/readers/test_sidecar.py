@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.read import kernel_events
-from tb_privateuse1.read.base import Sidecar
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.model import MISSING, TraceError
 from tests.support import make
 
@@ -17,7 +17,7 @@ from tests.support import make
 def read(folder: Path, content: Any) -> Sidecar:
     path = folder / "t.kernel_event.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return kernel_events.read(str(path))
+    return readers_sidecar.read(str(path))
 
 
 def test_ours(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from isal import igzip_lib
 
 from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
-from tb_privateuse1.read.base import Progress
+from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.trace.model import TraceError
 
 MAX_BYTES = 32 << 30

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.read import numbers
+from tb_privateuse1.readers.chrome import numbers
 
 MISSING = -7
 

@@ -18,14 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.read import numbers
-from tb_privateuse1.read.base import Flows, Group, Raw
-from tb_privateuse1.read.events import COLLECTIVE, CONFIG, LOOSE, MISSING_OF, NO_ARGS, Event
-from tb_privateuse1.read.interned import JsonTexts, Strings, ThreadRows
-from tb_privateuse1.read.pairs import Pairs
-from tb_privateuse1.read.parts import Column, Parts
-from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.times import times
+from tb_privateuse1.readers.chrome import numbers
+from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
+from tb_privateuse1.readers.chrome.event_schema import (
+    COLLECTIVE,
+    CONFIG,
+    LOOSE,
+    MISSING_OF,
+    NO_ARGS,
+    Event,
+)
+from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
+from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.timestamps import times
+from tb_privateuse1.readers.raw import Flows, Group, Raw
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Checkpoints, Threads
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.read.windows import Place
+from tb_privateuse1.readers.chrome.windows import Place
 from tb_privateuse1.trace.model import Checkpoints
 
 _EVERY_BYTES = 4 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tb_privateuse1.read.quality import Tally
+from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _TOKEN = re.compile(
     rb'(?P<string>"(?:[^"\\]++|\\.)*+")'

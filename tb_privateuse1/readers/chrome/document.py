@@ -14,11 +14,11 @@ from typing import TypeVar
 import msgspec
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.read import metadata
-from tb_privateuse1.read.buffer import Buffer
-from tb_privateuse1.read.members import Members
-from tb_privateuse1.read.quality import Tally
-from tb_privateuse1.read.windows import Place, Windows
+from tb_privateuse1.readers.chrome import metadata
+from tb_privateuse1.readers.chrome.buffer import Buffer
+from tb_privateuse1.readers.chrome.members import Members
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.windows import Place, Windows
 from tb_privateuse1.trace.model import TraceError
 
 T = TypeVar("T")

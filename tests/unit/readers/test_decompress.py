@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.read import source
-from tb_privateuse1.read.source import LIMIT_VARIABLE, Source, read_bytes
+from tb_privateuse1.readers import decompress
+from tb_privateuse1.readers.decompress import LIMIT_VARIABLE, Source, read_bytes
 from tb_privateuse1.trace.model import TraceError
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(20_000))
@@ -92,7 +92,7 @@ def test_the_limit_that_the_user_sets(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_RATIO_FROM", 1 << 20)
+    monkeypatch.setattr(decompress, "_RATIO_FROM", 1 << 20)
     path = tmp_path / "t.gz"
     path.write_bytes(gzip.compress(b" " * (8 << 20)))
     with pytest.raises(TraceError) as caught:
