@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import infer
-from tb_privateuse1.infer.base import PRIME
-from tb_privateuse1.infer.timeline import marks
+from tb_privateuse1 import inference
+from tb_privateuse1.inference.base import PRIME
+from tb_privateuse1.inference.device_timeline import marks
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
@@ -55,7 +55,7 @@ class Case:
 
     def trace(self, *others: Trace) -> Trace:
         """What the inference makes of it, beside ``others`` of its run."""
-        return infer.build(self.raw, self.sidecar, others=lambda: others)
+        return inference.build(self.raw, self.sidecar, others=lambda: others)
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
@@ -79,12 +79,12 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
 
 def _begins(raw: Raw) -> int:
     """When the recording did: the reference device's log goes back to the steps before."""
-    return infer.build(raw, None).start_ns
+    return inference.build(raw, None).start_ns
 
 
 def _priming(raw: Raw) -> I64:
     """External ids of what only kept the device busy: it is no work of the run's."""
-    ops = infer.build(raw, None).ops
+    ops = inference.build(raw, None).ops
     name = [i for i, text in enumerate(raw.strings) if text == PRIME]
     outer = ops.take(np.isin(ops.name, name))
     at = intervals.innermost(outer.thread, outer.start_ns, outer.end_ns, ops.thread, ops.start_ns)
@@ -110,7 +110,7 @@ def hidden(paths: list[Path] | None = None) -> Iterator[Case]:
 def hide(path: Path, least: int = 30) -> Case | None:
     """One real trace as a backend with event marks would have shown it, its busiest stream."""
     raw = chrome.read(str(path))
-    trace = infer.build(raw, None)
+    trace = inference.build(raw, None)
     kernels, launches = trace.kernels, trace.launches
     if not len(kernels) or not len(trace.ops):
         return None

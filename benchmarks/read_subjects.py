@@ -37,7 +37,7 @@ def read(path: str) -> dict[str, Any]:
 def ours(path: str) -> dict[str, Any]:
     """File to the trace model that the views ask."""
     chrome = importlib.import_module("tb_privateuse1.readers.chrome")
-    infer = importlib.import_module("tb_privateuse1.infer")
+    infer = importlib.import_module("tb_privateuse1.inference")
     trace = infer.build(chrome.read(path), None, use_up=True)
     return {"events": sum(len(getattr(trace, t)) for t in ("ops", "frames", "launches", "kernels"))}
 
@@ -69,7 +69,7 @@ def prepare(name: str) -> None:
         "hta": ("hta.common.trace_parser",),
         "torch_tb_profiler": ("torch_tb_profiler.profiler.data",),
     }
-    for module in modules.get(name, ("tb_privateuse1.readers.chrome", "tb_privateuse1.infer")):
+    for module in modules.get(name, ("tb_privateuse1.readers.chrome", "tb_privateuse1.inference")):
         importlib.import_module(module)
 
 

@@ -18,7 +18,7 @@ from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_files import Files, check_unchanged, unchanged
 from tb_privateuse1.i18n import say
-from tb_privateuse1.infer import build
+from tb_privateuse1.inference import build
 from tb_privateuse1.locks import Claim
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar

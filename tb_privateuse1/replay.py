@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.chain import running_max
+from tb_privateuse1.inference.device_timeline.constraints import running_max
 from tb_privateuse1.trace.model import I64, NONE, Bools
 
 NEVER = -(1 << 60)

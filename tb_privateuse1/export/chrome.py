@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import i18n, infer
+from tb_privateuse1 import i18n, inference
 from tb_privateuse1.curves import Curve
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.export import target
@@ -55,7 +55,7 @@ def merge(
     """
     try:
         sidecar = readers_sidecar.read(sidecar_path) if sidecar_path else None
-        trace = infer.build(chrome.read(trace_path), sidecar, known=known)
+        trace = inference.build(chrome.read(trace_path), sidecar, known=known)
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.advisor import Advised, advise
 from tb_privateuse1.readers import chrome
 from tests.support import live_training
@@ -20,7 +20,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Advised, d
     for kind in ("bad", "good"):
         path = folder / f"{kind}.1.pt.trace.json"
         matched = live_training.record(path, kind)
-        told[kind] = advise(infer.build(chrome.read(str(path)), None)), matched
+        told[kind] = advise(inference.build(chrome.read(str(path)), None)), matched
     return told
 
 

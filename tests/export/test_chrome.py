@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import counters, infer
+from tb_privateuse1 import counters, inference
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome
@@ -59,7 +59,7 @@ def test_a_merged_trace_reads_back_as_what_was_merged(tmp_path: Path) -> None:
     events = [make.op("aten::mm", 10 * i, 10 * i + 8.5, id=i + 1) for i in range(5)]
     trace, sidecar = files(tmp_path, *events, elapsed={i + 1: 20.0 for i in range(5)})
     merged = export.merge(trace, sidecar, str(tmp_path / "out.json"))
-    back = infer.build(chrome.read(str(tmp_path / "out.json")), None)
+    back = inference.build(chrome.read(str(tmp_path / "out.json")), None)
     assert back.meta.timeline == "inferred"
     for column in ("start_ns", "end_ns", "op", "evidence", "start_bound_ns", "duration_bound_ns"):
         assert getattr(back.kernels, column).tolist() == getattr(merged.kernels, column).tolist()
@@ -93,7 +93,7 @@ def test_curves_are_counters_of_so_many_parts(tmp_path: Path) -> None:
                 make.memory(120, 8, 16)]  # fmt: skip
     path = tmp_path / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*recorded)))
-    trace = infer.build(chrome.read(str(path)), None)
+    trace = inference.build(chrome.read(str(path)), None)
     for window, use in (
         (EVERYTHING, [(100, 0), (130, 100), (150, 0)]),
         (Window(40_000, 60_000), [(140, 100), (150, 0)]),
@@ -114,10 +114,10 @@ def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
     recorded = [make.op("a", 100, 200), make.launch(110, 112, 1), make.kernel("k", 130, 150, 1)]
     path = tmp_path / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*recorded)))
-    trace = infer.build(chrome.read(str(path)), None)
+    trace = inference.build(chrome.read(str(path)), None)
     pieces = export.write(trace, str(path), curves=counters.of(trace))
     (tmp_path / "back.json").write_bytes(b"".join(pieces))
-    back = infer.build(chrome.read(str(tmp_path / "back.json")), None)
+    back = inference.build(chrome.read(str(tmp_path / "back.json")), None)
     assert [f.code for f in back.meta.findings] == ["phase_not_shown"]  # as of all counters
     assert back.end_ns == trace.end_ns
     assert back.kernels.start_ns.tolist() == trace.kernels.start_ns.tolist()
@@ -126,7 +126,7 @@ def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
 def written(folder: Path, window: Window, *events: make.Event, **keys: Any) -> dict[str, Any]:
     path = folder / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*events, **keys)))
-    trace = infer.build(chrome.read(str(path)), None)
+    trace = inference.build(chrome.read(str(path)), None)
     content: dict[str, Any] = json.loads(b"".join(export.write(trace, str(path), window)))
     return content
 
@@ -161,7 +161,7 @@ def test_only_known_keys_are_sent(tmp_path: Path) -> None:
     path = tmp_path / "w.1.pt.trace.json"
     keys = {"api_token": "hunter2", "distributedInfo": {"rank": 1}}
     path.write_text(json.dumps(make.document(make.op("a", 0, 5, id=1), **keys) | {"last": "s"}))
-    trace = infer.build(chrome.read(str(path)), None)
+    trace = inference.build(chrome.read(str(path)), None)
     sent = json.loads(b"".join(export.write(trace, str(path), keys=export.KNOWN)))
     assert sorted(sent) == ["distributedInfo", "schemaVersion", "traceEvents"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import infer, multiprocessors
+from tb_privateuse1 import inference, multiprocessors
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, Trace
@@ -52,7 +52,9 @@ def both(
         data = importlib.import_module("torch_tb_profiler.profiler.data")
         folder = tmp_path_factory.mktemp("parity")
         theirs = data.RunProfileData.parse("worker", "span", str(path), str(folder))
-    return infer.build(chrome.read(str(path)), None, worker="worker", files=(path.name,)), theirs
+    return inference.build(
+        chrome.read(str(path)), None, worker="worker", files=(path.name,)
+    ), theirs
 
 
 def ns(us: float) -> int:

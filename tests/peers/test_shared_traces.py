@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces a
 def load(path: Path) -> Trace:
     beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
     sidecar = readers_sidecar.read(str(beside)) if beside.exists() else None
-    return infer.build(chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,))
+    return inference.build(chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,))
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])

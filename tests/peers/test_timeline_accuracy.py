@@ -15,7 +15,7 @@ from benchmarks.inference_accuracy import ours
 from benchmarks.inference_cases import FOLDER, Case
 from benchmarks.inference_metrics import Score, score
 from benchmarks.inference_recipe import recipe
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome, sidecar
 from tb_privateuse1.trace.model import Trace
 
@@ -45,7 +45,7 @@ def judged(case: Case) -> tuple[Trace, Score]:
 def load(name: str) -> Trace:
     path = next((FOLDER / "privateuse1" / name).glob("*.pt.trace.json.gz"))
     beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    return infer.build(chrome.read(str(path)), sidecar.read(str(beside)))
+    return inference.build(chrome.read(str(path)), sidecar.read(str(beside)))
 
 
 @pytest.mark.parametrize("case", MARKED, ids=lambda c: c.name)

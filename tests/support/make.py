@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
@@ -108,6 +108,6 @@ def trace(
             beside = Path(folder, "worker.1.kernel_event.json")
             beside.write_text(json.dumps(sidecar(elapsed)))
             side = readers_sidecar.read(str(beside))
-        return infer.build(
+        return inference.build(
             chrome.read(str(path)), side, worker="worker", files=(path.name,), known=known
         )

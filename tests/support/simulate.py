@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import infer
-from tb_privateuse1.infer.timeline import Others
+from tb_privateuse1 import inference
+from tb_privateuse1.inference.device_timeline import Others
 from tb_privateuse1.readers import chrome, sidecar
 from tb_privateuse1.trace.model import I64, Kernels, Trace
 from tests.support import make
@@ -133,7 +133,7 @@ def infer_from(
     """The trace of some events and a sidecar of their elapsed times."""
     with tempfile.TemporaryDirectory() as folder:
         path, beside = write(Path(folder), events, elapsed, **facts)
-        trace = infer.build(
+        trace = inference.build(
             chrome.read(str(path)), sidecar.read(str(beside)), files=(path.name,),
             others=others,
         )  # fmt: skip

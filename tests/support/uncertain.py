@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.infer import steps
-from tb_privateuse1.infer.base import Strings
+from tb_privateuse1.inference import steps
+from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import BOUND, EVENTS, I64, Kernels, Lanes, Trace
 from tests.support import make

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.model import TraceError
 from tests.support import invariants, make
@@ -149,7 +149,7 @@ def test_mutated_traces(tmp_path: Path) -> None:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    invariants.check(infer.build(raw, None))
+                    invariants.check(inference.build(raw, None))
             except Exception as error:
                 pytest.fail(f"trace {number} of seed {SEED}: {error!r}")
         assert code in {None, "not_json", "not_a_trace"}, number

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import infer
+from tb_privateuse1 import inference
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export import csv, text
 from tb_privateuse1.readers import chrome
@@ -126,7 +126,7 @@ def test_a_merged_trace_says_that_its_grounds_are_elsewhere(tmp_path: Path) -> N
     recorded = write(tmp_path / "w.1.pt.trace.json", make.document(*events))
     told = write(tmp_path / "w.1.kernel_event.json", make.sidecar({i + 1: 20 for i in range(5)}))
     export.merge(str(recorded), str(told), str(tmp_path / "out.json"))
-    result = method(infer.build(chrome.read(str(tmp_path / "out.json")), None))
+    result = method(inference.build(chrome.read(str(tmp_path / "out.json")), None))
     assert result.provenance.timeline == "inferred"
     assert "when it was merged" in result.reason
     assert result.kind is None

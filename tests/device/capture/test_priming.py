@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tb_privateuse1 import capture, infer
+from tb_privateuse1 import capture, inference
 from tb_privateuse1.capture import backend, priming
 from tb_privateuse1.capture.priming import Primer
 from tb_privateuse1.capture.warnings import Notes
@@ -60,7 +60,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 def traces(done: Done, run: str) -> Iterator[Trace]:
     for path, beside in zip(done.traces(run), done.sidecars(run), strict=True):
-        yield infer.build(chrome.read(str(path)), readers_sidecar.read(str(beside)))
+        yield inference.build(chrome.read(str(path)), readers_sidecar.read(str(beside)))
 
 
 def test_the_first_recorded_step_of_each_cycle_is_primed(done: Done) -> None:

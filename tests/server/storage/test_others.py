@@ -19,7 +19,7 @@ from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.model import TraceError
-from tests.infer.test_elsewhere import recorded
+from tests.unit.inference.device_timeline.test_other_recordings import recorded
 
 SLEEP = "tb_privateuse1.ingest.time.sleep"
 
