@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.read_traces import write
-from tb_privateuse1 import counters
+from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import perfetto
 from tb_privateuse1.store import Store

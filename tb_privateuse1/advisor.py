@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import bottleneck
+from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, judged, stacks
-from tb_privateuse1.changes import Shares
-from tb_privateuse1.handing import Ranges
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.simulation.changes import Shares
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Removal
 from tb_privateuse1.trace import groupby, intervals, labels
@@ -43,7 +45,7 @@ class Case:
         complete = chosen[~steps.incomplete[chosen] & ~steps.primed[chosen]]
         self.steps: I64 = complete if len(complete) else chosen
         """Rows of ``trace.steps``."""
-        self.window = judged.window(trace, self.steps)
+        self.window = judged_window.window(trace, self.steps)
         self.window_ns = intervals.length(self.window)
 
     @functools.cached_property
@@ -267,7 +269,7 @@ class Case:
 
     def source(self, ops: I64) -> str | None:
         """The line of the user's program behind most of the time of some operators."""
-        return stacks.place(self.trace, ops[ops >= 0])
+        return source_lines.place(self.trace, ops[ops >= 0])
 
     def lacks(self, *needs: Need) -> tuple[str, ...]:
         """In words, which of these the trace does not have."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import changes, prediction
-from tb_privateuse1.changes import Shares
-from tb_privateuse1.dependencies import WAIT, Graph
-from tb_privateuse1.excerpt import Excerpt
-from tb_privateuse1.handing import Ranges
+from tb_privateuse1.analysis.simulation import changes, prediction
+from tb_privateuse1.analysis.simulation.changes import Shares
+from tb_privateuse1.analysis.simulation.dependency_graph import WAIT, Graph
+from tb_privateuse1.analysis.simulation.excerpt import Excerpt
+from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.trace.model import I64, NONE, Bools, Trace
 
 

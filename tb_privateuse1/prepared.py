@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tb_privateuse1 import counters, criticalpath, dependencies, looks, pyramid, pyramidfile
-from tb_privateuse1.curves import Curve
+from tb_privateuse1 import pyramidfile
+from tb_privateuse1.analysis.counters import counters
+from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
+from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.trace.memoize import once
 from tb_privateuse1.trace.model import I64, Trace
 
@@ -15,7 +18,7 @@ class Prepared:
         self.trace = trace
 
     @property
-    def pyramid(self) -> pyramid.Pyramid:
+    def pyramid(self) -> level_of_detail.Pyramid:
         """Its rectangles at several levels of detail."""
         return _pyramid(self.trace)
 
@@ -30,12 +33,12 @@ class Prepared:
         return _names(self.trace)
 
     @property
-    def dependencies(self) -> dependencies.Graph:
+    def dependencies(self) -> dependency_graph.Graph:
         """What waits for what."""
         return _dependencies(self.trace)
 
     @property
-    def critical(self) -> criticalpath.Path:
+    def critical(self) -> critical_path.Path:
         """The critical path of its steps."""
         return _critical(self.trace)
 
@@ -46,7 +49,7 @@ def of(trace: Trace) -> Prepared:
 
 
 @once
-def _pyramid(trace: Trace) -> pyramid.Pyramid:
+def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
     return pyramidfile.of(trace)
 
 
@@ -57,14 +60,14 @@ def _curves(trace: Trace) -> tuple[Curve, ...]:
 
 @once
 def _names(trace: Trace) -> I64:
-    return looks.counts(trace)
+    return appearance.counts(trace)
 
 
 @once
-def _dependencies(trace: Trace) -> dependencies.Graph:
-    return dependencies.build(trace)
+def _dependencies(trace: Trace) -> dependency_graph.Graph:
+    return dependency_graph.build(trace)
 
 
 @once
-def _critical(trace: Trace) -> criticalpath.Path:
-    return criticalpath.build(trace, _dependencies(trace))
+def _critical(trace: Trace) -> critical_path.Path:
+    return critical_path.build(trace, _dependencies(trace))

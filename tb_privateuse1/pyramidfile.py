@@ -14,9 +14,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import arrowfile, cache, cachedir, pyramid
-from tb_privateuse1.pyramid import Level, Pyramid, Tracks
-from tb_privateuse1.rectangles import Exact, Ranges
+from tb_privateuse1 import arrowfile, cache, cachedir
+from tb_privateuse1.analysis.timeline import level_of_detail
+from tb_privateuse1.analysis.timeline.level_of_detail import Level, Pyramid, Tracks
+from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Table
 
@@ -46,11 +47,11 @@ def of(trace: Trace) -> Pyramid:
     """The pyramid of a trace: from its file, or made now."""
     path = cache.file_of(trace)
     if path is None or _few(trace):
-        return pyramid.build(trace)
+        return level_of_detail.build(trace)
     stored = arrowfile.read(cachedir.pyramid_of(path), _KINDS, _pyramid)
     if stored is not None:
         return stored
-    made = pyramid.build(trace)
+    made = level_of_detail.build(trace)
     if path.exists():  # else nobody finds the trace again, nor what lies beside it
         _write(made, path)
         cachedir.make_room(path.parent, keep=path)
@@ -60,7 +61,7 @@ def of(trace: Trace) -> Pyramid:
 def prepare(trace: Trace, path: Path) -> None:
     """Store a trace's pyramid beside the trace's file; a small one's is not worth it."""
     if not _few(trace):
-        _write(pyramid.build(trace), path)
+        _write(level_of_detail.build(trace), path)
 
 
 def _few(trace: Trace) -> bool:

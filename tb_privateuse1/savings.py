@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import logging
 
-from tb_privateuse1 import excerpt, prepared
-from tb_privateuse1.dependencies import build
+from tb_privateuse1 import prepared
+from tb_privateuse1.analysis.simulation import excerpt
+from tb_privateuse1.analysis.simulation.dependency_graph import build
 from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Mending, Removal
 from tb_privateuse1.rules.base import Case, percent

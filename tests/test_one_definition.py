@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tb_privateuse1 import bottleneck, launchtimes
+from tb_privateuse1.analysis.idle import bottleneck, launch_times
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
@@ -16,8 +16,8 @@ from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.peers.test_shared_traces import load
 from tests.support.make import Event, kernel, op, trace
-from tests.test_coarse_clocks import OWN
 from tests.test_empty_times import tiny
+from tests.unit.analysis.simulation.test_coarse_clocks import OWN
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
 
@@ -51,7 +51,7 @@ def check_busy(made: Trace) -> None:
     if not totals.busy_ns:
         assert busy == 0
     elif uncertainty.exact(made.kernels):
-        unseen = intervals.length(intervals.intersect(launchtimes.unseen(made), span))
+        unseen = intervals.length(intervals.intersect(launch_times.unseen(made), span))
         assert busy == totals.busy_ns
         assert totals.idle_ns is not None
         assert idle <= totals.idle_ns <= idle + unseen

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, prepared, pyramid, pyramidfile
-from tb_privateuse1.pyramid import Pyramid
+from tb_privateuse1 import cache, cachedir, prepared, pyramidfile
+from tb_privateuse1.analysis.timeline import level_of_detail
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
 
@@ -17,7 +18,7 @@ from tests.support.make import frame, kernel, launch, op, step, trace
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyramidfile, "LEAST_RANGES", 1)
-    monkeypatch.setattr(pyramid, "_FEW", 100)
+    monkeypatch.setattr(level_of_detail, "_FEW", 100)
 
 
 def some() -> Trace:
@@ -50,7 +51,7 @@ def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
     assert len(made.levels) > 3
     assert cachedir.pyramid_of(path).is_file()
     assert same(pyramidfile.of(found), made)
-    assert same(made, pyramid.build(some()))
+    assert same(made, level_of_detail.build(some()))
 
 
 def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +61,7 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
     def build(_: Trace) -> Pyramid:
         raise AssertionError("it is stored")
 
-    monkeypatch.setattr(pyramid, "build", build)
+    monkeypatch.setattr(level_of_detail, "build", build)
     assert len(prepared.of(found).pyramid.tracks) == 4
 
 
@@ -90,7 +91,7 @@ def test_the_pyramid_of_another_trace_is_not_shown(tmp_path: Path) -> None:
     other = tmp_path / f"{2:032x}.arrow"
     pyramidfile.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
     cachedir.pyramid_of(other).replace(cachedir.pyramid_of(path))
-    assert same(pyramidfile.of(found), pyramid.build(some()))
+    assert same(pyramidfile.of(found), level_of_detail.build(some()))
 
 
 def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
@@ -98,14 +99,14 @@ def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
     pyramidfile.prepare(found, path)
     opened = pyramidfile.of(found)
     os.truncate(cachedir.pyramid_of(path), 0)
-    assert same(opened, pyramid.build(some()))
+    assert same(opened, level_of_detail.build(some()))
 
 
 def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     cachedir.clear(tmp_path)
     path.parent.rmdir()
-    assert same(pyramidfile.of(found), pyramid.build(some()))
+    assert same(pyramidfile.of(found), level_of_detail.build(some()))
     assert not tmp_path.exists()
 
 
@@ -118,7 +119,7 @@ def test_small_ones_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_trace_that_was_never_stored() -> None:
-    assert same(pyramidfile.of(some()), pyramid.build(some()))
+    assert same(pyramidfile.of(some()), level_of_detail.build(some()))
     assert cache.file_of(some()) is None
 
 

@@ -12,9 +12,9 @@ from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
+    from tb_privateuse1.analysis.comparison.memory import DiffMemory
     from tb_privateuse1.cli.base import Commands
     from tb_privateuse1.export.junit import Judged
-    from tb_privateuse1.memorydiff import DiffMemory
     from tb_privateuse1.views.diff import Diff
 
 _PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import counters
+from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target

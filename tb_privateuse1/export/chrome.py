@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from tb_privateuse1 import i18n, inference
-from tb_privateuse1.curves import Curve
+from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.export import target
 from tb_privateuse1.export.window import EVERYTHING, Window

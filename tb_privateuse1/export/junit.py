@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from tb_privateuse1.analysis.comparison.memory import DiffMemory, amount
 from tb_privateuse1.i18n.units import plain, worded
-from tb_privateuse1.memorydiff import DiffMemory, amount
 from tb_privateuse1.views.diff import Diff, DiffFigure
 
 Judged = DiffFigure | DiffMemory

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, amount
 from tb_privateuse1.i18n.units import plain, worded
-from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory, amount
 from tb_privateuse1.views.diff import Diff, DiffFigure, DiffRow
 
 _ROWS = 15

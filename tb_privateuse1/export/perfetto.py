@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import counters
-from tb_privateuse1.curves import Curve
+from tb_privateuse1.analysis.counters import counters
+from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.export import nesting, packets
 from tb_privateuse1.export.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
 from tb_privateuse1.export.protobuf import (

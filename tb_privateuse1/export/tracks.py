@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from tb_privateuse1.curves import Curve
+from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.export.packets import packet
 from tb_privateuse1.export.protobuf import field
 from tb_privateuse1.trace import labels

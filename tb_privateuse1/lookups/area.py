@@ -7,9 +7,9 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.lookups.base import KINDS, TABLES, TableName
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import intervals, labels, uncertainty
 from tb_privateuse1.trace.model import I32, I64, MISSING, Bools, Kernels, Trace
 from tb_privateuse1.views.base import chosen_tracks

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1 import pyramid as pyramids
+from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace.model import I64, MISSING, Trace, TraceError
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import opgroups
+from tb_privateuse1.analysis.operators import groups
+from tb_privateuse1.analysis.operators.groups import Group
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
-from tb_privateuse1.opgroups import Group
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace.groupby import counted, grouped
 from tb_privateuse1.trace.model import Trace
 
@@ -38,7 +38,7 @@ def calls(
     rows = np.flatnonzero(counted(trace))
     at = np.flatnonzero(rows == index)
     if len(at):
-        _, member = grouped(*opgroups.columns(trace, rows, group))
+        _, member = grouped(*groups.columns(trace, rows, group))
         rows = rows[member == member[at[0]]]
     else:
         rows = rows[:0]

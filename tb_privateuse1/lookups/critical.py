@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import criticalpath
-from tb_privateuse1.criticalpath import Path
+from tb_privateuse1.analysis.simulation import critical_path
+from tb_privateuse1.analysis.simulation.critical_path import Path
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.lookups.base import TableName, item
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace.model import I64, Trace
 
 _PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
@@ -53,7 +53,7 @@ def critical(
     stop = trace.end_ns if stop_ns is None else stop_ns
     rows = np.flatnonzero((critical.end_ns > start_ns) & (critical.start_ns < stop))
     some = _longest(critical, rows, min(max(limit, 0), 5000))
-    names = criticalpath.names(trace, critical)
+    names = critical_path.names(trace, critical)
     return Critical(
         pieces=tuple(_piece(trace, pyramid, critical, names, row) for row in some.tolist()),
         found=len(rows),
@@ -71,7 +71,7 @@ def _piece(trace: Trace, pyramid: Pyramid, path: Path, names: NDArray[np.int64],
         place = item(trace, pyramid, _PLACES[path.table[row]], int(path.row[row]))
         track, line = place.track, place.row
     return Piece(
-        cause=criticalpath.CAUSES[path.cause[row]],
+        cause=critical_path.CAUSES[path.cause[row]],
         name=trace.text(names[row]),
         start_ns=int(path.start_ns[row]),
         end_ns=int(path.end_ns[row]),

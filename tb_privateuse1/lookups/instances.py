@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import kernelgroups
-from tb_privateuse1.kernelgroups import Group
+from tb_privateuse1.analysis.kernels import groups
+from tb_privateuse1.analysis.kernels.groups import Group
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace.model import Trace
 
 
@@ -34,7 +34,7 @@ def instances(
         return Instances("", 0, (), ())
     check(trace, "kernels", index)
     check_page(trace, step, limit, offset)
-    _, member = kernelgroups.groups(trace, kernels, group)
+    _, member = groups.groups(trace, kernels, group)
     same = member == member[index]
     if step is not None:
         same &= kernels.step == step

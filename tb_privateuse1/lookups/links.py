@@ -12,10 +12,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import modulenames, opgroups
+from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
 from tb_privateuse1.lookups.base import Item, TableName, check, item
-from tb_privateuse1.pyramid import Pyramid
 from tb_privateuse1.trace import call_tree, intervals, labels, uncertainty
 from tb_privateuse1.trace.model import (
     EVIDENCE,
@@ -191,7 +191,7 @@ def _chain(parent: I32, row: int) -> list[int]:
 
 def _forward_frames(trace: Trace, op: int) -> list[int]:
     """The Python frames around the forward operator of one of the backward pass."""
-    forward = int(modulenames.forward(trace)[op]) if op >= 0 and len(trace.frames) else NONE
+    forward = int(module_of.forward(trace)[op]) if op >= 0 and len(trace.frames) else NONE
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 
@@ -217,7 +217,7 @@ def _family(trace: Trace, op: int) -> Bools:
 def _module(trace: Trace, frames: list[int]) -> str | None:
     names = (trace.text(trace.frames.name[row]) for row in frames if row >= 0)
     return next(
-        (opgroups.module_title(name) for name in names if name.startswith(call_tree.MODULE)), None
+        (groups.module_title(name) for name in names if name.startswith(call_tree.MODULE)), None
     )
 
 

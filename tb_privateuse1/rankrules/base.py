@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.bandwidth import CollectiveRow
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
+from tb_privateuse1.analysis.ranks.collectives import Part, Together
+from tb_privateuse1.analysis.ranks.steps import RankSteps
+from tb_privateuse1.analysis.ranks.stragglers import Blame, Straggler
 from tb_privateuse1.i18n import listed as listed
 from tb_privateuse1.i18n import say as say
-from tb_privateuse1.ranks import Part, Together
-from tb_privateuse1.ranksteps import RankSteps
 from tb_privateuse1.rules.base import Confidence
-from tb_privateuse1.stragglers import Blame, Straggler
 from tb_privateuse1.trace.model import MISSING, Bools
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.bandwidth import CollectiveRow
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 from tb_privateuse1.rankrules.base import RankCase, RankEvidence, RankFound, RankRule, say
 from tb_privateuse1.rules.base import percent
 

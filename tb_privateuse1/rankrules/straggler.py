@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tb_privateuse1.analysis.ranks.stragglers import Straggler
 from tb_privateuse1.rankrules.base import (
     RankCase,
     RankEvidence,
@@ -15,7 +16,6 @@ from tb_privateuse1.rankrules.base import (
     say,
 )
 from tb_privateuse1.rules.base import percent
-from tb_privateuse1.stragglers import Straggler
 
 _LEAST = 0.02
 _PART = 0.2

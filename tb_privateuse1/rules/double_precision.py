@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck
+from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import grouped

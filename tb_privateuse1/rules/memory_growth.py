@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import allocations
+from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, say
 from tb_privateuse1.trace.model import MISSING

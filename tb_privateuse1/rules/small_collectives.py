@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import bottleneck, breakdown
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n.units import worded
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, say
 from tb_privateuse1.trace import intervals

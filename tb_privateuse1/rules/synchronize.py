@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import stacks
+from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.rules.base import Case, Found, Rule, percent, plural, say
 from tb_privateuse1.trace import intervals
 
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Found]:
         claim=claim,
         removes=case.without(waits=waits),
         confidence="high",
-        source=stacks.around(case.trace, launches),
+        source=source_lines.around(case.trace, launches),
         lacks=case.lacks("stacks"),
     )
 

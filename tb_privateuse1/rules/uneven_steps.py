@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, launchtimes
+from tb_privateuse1.analysis.idle import launch_times
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.rules.base import Case, Found, Rule, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, NONE
@@ -19,7 +20,7 @@ def check(case: Case) -> Iterator[Found]:
     steps = case.trace.steps
     rows = case.steps
     # What the first step waited for is of what came before the recording.
-    hidden = intervals.covered(launchtimes.unseen(case.trace), steps.start_ns, steps.end_ns)
+    hidden = intervals.covered(launch_times.unseen(case.trace), steps.start_ns, steps.end_ns)
     start = steps.start_ns + hidden
     duration = steps.end_ns[rows] - start[rows]
     if len(rows) < _FEW:

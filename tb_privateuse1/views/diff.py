@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, compare, memorydiff, perstep
-from tb_privateuse1.compare import Sample, Verdict
+from tb_privateuse1.analysis.comparison import items_per_step, significance
+from tb_privateuse1.analysis.comparison import memory as comparison_memory
+from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
+from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
+from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
-from tb_privateuse1.perstep import By, Items, Name
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, NONE, Bools, Finding, Trace
 from tb_privateuse1.views.base import Provenance, provenance, step_row
@@ -121,14 +123,17 @@ def diff(
     unit: Time = ("device" if both else "host") if time == "best" else time
     if by == "kernels":
         unit = "device"
-    now, old = perstep.items(trace, by, now_steps), perstep.items(base, by, base_steps)
+    now, old = (
+        items_per_step.items(trace, by, now_steps),
+        items_per_step.items(base, by, base_steps),
+    )
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
         rows=_rows(old, now, unit),
         figures=_figures(base, trace, base_steps, now_steps),
-        memory=memorydiff.figures(base, trace, base_steps, now_steps),
-        allocators=memorydiff.operators(base, trace, base_steps, now_steps),
+        memory=comparison_memory.figures(base, trace, base_steps, now_steps),
+        allocators=comparison_memory.operators(base, trace, base_steps, now_steps),
         steps=tuple(_paired(base, trace, base_steps, now_steps)),
         by=by,
         time=unit,
@@ -160,10 +165,10 @@ def _total(items: Items, unit: Time) -> int:
 class _Side:
     """The items of one trace in the rows of both."""
 
-    calls: compare.Floats
+    calls: significance.Floats
     host: Sample | None
     device: Sample | None
-    bound_ns: compare.Floats
+    bound_ns: significance.Floats
     ran: Bools
 
     def of(self, unit: Time) -> Sample:
@@ -192,7 +197,7 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
         at = np.array([names[name] for name in items.names], np.int64)
         parent[at[inner]] = at[items.parent[inner]]
     before, after = a.of(unit), b.of(unit)
-    noise = compare.noise(before, after)
+    noise = significance.noise(before, after)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
     change = after.mean - before.mean
     order = np.lexsort((-after.mean, -np.abs(change)))
@@ -223,7 +228,7 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
                 change_share=float(change[i] / before.mean[i]) if before.mean[i] else None,
                 noise_ns=spread,
                 bound_ns=error,
-                verdict=compare.verdict(change[i], spread, error),
+                verdict=significance.verdict(change[i], spread, error),
                 device_change_ns=difference(a.device, b.device, i),
                 host_change_ns=difference(a.host, b.host, i),
             )
@@ -235,8 +240,8 @@ def _figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tupl
     sides = []
     for one, rows in ((base, base_steps), (trace, now_steps)):
         parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.of_steps(one)}
-        samples = {name: compare.of_steps(ns[rows]) for name, ns in parts.items()}
-        sides.append((samples, perstep.bounds(one, rows, parts)))
+        samples = {name: significance.of_steps(ns[rows]) for name, ns in parts.items()}
+        sides.append((samples, items_per_step.bounds(one, rows, parts)))
     (old, a), (now, b) = sides
     return tuple(_figure(name, old[name], now[name], a[name], b[name]) for name in old)
 
@@ -248,7 +253,7 @@ def _figure(
     if not old.steps or not now.steps:
         return DiffFigure(name, None, None, None, None, None, bound, "unknown")
     before, after = round(old.mean[0]), round(now.mean[0])
-    noise = compare.noise(old, now)
+    noise = significance.noise(old, now)
     spread = None if noise is None else round(float(noise[0]))
     return DiffFigure(
         name=name,
@@ -258,7 +263,7 @@ def _figure(
         change_share=float(now.mean[0] / old.mean[0] - 1) if before else None,
         noise_ns=spread,
         bound_ns=bound,
-        verdict=compare.verdict(after - before, spread, bound),
+        verdict=significance.verdict(after - before, spread, bound),
     )
 
 

@@ -8,14 +8,17 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import clocks, rankadvice, ranknotes, ranksteps
-from tb_privateuse1.bandwidth import CollectiveRow, collectives
+from tb_privateuse1 import rankadvice
+from tb_privateuse1.analysis.ranks import clock_alignment
+from tb_privateuse1.analysis.ranks import notes as ranks_notes
+from tb_privateuse1.analysis.ranks import steps as ranks_steps
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collectives
+from tb_privateuse1.analysis.ranks.collectives import Part, together, without
+from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
+from tb_privateuse1.analysis.ranks.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.i18n import say
 from tb_privateuse1.rankadvice import RankAdvice
 from tb_privateuse1.rankrules.base import RankCase
-from tb_privateuse1.ranks import Part, together, without
-from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
-from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
@@ -130,15 +133,15 @@ def distributed(
     read = [r for r in ranks if isinstance(r.part, Part)]
     parts: list[Part] = [r.part for r in read]
     calls = together(parts)
-    aligned = clocks.of(parts, calls)
+    aligned = clock_alignment.of(parts, calls)
     calls = without(calls, aligned.apart)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
     blamed = blame(calls, in_step, len(parts))
-    steps = ranksteps.of(parts, calls)
+    steps = ranks_steps.of(parts, calls)
     chosen = wanted[steps.step]
     numbers = [r.rank for r in read]
-    shown = ranksteps.worst(steps, chosen, limit)
+    shown = ranks_steps.worst(steps, chosen, limit)
     talk_total, talk = collectives(calls, in_step, numbers, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
@@ -146,7 +149,7 @@ def distributed(
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
     late = stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
-    told = ranknotes.notes(
+    told = ranks_notes.notes(
         numbers, parts, calls,
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
@@ -155,7 +158,7 @@ def distributed(
         parts=parts,
         calls=calls,
         steps=steps,
-        counted=ranksteps.counted(steps, chosen, len(read)),
+        counted=ranks_steps.counted(steps, chosen, len(read)),
         in_step=in_step,
         blamed=blamed,
         stragglers=late,
@@ -168,7 +171,7 @@ def distributed(
         rows=rows,
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranksteps.grid(steps, chosen, calls.step_names, numbers, measure),
+        grid=ranks_steps.grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
         stragglers=late,
@@ -201,7 +204,7 @@ def _provenance(parts: Sequence[Part]) -> Provenance:
 def _rank_steps(
     steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
 ) -> tuple[RankStep, ...]:
-    columns = {name: _known(getattr(steps, name)[rows]) for name in ranksteps.TIMES}
+    columns = {name: _known(getattr(steps, name)[rows]) for name in ranks_steps.TIMES}
     columns |= {f"{name}_bound_ns": _known(ns[rows]) for name, ns in steps.bounds.items()}
     return tuple(
         RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
@@ -221,12 +224,12 @@ def _rank_rows(
     steps: RankSteps,
     chosen: Bools,
     blamed: Blame,
-    aligned: clocks.Clocks,
+    aligned: clock_alignment.Clocks,
 ) -> tuple[RankRow, ...]:
-    counted = ranksteps.counted(steps, chosen, len(read))
-    means = ranksteps.means(steps, counted, len(read))
+    counted = ranks_steps.counted(steps, chosen, len(read))
+    means = ranks_steps.means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
-    bounds = ranksteps.mean_bounds(steps, counted, len(read))
+    bounds = ranks_steps.mean_bounds(steps, counted, len(read))
     bounds["step"] = bounds.pop("duration")
     means |= {f"{name}_bound_ns": values for name, values in bounds.items()}
     means["clock_offset_ns"] = _known(aligned.offset_ns)

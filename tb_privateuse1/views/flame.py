@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say, spoken
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree, intervals

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, kernelgroups
+from tb_privateuse1.analysis.kernels import groups
+from tb_privateuse1.analysis.kernels.groups import Floats, Group
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.kernelgroups import Floats, Group
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
@@ -146,7 +147,7 @@ def kernels(
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
     chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
     table = trace.kernels.take(chosen)
-    first, member = kernelgroups.groups(trace, table, group)
+    first, member = groups.groups(trace, table, group)
     duration = table.end_ns - table.start_ns
     totals = sums(member, duration, len(first))
     some = _having(trace, table, first, group, find)
@@ -180,7 +181,7 @@ def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | 
     having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
     found: Bools = np.isin(table.name[first], having)
     if group != "name":
-        found |= np.isin(kernelgroups.operators(trace, table)[first], having)
+        found |= np.isin(groups.operators(trace, table)[first], having)
     return np.flatnonzero(found)
 
 
@@ -195,7 +196,7 @@ def _matrix(trace: Trace, table: Kernels, using: Bools | None) -> MatrixUse | No
     if using is None or not len(table):
         return None
     duration = table.end_ns - table.start_ns
-    could = kernelgroups.could_use_matrix_unit(trace, table)
+    could = groups.could_use_matrix_unit(trace, table)
     parts = (using, could, using & could)
     return MatrixUse(trace.vendor.matrix_unit, *(int(duration[part].sum()) for part in parts))
 
@@ -210,12 +211,12 @@ class _Rows:
         self._trace, self._table, self._chosen, self._group = trace, table, chosen, group
         self._short = short_ns
         self._kind = breakdown.kinds(table)
-        self._operator = kernelgroups.operators(trace, table)
+        self._operator = groups.operators(trace, table)
         self._only_limits = uncertainty.bounded(table)
-        self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
-        self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
+        self._occupancy = groups.numbers(trace, configs.occupancy) / 100
+        self._blocks = groups.numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
-        self.matrix = kernelgroups.on_matrix_unit(trace, table)
+        self.matrix = groups.on_matrix_unit(trace, table)
 
     def row(self, members: I64) -> KernelRow:
         """The row of some activities, in the order of their durations."""

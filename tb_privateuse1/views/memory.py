@@ -8,12 +8,19 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import allocations, allocators, categories, memorydevices
-from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
-from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
-from tb_privateuse1.categories import CategoryPoint, MemoryCategory
+from tb_privateuse1.analysis.memory import allocations, by_operator, categories
+from tb_privateuse1.analysis.memory import devices as memory_devices
+from tb_privateuse1.analysis.memory.allocations import (
+    UNKNOWN,
+    Blocks,
+    Level,
+    MemoryGrowth,
+    MemoryStep,
+)
+from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
+from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
+from tb_privateuse1.analysis.memory.devices import MemoryDevice
 from tb_privateuse1.i18n import say
-from tb_privateuse1.memorydevices import MemoryDevice
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
@@ -98,11 +105,11 @@ def memory(
             "bad_option", say("points must be at least 10, limit and offset at least 0.")
         )
     found = allocations.devices(trace.memory)
-    chosen = memorydevices.chosen(trace, found, device)
+    chosen = memory_devices.chosen(trace, found, device)
     start, end = _selected(trace, step, start_ns, end_ns)
     events = allocations.of_device(trace.memory, chosen) if chosen else trace.memory
     level, blocks = allocations.level(events), allocations.blocks(events)
-    devices = tuple(memorydevices.facts(trace, one) for one in found)
+    devices = tuple(memory_devices.facts(trace, one) for one in found)
     shown = devices[found.index(chosen)] if chosen else None
     steps = allocations.steps(trace, events, level)
     growth = allocations.growth(steps)
@@ -124,10 +131,10 @@ def memory(
         steps=steps,
         alive=_alive(trace, events, level, blocks, level.peak(start, end)),
         operators=tuple(
-            allocators.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
+            by_operator.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
         ),
         allocations=len(inside),
-        rows=tuple(allocators.rows(trace, events, inside.take(order), kind[order])),
+        rows=tuple(by_operator.rows(trace, events, inside.take(order), kind[order])),
         curve=_curve(level, start, end, points) if shown else (),
         categories=told,
         category_curve=over_time,
@@ -181,7 +188,7 @@ def _alive(
     """Nothing where the trace has no totals or no addresses."""
     if peak is None or not level.told or (blocks.fate == UNKNOWN).all():
         return ()
-    return tuple(allocators.alive(trace, events, level, blocks, peak))
+    return tuple(by_operator.alive(trace, events, level, blocks, peak))
 
 
 def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, limits
+from tb_privateuse1.analysis import inference_limits
+from tb_privateuse1.analysis.inference_limits import Advice, Limit
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.inference_basis import Constant, Kind
@@ -83,7 +84,7 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     refused = tuple(f for code in _REFUSALS for f in meta.findings if f.code == code)
     # That there are no device times says nothing beside the reason for it.
     refused = refused if len(refused) == 1 else tuple(f for f in refused if f.code != _NOTHING)
-    found = limits.limits(trace, kernels)
+    found = inference_limits.limits(trace, kernels)
     return Method(
         provenance=provenance(trace),
         reason=_reason(trace, refused),
@@ -101,7 +102,7 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         evidence=tuple(uncertainty.evidence(kernels)),
         constants=grounds.constants if grounds else (),
         limits=found,
-        advice=limits.advice(trace, found),
+        advice=inference_limits.advice(trace, found),
         refused=refused,
         others=grounds.others if grounds else (),
         **{name: counts.get(name) for name in _COUNTS},

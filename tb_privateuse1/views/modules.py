@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import regions
+from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Trace
@@ -58,7 +58,7 @@ class Modules(Result):
 
     provenance: Provenance
     rows: tuple[ModuleRow, ...]
-    source: regions.Source
+    source: named_regions.Source
     """What the rows are: modules, or ranges of ``record_function`` in their place."""
     device_ns: int | None
     """The sum of all device activities: that of the rows and ``outside_device_ns``."""
@@ -86,9 +86,9 @@ def modules(
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    ranges = regions.of(trace, source)
+    ranges = named_regions.of(trace, source)
     chosen = call_tree.started_in(trace, ranges.start_ns, row)
-    labels, label = regions.labels(trace, ranges.name, group)
+    labels, label = named_regions.labels(trace, ranges.name, group)
     nodes = call_tree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
 
@@ -106,7 +106,7 @@ class _Device:
 
 def _result(
     trace: Trace,
-    ranges: regions.Regions,
+    ranges: named_regions.Regions,
     nodes: call_tree.Nodes,
     labels: list[str],
     chosen: Bools,
@@ -171,7 +171,7 @@ def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None)
     )
 
 
-def _instances(ranges: regions.Regions, of: I32, nodes: int) -> I64:
+def _instances(ranges: named_regions.Regions, of: I32, nodes: int) -> I64:
     """How many different names each node's ranges have."""
     pairs = np.unique(of.astype(np.int64)[of >= 0] << 32 | ranges.name[of >= 0])
     return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)

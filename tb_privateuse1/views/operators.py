@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import opfigures, opgroups, opkinds
+from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals
+from tb_privateuse1.analysis.operators.groups import Group
+from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.i18n import say
-from tb_privateuse1.opgroups import Group
-from tb_privateuse1.opkinds import Kind
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.model import I64, Trace, TraceError
@@ -140,13 +140,13 @@ def operators(
     key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
-    first, member = grouped(*opgroups.columns(trace, rows, group))
+    first, member = grouped(*groups.columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
-    figures = opfigures.figures(trace, rows, member, len(first), ahead)
+    figures = totals.figures(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
     if find is not None:
-        some = np.flatnonzero(opgroups.having(trace, rows[first], group, find))
+        some = np.flatnonzero(groups.having(trace, rows[first], group, find))
     by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
     order = some[by_time]
     if key == "name":
@@ -155,7 +155,7 @@ def operators(
         column = figures[key][order]
         order = order[np.argsort(-column if descending else column, kind="stable")]
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
-    forward = opgroups.forward_names(trace, ahead[rows], member, len(first))
+    forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
     lost = _unlinked(trace, row) if device else None
     whole = find is None and offset == 0
@@ -215,28 +215,30 @@ class _Texts:
 
     def __init__(self, trace: Trace, group: Group, rows: I64) -> None:
         self._trace, self._group, self._rows = trace, group, rows
-        self._module = opgroups.modules(trace)[rows] if group == "module" else None
+        self._module = groups.modules(trace)[rows] if group == "module" else None
 
     def of(self, i: int) -> dict[str, Any]:
         """The fields of a row that are words."""
         trace, row = self._trace, int(self._rows[i])
         name = trace.text(trace.ops.name[row])
         module = None if self._module is None else trace.text(self._module[i])
-        category = opkinds.kind_of(name, trace.vendor)
+        category = kinds_of_work.kind_of(name, trace.vendor)
         return {
             "name": category if self._group == "category" else name,
             "category": category,
             "input_shapes": (
                 trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
             ),
-            "module": opgroups.module_title(module) if module else None,
-            "stack": opgroups.stack(trace, row) if self._group == "stack" else None,
+            "module": groups.module_title(module) if module else None,
+            "stack": groups.stack(trace, row) if self._group == "stack" else None,
         }
 
     def name(self, i: int) -> str:
         """What the row is called."""
         name = self._trace.text(self._trace.ops.name[self._rows[i]])
-        return opkinds.kind_of(name, self._trace.vendor) if self._group == "category" else name
+        return (
+            kinds_of_work.kind_of(name, self._trace.vendor) if self._group == "category" else name
+        )
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, idletable, multiprocessors, opfigures, stepbounds
-from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
+from tb_privateuse1.analysis.counters import sm_occupancy
+from tb_privateuse1.analysis.idle import table as idle_table
+from tb_privateuse1.analysis.operators import totals as operators_totals
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.steps.table import Average, Spread, Step, averages_of, spread_of, table
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
@@ -100,11 +104,11 @@ class Overview(Result):
     occupancy: float | None
     """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
     totals: Totals
-    idle: tuple[idletable.Cause, ...]
+    idle: tuple[idle_table.Cause, ...]
     """Why the device was idle within the span of ``totals``."""
-    idle_steps: tuple[idletable.StepIdle, ...]
+    idle_steps: tuple[idle_table.StepIdle, ...]
     """The same of the window of each step."""
-    idle_before: tuple[idletable.Awaited, ...]
+    idle_before: tuple[idle_table.Awaited, ...]
     """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
@@ -121,7 +125,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     spread = spread_of(steps)
     utilisation, utilisation_bound = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    idle = idletable.table(trace, kernels)
+    idle = idle_table.table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
         device=trace_labels.device(trace),
@@ -134,8 +138,8 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         averages=averages_of(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
-        sm_efficiency=multiprocessors.share(trace, trace.kernels, *_windows(trace, row)),
-        occupancy=multiprocessors.occupancy(trace, kernels),
+        sm_efficiency=sm_occupancy.share(trace, trace.kernels, *_windows(trace, row)),
+        occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         idle=idle.causes,
         idle_steps=idle.steps,
@@ -164,7 +168,7 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
     busy = int(intervals.covered(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
-    limits = stepbounds.windows(trace)
+    limits = steps_bounds.windows(trace)
     if error is None or not limits.known:
         return busy / window, None
     if row is None:  # a later end of one step is a later start of the next
@@ -225,7 +229,7 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     """By device time that they launched themselves; by host self time without device times."""
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    own = opfigures.own(trace)
+    own = operators_totals.own(trace)
     none = np.zeros(len(ops), np.int64)
     time, error, bounded = own.host_ns, none, none
     if len(trace.kernels):

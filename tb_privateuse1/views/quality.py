@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import SEVERITIES, Finding

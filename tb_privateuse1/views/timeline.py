@@ -8,12 +8,14 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import looks, modulenames, opgroups, tracklist
-from tb_privateuse1.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.timeline import appearance
+from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
+from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPERATORS, Pyramid
+from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shortened
-from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, Pyramid
-from tb_privateuse1.rectangles import Ranges
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace, TraceError
@@ -91,7 +93,7 @@ class Timeline(Result):
     start_ns: int
     stop_ns: int
     """The window is [start_ns, stop_ns)."""
-    tracks: tuple[tracklist.Track, ...]
+    tracks: tuple[timeline_tracks.Track, ...]
     """All of the trace."""
     rectangles: Rectangles
     """Of the tracks that were asked for."""
@@ -151,13 +153,13 @@ def timeline(
         end_ns=trace.end_ns,
         start_ns=start,
         stop_ns=stop,
-        tracks=tracklist.tracks(trace, pyramid),
+        tracks=timeline_tracks.tracks(trace, pyramid),
         rectangles=rectangles,
         names=names,
-        kinds=looks.CLASSES,
+        kinds=appearance.CLASSES,
         looks=uncertainty.LOOKS,
-        table_names=looks.TABLES,
-        has_modules=modulenames.recorded(trace),
+        table_names=appearance.TABLES,
+        has_modules=module_of.recorded(trace),
         modules=bearers,
         counters=counters,
         curves=joined,
@@ -205,7 +207,7 @@ def _rectangles(
     # Of several tracks without rows before it, the last one has this row.
     kind = pyramid.tracks.kind[track]
     table, index = _referred(trace, kind, found.ref)
-    seen = looks.of(trace, table, index)
+    seen = appearance.of(trace, table, index)
     used, place = np.unique(seen.name, return_inverse=True)
     bearers, module = _modules(trace, table, index) if modules else ((), np.full(len(row), NONE))
     return (
@@ -231,9 +233,9 @@ def _rectangles(
 
 def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
     """The modules of some ranges, and each one's place among these."""
-    used, place = np.unique(modulenames.of(trace, table, index), return_inverse=True)
+    used, place = np.unique(module_of.of(trace, table, index), return_inverse=True)
     none = int(len(used) > 0 and used[0] == NONE)
-    titles = (opgroups.module_title(trace.text(i)) or "" for i in used[none:])
+    titles = (groups.module_title(trace.text(i)) or "" for i in used[none:])
     names = tuple(shortened(title, _LONGEST_NAME) for title in titles)
     return names, (place - none).astype(np.int32)
 
@@ -243,7 +245,7 @@ def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(
         (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),
-        (looks.LAUNCHES, looks.OPS, looks.FRAMES, looks.KERNELS),
-        looks.STEPS,
+        (appearance.LAUNCHES, appearance.OPS, appearance.FRAMES, appearance.KERNELS),
+        appearance.STEPS,
     )
     return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import changes as changing
-from tb_privateuse1 import criticalpath, gains, prediction
-from tb_privateuse1.criticalpath import Path
-from tb_privateuse1.dependencies import Graph
-from tb_privateuse1.gains import Gain
+from tb_privateuse1.analysis.simulation import changes as changing
+from tb_privateuse1.analysis.simulation import critical_path, prediction
+from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
+from tb_privateuse1.analysis.simulation.critical_path import Path
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, Finding, Trace
@@ -54,7 +55,7 @@ class PredictedStep:
 class PathCause:
     """A part of the critical path, per step; they sum to the step."""
 
-    cause: criticalpath.Cause
+    cause: critical_path.Cause
     path_ns: int
     share: float
 
@@ -63,7 +64,7 @@ class PathCause:
 class PathRow:
     """An operator, kernel or call on the critical path, per step."""
 
-    cause: criticalpath.Cause
+    cause: critical_path.Cause
     name: str
     pieces: float
     path_ns: int
@@ -120,9 +121,11 @@ def whatif(
     replayed = _mean((window - base.held + base.bare)[rows])
     own = critical.take(np.isin(critical.step, rows))
     table = _path(trace, own, len(rows))
-    ranked = gains.Ranking((), len(rows), 0)
+    ranked = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
-        ranked = gains.ranking(trace, dependencies, critical, base, rows, max(limit, 0))
+        ranked = simulation_ranking.ranking(
+            trace, dependencies, critical, base, rows, max(limit, 0)
+        )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
@@ -182,10 +185,10 @@ def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
 def _causes(path: Path, steps: int) -> tuple[PathCause, ...]:
     spent = path.end_ns - path.start_ns
     total = max(int(spent.sum()), 1)
-    sums = [int(spent[path.cause == i].sum()) for i in range(len(criticalpath.CAUSES))]
+    sums = [int(spent[path.cause == i].sum()) for i in range(len(critical_path.CAUSES))]
     return tuple(
         PathCause(cause, round(ns / max(steps, 1)), ns / total)
-        for cause, ns in zip(criticalpath.CAUSES, sums, strict=True)
+        for cause, ns in zip(critical_path.CAUSES, sums, strict=True)
         if ns
     )
 
@@ -195,7 +198,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
-    name = criticalpath.names(trace, path)
+    name = critical_path.names(trace, path)
     key = path.cause.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
     sums = np.zeros(len(keys), np.int64)
@@ -204,7 +207,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     total = max(int(spent.sum()), 1)
     return tuple(
         PathRow(
-            cause=criticalpath.CAUSES[path.cause[first[i]]],
+            cause=critical_path.CAUSES[path.cause[first[i]]],
             name=trace.text(name[first[i]]),
             pieces=float(counts[i]) / steps,
             path_ns=round(int(sums[i]) / steps),
@@ -234,7 +237,7 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
     return found
 
 
-def _partly(ranked: gains.Ranking, steps: int) -> list[Finding]:
+def _partly(ranked: simulation_ranking.Ranking, steps: int) -> list[Finding]:
     """What the table of what gains how much leaves out, as all of it would take too long."""
     found = []
     if ranked.steps < steps:

@@ -13,11 +13,11 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1 import cache, query
+from tb_privateuse1.analysis.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say
 from tb_privateuse1.ingest import ingest
-from tb_privateuse1.limits import Advice, Limit
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.store import Store
 from tb_privateuse1.trace.findings import Example, Finding

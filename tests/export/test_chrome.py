@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import counters, inference
+from tb_privateuse1 import inference
+from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome

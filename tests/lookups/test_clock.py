@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import ranks
+from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.lookups.clock import Clock, clock
 from tb_privateuse1.routes import Routes
@@ -28,7 +28,7 @@ def rank(number: int, late_us: float, *, talks: bool = True) -> Rank:
         for i in range(8)
         if talks
     ]
-    return Rank(number, f"w{number}", ranks.reduce(trace(step(0, 0, 1000), *calls)))
+    return Rank(number, f"w{number}", collectives.reduce(trace(step(0, 0, 1000), *calls)))
 
 
 def told(found: Clock) -> list[tuple[int, int | None, int | None]]:

@@ -6,7 +6,7 @@ from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.critical import Critical, critical
 from tb_privateuse1.trace.model import Trace
 from tests.support.results import result
-from tests.test_dependencies import waiting
+from tests.unit.analysis.simulation.test_dependency_graph import waiting
 
 
 def ask(trace: Trace, **options: object) -> Critical:

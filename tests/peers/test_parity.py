@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import inference, multiprocessors
+from tb_privateuse1 import inference
+from tb_privateuse1.analysis.counters import sm_occupancy
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL, Trace
@@ -79,11 +80,11 @@ def test_how_full_the_multiprocessors_are(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     (gpu,) = theirs.used_devices
     steps = trace.steps
-    ours = multiprocessors.share(trace, trace.kernels, steps.start_ns[:1], steps.end_ns[-1:])
+    ours = sm_occupancy.share(trace, trace.kernels, steps.start_ns[:1], steps.end_ns[-1:])
     assert ours == pytest.approx(
         theirs.gpu_metrics_parser.avg_approximated_sm_efficiency_per_device[gpu], rel=1e-6
     )
-    assert multiprocessors.occupancy(trace, trace.kernels) == pytest.approx(
+    assert sm_occupancy.occupancy(trace, trace.kernels) == pytest.approx(
         theirs.gpu_metrics_parser.avg_occupancy_per_device[gpu] / 100, rel=1e-6
     )
 

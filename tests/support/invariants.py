@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tb_privateuse1 import query
-from tb_privateuse1.perstep import By
+from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.advice import advice

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from tb_privateuse1.perstep import By
+from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 from tb_privateuse1.views.diff import Diff, DiffRow, diff
 from tb_privateuse1.views.kernels import kernels

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import gains, query, schema
+from tb_privateuse1 import query, schema
+from tb_privateuse1.analysis.simulation import ranking
 from tb_privateuse1.export import csv
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.whatif import WhatIf, whatif
@@ -15,7 +16,7 @@ from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace
 from tests.support.results import result
 from tests.support.simulate import Op, simulate, step
-from tests.test_dependencies import needs_traces, waiting
+from tests.unit.analysis.simulation.test_dependency_graph import needs_traces, waiting
 
 US = 1000
 
@@ -113,7 +114,7 @@ def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPat
     whole = ask(made)
     assert not {note.code for note in whole.notes} & {"ranked_steps", "ranked_rows"}
     size = len(made.ops) + len(made.launches) + len(made.kernels)
-    monkeypatch.setattr(gains, "_EVENTS", size // 4)
+    monkeypatch.setattr(ranking, "_EVENTS", size // 4)
     part = ask(made)
     (note,) = (note for note in part.notes if note.code == "ranked_steps")
     assert note.message == f"What gains how much is that of 5 of {len(part.steps)} steps."
@@ -126,7 +127,7 @@ def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPat
 
 
 def test_of_a_step_that_is_very_long_few_rows_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gains, "_WORK", 1)
+    monkeypatch.setattr(ranking, "_WORK", 1)
     found = ask(waiting())
     assert len(found.rows) == 3
     assert "ranked_rows" in {note.code for note in found.notes}

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from tb_privateuse1 import breakdown
+from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.memoize import once
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import I64, Trace

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import allocations, cli
+from tb_privateuse1 import cli
+from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.cache import key
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.store import Store
