@@ -16,7 +16,7 @@ from tb_privateuse1.advisor import advise
 from tb_privateuse1.case import Case
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.rules import RULES
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TABLES, Trace
 
 EVENTS = 1_000_000

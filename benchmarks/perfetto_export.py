@@ -22,7 +22,7 @@ from benchmarks.read_traces import write
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import perfetto
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 
 LEAST_EVENTS_PER_S = 500_000

@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks.read_traces import ROOT, write
 from tb_privateuse1 import query
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 
 Seconds = tuple[float, float]
 """Of the processor and of the wall."""

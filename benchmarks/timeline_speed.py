@@ -36,9 +36,10 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import prepared, query
+from tb_privateuse1 import query
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import derived
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views.timeline import timeline
 
 EVENTS = {"small": 10**5, "large": 10**7}
@@ -76,7 +77,7 @@ def windows(log: Path, cache: Path) -> Figures:
     """Milliseconds and bytes of any windows of a stored trace."""
     began = time.perf_counter()
     trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
-    ready = prepared.of(trace)
+    ready = derived.of(trace)
     first = query.packed(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
     assert first is not None

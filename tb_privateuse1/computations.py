@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.jobs import Pending, Progress
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 
 _T = TypeVar("_T")

@@ -23,10 +23,10 @@ from typing import Any
 
 from tb_privateuse1 import query, rule_file
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.event import EventRecord
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.event_record import EventRecord
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file

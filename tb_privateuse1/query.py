@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import event as events
-from tb_privateuse1 import i18n, prepared, schema
+from tb_privateuse1 import i18n, schema
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
@@ -23,7 +22,9 @@ from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.rules import RULES
 from tb_privateuse1.rules.base import Rule
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import derived
+from tb_privateuse1.storage import event_record as events
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import VIEWS
 
@@ -68,7 +69,7 @@ def run(
     rules: Sequence[Rule] = RULES,
 ) -> Any:
     """The result of a view of one trace, of what is prepared of it, and of rules."""
-    ready = prepared.of(trace)
+    ready = derived.of(trace)
     names = schema.reads_of(view)
     sources = [rules if name == "rules" else getattr(ready, name) for name in names]
     return view(*sources, **asked)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import logging
 
-from tb_privateuse1 import prepared
 from tb_privateuse1.analysis.simulation import excerpt
 from tb_privateuse1.analysis.simulation.dependency_graph import build
 from tb_privateuse1.i18n import say
 from tb_privateuse1.mending import Mending, Removal
 from tb_privateuse1.rules.base import Case, percent
+from tb_privateuse1.storage import derived
 from tb_privateuse1.trace import intervals
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Savings:
         if part is None:
             return None
         own = part.trace is not whole
-        graph = build(part.trace) if own else prepared.of(whole).dependencies
+        graph = build(part.trace) if own else derived.of(whole).dependencies
         return Mending(whole, part, graph)
 
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import event, sql, store, views
+from tb_privateuse1 import sql, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.columns import COLUMNS, schema
 from tb_privateuse1.lookups import LOOKUPS
+from tb_privateuse1.storage import event_record, store
 
 API = Path(__file__).parents[1] / "frontend" / "src" / "api" / "types.ts"
 
@@ -42,7 +43,7 @@ _KINDS = {
     str: "text",
     typing.Literal: "choice",
 }
-_ASKED = {"view": views.VIEWS, "lookup": LOOKUPS, "event": {"event": event.event}}
+_ASKED = {"view": views.VIEWS, "lookup": LOOKUPS, "event": {"event": event_record.event}}
 
 _ARRAYS = {
     np.float64: "Float64Array",
@@ -60,7 +61,7 @@ def typescript() -> str:
     for root in (
         catalog.Runs,
         store.Progress,
-        event.EventRecord,
+        event_record.EventRecord,
         Cancelled,
         Extras,
         sql.SqlResult,

@@ -22,8 +22,8 @@ import msgspec
 from tb_privateuse1 import sql_child
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
-from tb_privateuse1.ingest import brief
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.ingest import brief
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"

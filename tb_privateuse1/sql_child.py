@@ -20,11 +20,11 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from tb_privateuse1 import memorylimit
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import columns
 from tb_privateuse1.i18n import say
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import memory_limit
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendors import user_file
 
@@ -179,4 +179,4 @@ def _confine(memory_bytes: int) -> None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no file can be written; a pipe can
-    memorylimit.confine(int(memory_bytes * _SPARE))
+    memory_limit.confine(int(memory_bytes * _SPARE))

@@ -18,7 +18,7 @@ from tb_privateuse1 import cli, query
 from tb_privateuse1.cli import demo
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.reading import Place, Reader
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS
 from tests.support.trace_files import sidecar, trace

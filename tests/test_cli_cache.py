@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cachedir, cli
+from tb_privateuse1 import cli
+from tb_privateuse1.storage import cache_directory
 from tests.support.trace_files import trace
 
 
@@ -30,7 +31,7 @@ def test_info_and_clear(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     (found,) = json.loads(capsys.readouterr().out)
     held = sum(path.stat().st_size for path in folder.glob("*.arrow"))
     assert (found["directory"], found["traces"], found["bytes"]) == (str(folder), 2, held)
-    assert 0 < found["limit_bytes"] <= cachedir.LIMIT_BYTES
+    assert 0 < found["limit_bytes"] <= cache_directory.LIMIT_BYTES
     assert cli.main(["cache", "clear"]) == 0
     assert capsys.readouterr().out.startswith(f"{folder}\n  0 traces, 0 B of at most ")
     assert list(folder.iterdir()) == [other]
@@ -39,7 +40,7 @@ def test_info_and_clear(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_caches_beside_runs(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", cachedir.BESIDE)
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", cache_directory.BESIDE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("sys.platform", "linux")
     assert cli.main(["ingest", str(log)]) == 0

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cli, event, query, schema
+from tb_privateuse1 import cli, query, schema
 from tb_privateuse1.cli import flags
 from tb_privateuse1.lookups import LOOKUPS
+from tb_privateuse1.storage import event_record
 from tb_privateuse1.views import VIEWS
 from tests.support.trace_files import trace
 
@@ -64,7 +65,7 @@ def test_every_option_is_a_flag(name: str) -> None:
 
 def test_the_event_has_its_flags() -> None:
     options = cli._parser().parse_args(["event", "./log", "--table", "ops", "--row", "7"])
-    assert flags.chosen(options, event.event) == {"table": "ops", "row": 7}
+    assert flags.chosen(options, event_record.event) == {"table": "ops", "row": 7}
 
 
 @pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.prog)

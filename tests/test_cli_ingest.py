@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import cache as disk
-from tb_privateuse1 import cli, store, views
+from tb_privateuse1 import cli, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache as disk
+from tb_privateuse1.storage import store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import Vendors
 from tests.support.trace_files import sidecar, trace

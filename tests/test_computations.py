@@ -11,7 +11,7 @@ import pytest
 
 from tb_privateuse1 import computations
 from tb_privateuse1.computations import Computations, Report
-from tb_privateuse1.jobs import Pending, Progress
+from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.trace.model import TraceError
 
 WAIT_S = 20.0

@@ -26,9 +26,10 @@ def add(commands: Commands) -> None:
 
 
 def _cache(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import cachedir, query
+    from tb_privateuse1 import query
+    from tb_privateuse1.storage import cache_directory
 
-    act = cachedir.clear if options.action == "clear" else cachedir.use
+    act = cache_directory.clear if options.action == "clear" else cache_directory.use
     try:
         found = [act(directory) for directory in _directories(options.path)]
     except OSError as error:
@@ -43,11 +44,11 @@ def _cache(options: argparse.Namespace) -> int:
 
 
 def _directories(path: str | None) -> list[Path]:
-    from tb_privateuse1 import cachedir
     from tb_privateuse1.discovery import catalog
+    from tb_privateuse1.storage import cache_directory
 
-    places = {cachedir.directory(): None}
+    places = {cache_directory.directory(): None}
     if path is not None:
         for files in catalog.scan(path).files.values():
-            places.update(dict.fromkeys(cachedir.directories(files.trace.path)))
+            places.update(dict.fromkeys(cache_directory.directories(files.trace.path)))
     return list(places)

@@ -19,7 +19,7 @@ from tb_privateuse1.cli.progress import Line, State, duration, size
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
     from tb_privateuse1.discovery.trace_files import Files
-    from tb_privateuse1.store import Progress, Store
+    from tb_privateuse1.storage.store import Progress, Store
     from tb_privateuse1.trace.model import TraceError
 
 _log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class _Task:
 def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1 import query
     from tb_privateuse1.discovery import catalog as discovery_catalog
-    from tb_privateuse1.store import Store
+    from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
 
     jobs = _cores() if options.jobs is None else options.jobs
@@ -202,7 +202,7 @@ class _Work:
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
         from tb_privateuse1.discovery.file import shown
-        from tb_privateuse1.ingest import brief
+        from tb_privateuse1.storage.ingest import brief
         from tb_privateuse1.trace.model import TraceError
 
         if self._stop.is_set():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.discovery.catalog import Catalog
     from tb_privateuse1.discovery.trace_files import Files
     from tb_privateuse1.reading import Place
-    from tb_privateuse1.store import Progress, Store
+    from tb_privateuse1.storage.store import Progress, Store
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def place(options: argparse.Namespace, of: str = "") -> Place:
 def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     """The catalogue of a path and what reads its traces; a terminal is told how far that is."""
     from tb_privateuse1.discovery import catalog as discovery_catalog
-    from tb_privateuse1.store import Store
+    from tb_privateuse1.storage.store import Store
 
     known = vendors(options)  # what is wrong with a file is said before anything is read
     catalog = discovery_catalog.scan(options.path)

@@ -13,7 +13,7 @@ from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import chrome, perfetto, tablefiles, target
 from tb_privateuse1.export.window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
-from tb_privateuse1.ingest import brief
+from tb_privateuse1.storage.ingest import brief
 from tb_privateuse1.trace.model import Trace, TraceError
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]

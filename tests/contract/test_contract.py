@@ -25,7 +25,7 @@ from tb_privateuse1 import query, schema, tables
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import csv
 from tb_privateuse1.lookups import LOOKUPS
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS
 from tb_privateuse1.views import VIEWS

@@ -255,7 +255,7 @@ def test_the_loader_needs_only_the_host() -> None:
         ("trace", "from tb_privateuse1 import intervals", "trace imports intervals: it is not"),
         ("trace", "import tb_privateuse1.views.base", "trace imports views.base: it is not below"),
         ("store", "def f():\n    from tb_privateuse1.views import VIEWS", "store imports views:"),
-        ("runs", "if T:\n    from tb_privateuse1.store import Store", "runs imports store: it is"),
+        ("runs", "if T:\n    from tb_privateuse1.storage.store import Store", "runs imports store: it is"),
         ("cli", "import_module('tb_privateuse1.capture')", "nobody imports that"),
         ("views.kernels", "from tb_privateuse1.views.operators import operators", "of one layer"),
         ("views.base", "from tb_privateuse1.views import VIEWS", "of one layer"),

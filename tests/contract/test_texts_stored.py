@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import cache, query
+from tb_privateuse1 import query
 from tb_privateuse1.analysis.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say
-from tb_privateuse1.ingest import ingest
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage.ingest import ingest
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import Constant
 from tb_privateuse1.trace.labels import Fact
@@ -97,8 +98,8 @@ def told(request: pytest.FixtureRequest, trace: Trace, tmp_path_factory: Any) ->
     if request.param == "read":
         return trace
     path = tmp_path_factory.mktemp("cache") / "trace.arrow"
-    cache.write(trace, path)
-    again = cache.read(path)
+    disk_cache.write(trace, path)
+    again = disk_cache.read(path)
     assert again is not None
     return again
 
@@ -146,8 +147,8 @@ def test_the_damaged_trace_has_much_to_tell(folder: Path) -> None:
 
 def test_nothing_is_english_only_by_the_cache(trace: Trace, tmp_path: Path) -> None:
     """In each language it says the same as before."""
-    cache.write(trace, tmp_path / "trace.arrow")
-    again = cache.read(tmp_path / "trace.arrow")
+    disk_cache.write(trace, tmp_path / "trace.arrow")
+    again = disk_cache.read(tmp_path / "trace.arrow")
     assert again is not None
     for language in LANGUAGES:
         one, other = (query.encode(result(VIEWS["quality"], t), language) for t in (trace, again))

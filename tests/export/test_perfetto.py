@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.window import Window
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.support.perfetto_file import exported, of

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tb_privateuse1 import prepared
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.lookups import area
+from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, step, trace
@@ -29,7 +29,7 @@ def test_ranges_count_with_their_part_inside() -> None:
 
 def on(one: Trace, kind: str, *owners: int) -> str:
     """The numbers of these threads' or streams' tracks."""
-    tracks = timeline_tracks.tracks(one, prepared.of(one).pyramid)
+    tracks = timeline_tracks.tracks(one, derived.of(one).pyramid)
     return ",".join(str(t.id) for t in tracks if t.kind == kind and t.owner in owners)
 
 

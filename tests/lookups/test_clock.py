@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.lookups.clock import Clock, clock
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.views.base import Rank
 from tests.server.test_routes import BASE, problem

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.critical import Critical, critical
+from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import Trace
 from tests.support.results import result
 from tests.unit.analysis.simulation.test_dependency_graph import waiting
@@ -19,7 +19,7 @@ def test_pieces_have_a_place() -> None:
     trace = waiting()
     found = ask(trace)
     assert found.found == len(found.pieces) == 8
-    kinds = prepared.of(trace).pyramid.tracks.kind
+    kinds = derived.of(trace).pyramid.tracks.kind
     latency, kernel = found.pieces[2], found.pieces[3]
     assert (kernel.cause, kernel.name) == ("kernel", "mm")
     assert (kernel.start_ns, kernel.end_ns) == (17_000, 57_000)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import prepared
 from tb_privateuse1.lookups.instances import Instances, instances
+from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
 from tests.support.make import kernel, launch, op, step, trace
@@ -25,7 +25,7 @@ def some() -> Trace:
 
 
 def ask(t: Trace, **options: Any) -> Instances:
-    return instances(t, prepared.of(t).pyramid, **options)
+    return instances(t, derived.of(t).pyramid, **options)
 
 
 def row_of(t: Trace, operator: str) -> int:

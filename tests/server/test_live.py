@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import store
 from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support import logdir as made
 from tests.support.server import serve

@@ -19,7 +19,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Pending, Progress, Store
+from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 
 BASE = "/data/plugin/privateuse1/"

@@ -14,7 +14,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tests.server.test_routes import BASE, problem
 from tests.support.perfetto_file import parse
 

@@ -14,12 +14,13 @@ from typing import Any, NoReturn
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import event, schema
+from tb_privateuse1 import schema
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
 from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import event_record
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views import VIEWS
 from tests.peers.test_shared_traces import FOLDER, TRACES
 from tests.server.test_routes import BASE
@@ -33,7 +34,7 @@ ODD = (
     "漢字", "a" * 3000, "name,-calls", "0..1", "[]", "null", "true",
 )  # fmt: skip
 RUNS = ("ddp", "mlp", "host", "nothing", "instants")
-ASKED: dict[str, Callable[..., Any]] = {**VIEWS, **LOOKUPS, "event": event.event}
+ASKED: dict[str, Callable[..., Any]] = {**VIEWS, **LOOKUPS, "event": event_record.event}
 
 
 @pytest.fixture(scope="module")

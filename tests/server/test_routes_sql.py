@@ -13,7 +13,7 @@ from tb_privateuse1 import sql
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.plugin import Plugin
 from tb_privateuse1.routes import Routes
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.test_routes import BASE, problem
 

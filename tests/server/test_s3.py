@@ -12,7 +12,7 @@ import pytest
 import tb_privateuse1 as tbp
 from tb_privateuse1.discovery import catalog, remote
 from tb_privateuse1.discovery.remote import filesystem
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support import s3
 from tests.support.server import serve

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cachedir, processes
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import cache_directory, worker_process
+from tb_privateuse1.storage.store import Store
 
 HOLD = """
 import os, time
@@ -52,21 +52,21 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
     if where == "evicting":
         space: dict[str, Any] = {}
         exec(code, space)
-        removed = cachedir.remove
+        removed = cache_directory.remove
 
         def some(path: Path) -> bool:
             assert removed(path)
             space["hold"]()
             return True
 
-        cachedir.remove = some
+        cache_directory.remove = some
     else:
         popen = subprocess.Popen
 
         def held(command: list[str], **options: Any) -> Any:
             return popen([*command[:-1], code + IN_READER[where] + command[-1]], **options)
 
-        processes.subprocess.Popen = held  # type: ignore[misc, assignment]
+        worker_process.subprocess.Popen = held  # type: ignore[misc, assignment]
     made = Store(1, Path(folder))
     for files in catalog.scan(logdir).files.values():
         made.trace(files)

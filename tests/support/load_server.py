@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import store
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.storage import store
 from tests.support.same import digest
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import cache, pyramidfile
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache, pyramid_file
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import Table
 from tests.support.make import document, kernel, launch, op, step
@@ -42,9 +42,9 @@ def write(folder: Path, stored: Path) -> Trace:
     path.write_text(json.dumps(document(*events)))
     files = catalog.scan(str(folder)).find()
     many = _many(Store(jobs=0, cache_dir=stored).trace(files))
-    target = stored / f"{cache.key(files)}.arrow"
-    cache.write(many, target)
-    pyramidfile.prepare(many, target)
+    target = stored / f"{disk_cache.key(files)}.arrow"
+    disk_cache.write(many, target)
+    pyramid_file.prepare(many, target)
     return many
 
 

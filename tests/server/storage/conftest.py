@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import processes
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import worker_process
+from tb_privateuse1.storage.store import Store
 from tests.support.trace_files import sidecar, trace
 
 SLOW = """
@@ -39,7 +39,7 @@ def slowed(monkeypatch: pytest.MonkeyPatch, done: Path, only: str = "") -> None:
     def start(command: list[str], **options: object) -> object:
         return popen([*command[:-1], code + command[-1]], **options)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(processes.subprocess, "Popen", start)
+    monkeypatch.setattr(worker_process.subprocess, "Popen", start)
 
 
 @pytest.fixture

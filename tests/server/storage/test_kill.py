@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, processes
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache, worker_process
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support import make
@@ -68,7 +68,7 @@ def test_killed_while(
         server.kill()
     until(lambda: not running(held))  # the reader has ended with its server
     for path in folder.glob("*.arrow"):
-        assert cache.read(path) is not None, "what has its name is whole"
+        assert disk_cache.read(path) is not None, "what has its name is whole"
     if where == "evicting":
         assert len(list(folder.glob("*.arrow"))) == TRACES - 1
     monkeypatch.delenv("TB_PRIVATEUSE1_CACHE_BYTES", raising=False)
@@ -85,7 +85,7 @@ def test_given_up_while_it_writes(
     mark, popen = tmp_path / "mark", subprocess.Popen
     code = HOLD.format(mark=str(mark)) + IN_READER["writing"]
     monkeypatch.setattr(
-        processes.subprocess,
+        worker_process.subprocess,
         "Popen",
         lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
     )
@@ -110,7 +110,7 @@ def readers_of(pid: int) -> list[int]:
         try:
             parent = int(path.read_text().rpartition(")")[2].split()[1])
             command = path.with_name("cmdline").read_bytes()
-            if parent == pid and b"tb_privateuse1.readerprocess" in command:
+            if parent == pid and b"tb_privateuse1.storage.reader_process" in command:
                 found.append(int(path.parent.name))
         except OSError:
             continue

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, store
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache, store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace
 from tests.server.storage.test_store import until
@@ -22,7 +22,7 @@ def test_many_askers_open_a_stored_trace_once(
 ) -> None:
     Store(jobs=0, cache_dir=tmp_path / "cache").trace(files)
     calls: list[Path] = []
-    go_on, read = threading.Event(), cache.read
+    go_on, read = threading.Event(), disk_cache.read
 
     def slow(path: Path) -> Trace | None:
         calls.append(path)
@@ -46,14 +46,14 @@ def test_memory_is_bounded_and_keeps_the_latest(files: Files, tmp_path: Path) ->
     for variant in variants:
         found = made.trace(variant)
         assert made.trace(variant) is found
-        assert narrow.keys(made) == [cache.key(variant)]
+        assert narrow.keys(made) == [disk_cache.key(variant)]
     size = size_bytes(found)
     memory = MemoryBudget(2 * size + size // 2)
     wide = Store(jobs=0, cache_dir=tmp_path / "cache", memory=memory)
     first, *_ = [wide.trace(variant) for variant in variants[:2]]
     assert wide.trace(variants[0]) is first
     wide.trace(variants[2])  # pushes out the one not used for longest: the second
-    assert memory.keys(wide) == [cache.key(variants[0]), cache.key(variants[2])]
+    assert memory.keys(wide) == [disk_cache.key(variants[0]), disk_cache.key(variants[2])]
     assert memory.bytes == 2 * size
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, ingest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.locks import Claim
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.raw import Progress, Raw
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import cache_directory, disk_cache, ingest
+from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.unit.inference.device_timeline.test_other_recordings import recorded
 
-SLEEP = "tb_privateuse1.ingest.time.sleep"
+SLEEP = "tb_privateuse1.storage.ingest.time.sleep"
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ class Readings:
 
 
 def target(files: Files, tmp_path: Path) -> Path:
-    return tmp_path / "cache" / f"{cache.key(files)}.arrow"
+    return tmp_path / "cache" / f"{disk_cache.key(files)}.arrow"
 
 
 def test_readers_at_the_same_time_read_another_recording_once(
     four: list[Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    all_ask, asked, claim = threading.Event(), set[int](), cachedir.claim
+    all_ask, asked, claim = threading.Event(), set[int](), cache_directory.claim
 
     def noted(path: Path) -> Claim | None:
         asked.add(threading.get_ident())
@@ -64,7 +64,7 @@ def test_readers_at_the_same_time_read_another_recording_once(
             all_ask.set()
         return claim(path)
 
-    monkeypatch.setattr(cachedir, "claim", noted)
+    monkeypatch.setattr(cache_directory, "claim", noted)
     readings = Readings(monkeypatch, lambda: all_ask.wait(10))
     with ThreadPoolExecutor(3) as pool:
         made = [
@@ -126,11 +126,11 @@ def test_a_reader_that_was_stopped_is_passed_over(
     looks: list[float] = []
     monkeypatch.setattr(SLEEP, looks.append)
     readings = Readings(monkeypatch, lambda: None)
-    held = cachedir.claim(target(four[0], tmp_path))
+    held = cache_directory.claim(target(four[0], tmp_path))
     assert held
     with held:
         ingest.ingest(four[1], None, [target(four[1], tmp_path)])
-    assert sum(looks) == cachedir.STALL_S
+    assert sum(looks) == cache_directory.STALL_S
     assert readings.names == ["host_0.200", "host_0.100"]
 
 
@@ -144,7 +144,7 @@ def test_who_is_cancelled_while_it_waits_makes_no_trace(four: list[Files], tmp_p
             raise TraceError("cancelled", "enough")
 
     looks: list[str] = []
-    held = cachedir.claim(target(four[0], tmp_path))
+    held = cache_directory.claim(target(four[0], tmp_path))
     assert held
     with held, pytest.raises(TraceError, match="enough"):
         ingest.ingest(four[1], cancel, [target(four[1], tmp_path)])

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, jobs, store
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.locks import Claim
-from tb_privateuse1.store import Pending, Store
+from tb_privateuse1.storage import cache_directory, disk_cache, jobs, store
+from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.store import Pending, Store
 from tests.server.storage.test_store import unreadable, until
 from tests.support.same import digest
 from tests.support.trace_files import sidecar, trace
@@ -92,7 +92,7 @@ def test_two_servers_evict_while_the_directory_is_deleted(
 @pytest.fixture
 def held(files: Files, tmp_path: Path) -> Iterator[Claim]:
     """Another server makes the trace."""
-    claim = cachedir.claim(tmp_path / "cache" / f"{cache.key(files)}.arrow")
+    claim = cache_directory.claim(tmp_path / "cache" / f"{disk_cache.key(files)}.arrow")
     assert claim is not None
     with claim:
         yield claim
@@ -116,9 +116,9 @@ def test_who_waits_for_another_server_takes_no_place(
         asked = pool.submit(made.trace, files)
         unreadable(files, made, monkeypatch)
         written = Store(0, tmp_path / "second")  # what the other server does
-        monkeypatch.setattr(store, "ingest", sys.modules["tb_privateuse1.ingest"].ingest)
+        monkeypatch.setattr(store, "ingest", sys.modules["tb_privateuse1.storage.ingest"].ingest)
         trace = written.trace(files)
-        cache.write(trace, tmp_path / "cache" / f"{cache.key(files)}.arrow")
+        disk_cache.write(trace, tmp_path / "cache" / f"{disk_cache.key(files)}.arrow")
         assert digest(asked.result(10)) == digest(trace)
     made.close()
 
@@ -156,15 +156,15 @@ def test_a_server_that_was_stopped_blocks_nobody(
 def test_without_processes_it_waits_for_another_server_too(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "cache" / f"{cache.key(files)}.arrow"
+    path = tmp_path / "cache" / f"{disk_cache.key(files)}.arrow"
     phases: list[str] = []
-    claim = cachedir.claim(path)
+    claim = cache_directory.claim(path)
     assert claim is not None
 
     def heard(_: Files, progress: jobs.Progress) -> None:
         phases.append(progress.phase)
         if len(phases) == 3:
-            cache.write(fresh, path)
+            disk_cache.write(fresh, path)
             assert claim is not None
             claim.release()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, failures, ingest, store
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Pending, Progress, Store
+from tb_privateuse1.storage import disk_cache, failure_cache, ingest, store
+from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support.same import same
 from tests.support.trace_files import trace
@@ -165,7 +165,7 @@ def test_a_killed_reader_costs_only_its_own_trace(
     for one in (files, other):
         with pytest.raises(Pending):
             made.trace(one, wait_s=0)
-    job = made._jobs.get(cache.key(files))
+    job = made._jobs.get(disk_cache.key(files))
     assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
@@ -177,7 +177,7 @@ def test_a_killed_reader_costs_only_its_own_trace(
     assert made.trace(other).meta.worker == "other"
     with pytest.raises(TraceError, match="SIGKILL"):
         made.trace(files)  # remembered, for a while
-    monkeypatch.setattr(failures, "_RETRY_S", 0)
+    monkeypatch.setattr(failure_cache, "_RETRY_S", 0)
     assert made.trace(files).meta.worker == "host_1"
 
 
@@ -218,7 +218,7 @@ def test_a_reader_ends_with_its_server(files: Files, tmp_path: Path, slow: Path)
     made = Store(1, tmp_path / "cache")
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
-    job = made._jobs.get(cache.key(files))
+    job = made._jobs.get(disk_cache.key(files))
     assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
@@ -257,7 +257,7 @@ def test_the_process_ends_while_a_trace_is_read(files: Files, tmp_path: Path) ->
 
 
 def _process(made: Store, files: Files) -> subprocess.Popen[bytes] | None:
-    job = made._jobs.get(cache.key(files))
+    job = made._jobs.get(disk_cache.key(files))
     return job and job.process
 
 

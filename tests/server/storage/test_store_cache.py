@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.discovery.trace_files import as_now as current
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage.store import Store
 from tests.server.storage.test_store import unreadable
 from tests.support.same import same
 from tests.support.trace_files import trace
@@ -44,7 +44,7 @@ def test_a_damaged_cache_is_silently_rebuilt(
     replaced.rename(path)
     again = Store(1, tmp_path / "cache")
     assert same(again.trace(files), first)
-    assert cache.read(path) is not None
+    assert disk_cache.read(path) is not None
     again.close()
 
 
@@ -91,7 +91,10 @@ def test_beside_the_run_if_wanted_and_writable(
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", "beside")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    beside, users = tmp_path / "log" / "r" / cachedir.HIDDEN, tmp_path / "user" / "tb_privateuse1"
+    beside, users = (
+        tmp_path / "log" / "r" / cache_directory.HIDDEN,
+        tmp_path / "user" / "tb_privateuse1",
+    )
     made = Store(jobs)
     found = made.trace(files)
     assert [path.suffix for path in beside.iterdir()] == [".arrow"]
@@ -117,7 +120,7 @@ def test_the_cache_is_bounded(
     for n in range(3):
         variant = dataclasses.replace(files, worker=f"w{n}")
         found = made.trace(variant)
-        assert [p.stem for p in (tmp_path / "cache").iterdir()] == [cache.key(variant)]
+        assert [p.stem for p in (tmp_path / "cache").iterdir()] == [disk_cache.key(variant)]
         assert found.meta.worker == f"w{n}"
     made.close()
 
@@ -139,8 +142,10 @@ def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -
     for n in range(1, 4):
         os.utime(path, ns=(1, files.trace.mtime_ns + n))
         assert same(made.trace(files), first)
-        cachedir.pyramid_of(folder / f"{cache.key(current(files))}.arrow").touch()
-    assert {cache.key(current(files)), cache.key(other)} <= {p.stem for p in folder.iterdir()}
+        cache_directory.pyramid_of(folder / f"{disk_cache.key(current(files))}.arrow").touch()
+    assert {disk_cache.key(current(files)), disk_cache.key(other)} <= {
+        p.stem for p in folder.iterdir()
+    }
     assert len(list(folder.glob("*.arrow"))) == 4
     assert len(list(folder.glob("*.pyramid"))) == 1
     made.close()
@@ -155,4 +160,4 @@ def test_a_version_that_is_late_removes_no_newer_one(tmp_path: Path) -> None:
     made._keep("late", files, newest)
     os.utime(path, ns=(1, files.trace.mtime_ns + 2))
     made.trace(files)
-    assert [p.stem for p in (tmp_path / "cache").iterdir()] == [cache.key(current(files))]
+    assert [p.stem for p in (tmp_path / "cache").iterdir()] == [disk_cache.key(current(files))]

@@ -9,9 +9,9 @@ import pytest
 
 from tb_privateuse1 import cli
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.cache import key
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.disk_cache import key
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.trace.vendor import Vendor

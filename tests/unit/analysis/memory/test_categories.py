@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 from tb_privateuse1.analysis.memory import allocations, categories
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
 from tests.support.make import Event, annotation, frame, op, trace

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.store import Store
 from tests.support import logdir as made
 from tests.support.web import Web, serve
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from tb_privateuse1 import ingest
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.file import File
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.store import Pending, Store
+from tb_privateuse1.storage import ingest
+from tb_privateuse1.storage.store import Pending, Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tests.support.trace_files import trace
 from tests.support.web import Web, until
@@ -56,7 +56,7 @@ def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
     assert "127.0.0.1" not in caught.value.message
     assert store.trace(discovery_catalog.scan(f"{log}/log").find("mlp"))  # others can be read
     log.breaks = ""
-    monkeypatch.setattr("tb_privateuse1.failures._RETRY_S", 0)
+    monkeypatch.setattr("tb_privateuse1.storage.failure_cache._RETRY_S", 0)
     assert store.trace(files).meta.timeline == "measured"
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import cache
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.inference.device_timeline import Others, other_recordings
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import disk_cache
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
 from tb_privateuse1.views.method import method
 from tests.support import make, trace_files
@@ -190,16 +190,16 @@ def test_another_recording_that_changes_is_asked_again(tmp_path: Path) -> None:
     recorded(log, "host_1.100", 1)
     second = ("log", 1, 1)
     files = catalog.scan(str(log)).files[second]
-    keys = {cache.key(files)}
+    keys = {disk_cache.key(files)}
     assert hides(made.trace(files))
     recorded(log, "host_0.100", 0, 20_000)
     assert not hides(made.trace(files))  # as it is now, whatever the search saw
-    keys.add(cache.key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.key(catalog.scan(str(log)).files[second]))
     (log / "host_0.100.pt.trace.json").write_text("{ no trace")
     assert hides(made.trace(files))
     (log / "host_0.100.pt.trace.json").unlink()
     assert hides(made.trace(files))
-    keys.add(cache.key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.key(catalog.scan(str(log)).files[second]))
     assert len(keys) == 3
 
 

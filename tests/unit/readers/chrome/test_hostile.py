@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.event import event
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.event_record import event
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.views import VIEWS
 from tests.support import make

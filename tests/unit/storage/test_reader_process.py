@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import memorylimit, pyramidfile, readerprocess
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tests.support import make
 from tests.support.trace_files import trace
 
 
 def test_by_default_a_reader_may_take_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memorylimit, "machine_bytes", lambda: 1001)
-    assert readerprocess.limit_bytes() == 500
+    monkeypatch.setattr(memory_limit, "machine_bytes", lambda: 1001)
+    assert reader_process.limit_bytes() == 500
     monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "3G")
-    assert readerprocess.limit_bytes() == 3 * 10**9
+    assert reader_process.limit_bytes() == 3 * 10**9
 
 
 def test_where_nobody_knows_the_memory_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memorylimit, "machine_bytes", lambda: None)
-    assert readerprocess.limit_bytes() is None
+    monkeypatch.setattr(memory_limit, "machine_bytes", lambda: None)
+    assert reader_process.limit_bytes() is None
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
 def answered(files: Files, target: Path) -> dict[str, object]:
     answers: list[dict[str, object]] = []
     request = {"files": files, "targets": [str(target), str(target.with_name("spare"))]}
-    readerprocess._answer(request, lambda **words: answers.append(words))
+    reader_process._answer(request, lambda **words: answers.append(words))
     return answers[-1]
 
 
@@ -75,7 +75,7 @@ def test_out_of_memory_anywhere_is_told(
         raise MemoryError
 
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
-    monkeypatch.setattr(readerprocess, where, fail)
+    monkeypatch.setattr(reader_process, where, fail)
     answer = answered(catalog.scan(str(tmp_path / "log")).find(), tmp_path / f"{1:032x}.arrow")
     assert isinstance(answer["error"], dict)
     assert answer["error"]["code"] == "out_of_memory"
@@ -88,6 +88,6 @@ def test_a_trace_without_its_pyramid_is_whole(
         raise MemoryError
 
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
-    monkeypatch.setattr(pyramidfile, "prepare", fail)
+    monkeypatch.setattr(pyramid_file, "prepare", fail)
     target = tmp_path / f"{1:032x}.arrow"
     assert answered(catalog.scan(str(tmp_path / "log")).find(), target) == {"done": str(target)}

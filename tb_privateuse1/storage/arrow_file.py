@@ -29,7 +29,7 @@ import pyarrow as pa
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from tb_privateuse1 import cachedir
+from tb_privateuse1.storage import cache_directory
 from tb_privateuse1.trace.table import Table
 
 _HEAD, _NAME = b"tb_privateuse1", b"tb_privateuse1.name"
@@ -53,7 +53,7 @@ def write(path: Path, content: Content) -> None:
     fields = zip([*content.tables, _STRINGS], columns, strict=True)
     schema = pa.schema([pa.field(name, column.type) for name, column in fields])
     schema = schema.with_metadata({_HEAD: content.head, _NAME: path.name.encode()})
-    with cachedir.replacing(path) as file:
+    with cache_directory.replacing(path) as file:
         summed = _Summed(file)
         with pa.ipc.new_stream(summed, schema) as writer:
             writer.write_batch(pa.record_batch(columns, schema=schema))

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import arrowfile, cache, cachedir
 from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.analysis.timeline.level_of_detail import Level, Pyramid, Tracks
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
+from tb_privateuse1.storage import arrow_file, cache_directory, disk_cache
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64, Table
 
@@ -45,16 +45,16 @@ _KINDS: dict[str, type[Table]] = {
 
 def of(trace: Trace) -> Pyramid:
     """The pyramid of a trace: from its file, or made now."""
-    path = cache.file_of(trace)
+    path = disk_cache.file_of(trace)
     if path is None or _few(trace):
         return level_of_detail.build(trace)
-    stored = arrowfile.read(cachedir.pyramid_of(path), _KINDS, _pyramid)
+    stored = arrow_file.read(cache_directory.pyramid_of(path), _KINDS, _pyramid)
     if stored is not None:
         return stored
     made = level_of_detail.build(trace)
     if path.exists():  # else nobody finds the trace again, nor what lies beside it
         _write(made, path)
-        cachedir.make_room(path.parent, keep=path)
+        cache_directory.make_room(path.parent, keep=path)
     return made
 
 
@@ -83,10 +83,10 @@ def _write(made: Pyramid, path: Path) -> None:
     }
     head = msgspec.json.encode(_Head([level.bin_ns for level in made.levels]))
     with contextlib.suppress(OSError):  # a cache without room: it is made again when asked for
-        arrowfile.write(cachedir.pyramid_of(path), arrowfile.Content(head, tables))
+        arrow_file.write(cache_directory.pyramid_of(path), arrow_file.Content(head, tables))
 
 
-def _pyramid(content: arrowfile.Content) -> Pyramid:
+def _pyramid(content: arrow_file.Content) -> Pyramid:
     tracks, exact, coarser, edges = (content.tables[name] for name in _KINDS)
     assert isinstance(tracks, Tracks)
     assert isinstance(exact, Exact)

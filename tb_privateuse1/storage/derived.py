@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tb_privateuse1 import pyramidfile
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
+from tb_privateuse1.storage import pyramid_file
 from tb_privateuse1.trace.memoize import once
 from tb_privateuse1.trace.model import I64, Trace
 
@@ -50,7 +50,7 @@ def of(trace: Trace) -> Prepared:
 
 @once
 def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
-    return pyramidfile.of(trace)
+    return pyramid_file.of(trace)
 
 
 @once

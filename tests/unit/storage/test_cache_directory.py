@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-from tb_privateuse1 import cachedir, locks
+from tb_privateuse1.storage import cache_directory, file_lock
 
 NAMES = [f"{n:032x}.arrow" for n in range(1, 9)]
 LOCK = f".{1:032x}.lock"
@@ -37,26 +37,26 @@ def names(folder: Path) -> list[str]:
 
 
 def test_what_was_not_used_for_longest_goes_first(folder: Path) -> None:
-    cachedir.touch(folder / NAMES[1])
-    cachedir.make_room(folder, keep=folder / NAMES[0])
+    cache_directory.touch(folder / NAMES[1])
+    cache_directory.make_room(folder, keep=folder / NAMES[0])
     assert names(folder) == [NAMES[0], NAMES[1], *NAMES[5:]]
-    cachedir.make_room(folder)
+    cache_directory.make_room(folder)
     assert len(names(folder)) == 5
 
 
 def test_the_one_just_written_stays_even_if_it_is_too_large(folder: Path) -> None:
     (folder / NAMES[0]).write_bytes(b"x" * 9000)
     os.utime(folder / NAMES[0], (1, 1))
-    cachedir.make_room(folder, keep=folder / NAMES[0])
+    cache_directory.make_room(folder, keep=folder / NAMES[0])
     assert names(folder) == [NAMES[0]]
 
 
 def test_at_most_as_much_as_is_left_on_the_disk(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usage = cachedir.shutil.disk_usage(folder)._replace(free=-4000)  # (-4000 + 8000) / 2
-    monkeypatch.setattr(cachedir.shutil, "disk_usage", lambda _: usage)
-    cachedir.make_room(folder)
+    usage = cache_directory.shutil.disk_usage(folder)._replace(free=-4000)  # (-4000 + 8000) / 2
+    monkeypatch.setattr(cache_directory.shutil, "disk_usage", lambda _: usage)
+    cache_directory.make_room(folder)
     assert names(folder) == NAMES[6:]
 
 
@@ -69,7 +69,7 @@ def test_foreign_files_are_left_alone(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"x" * 9999)
     (folder / f"{98:032x}.arrow").symlink_to(tmp_path / "outside")
     (folder / f".{97:032x}.lock").symlink_to(tmp_path / "outside")
-    cachedir.make_room(folder)
+    cache_directory.make_room(folder)
     kept = [*foreign, f"{99:032x}.arrow", f"{98:032x}.arrow", f".{97:032x}.lock", *NAMES[3:]]
     assert names(folder) == sorted(kept)
     assert (tmp_path / "outside").stat().st_size == 9999
@@ -87,19 +87,19 @@ def test_what_cannot_be_removed_is_passed_over(
         unlink(path, missing_ok=missing_ok)
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    cachedir.make_room(folder)
+    cache_directory.make_room(folder)
     assert names(folder) == [*NAMES[:2], *NAMES[5:]]
 
 
 def test_others_remove_at_the_same_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = cachedir.shutil.disk_usage
+    usage = cache_directory.shutil.disk_usage
 
     def meanwhile(path: Path) -> object:
         (folder / NAMES[0]).unlink()
         return usage(path)
 
-    monkeypatch.setattr(cachedir.shutil, "disk_usage", meanwhile)
-    cachedir.make_room(folder)
+    monkeypatch.setattr(cache_directory.shutil, "disk_usage", meanwhile)
+    cache_directory.make_room(folder)
     assert names(folder) == NAMES[3:]
 
 
@@ -110,9 +110,12 @@ def test_a_directory_that_is_deleted_meanwhile(folder: Path) -> None:
     def work() -> None:
         try:
             while not stop.is_set():
-                cachedir.make_room(folder)
+                cache_directory.make_room(folder)
                 # Writing may fail then; making room may not.
-                with contextlib.suppress(OSError), cachedir.replacing(folder / NAMES[0]) as file:
+                with (
+                    contextlib.suppress(OSError),
+                    cache_directory.replacing(folder / NAMES[0]) as file,
+                ):
                     file.write(b"y")
         except BaseException as error:
             errors.append(error)
@@ -120,11 +123,11 @@ def test_a_directory_that_is_deleted_meanwhile(folder: Path) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     for _ in range(200):
-        cachedir.shutil.rmtree(folder, ignore_errors=True)
+        cache_directory.shutil.rmtree(folder, ignore_errors=True)
     stop.set()
     thread.join()
     assert errors == []
-    cachedir.make_room(folder.with_name("nowhere"))
+    cache_directory.make_room(folder.with_name("nowhere"))
 
 
 def test_what_dead_writers_left_is_swept(folder: Path) -> None:
@@ -142,14 +145,14 @@ def test_what_dead_writers_left_is_swept(folder: Path) -> None:
         assert writer.stdout.readline()
         during = [name for name in names(folder) if name.startswith(".")]
         assert len(during) == 2
-        cachedir.make_room(folder)
+        cache_directory.make_room(folder)
         assert [n for n in names(folder) if n.startswith(".")] == during  # it lives
-        assert cachedir.claim(folder / NAMES[0]) is None
+        assert cache_directory.claim(folder / NAMES[0]) is None
         writer.kill()
     assert [n for n in names(folder) if n.startswith(".")] == during
-    claim = cachedir.claim(folder / NAMES[0])  # a dead one's lock blocks nobody
+    claim = cache_directory.claim(folder / NAMES[0])  # a dead one's lock blocks nobody
     assert claim is not None
-    cachedir.make_room(folder)
+    cache_directory.make_room(folder)
     assert [n for n in names(folder) if n.startswith(".")] == [LOCK]
     with claim:
         pass
@@ -161,7 +164,7 @@ def test_a_sweep_between_making_and_locking_costs_nothing(
     folder: Path, held: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another server takes a file without a lock for a dead writer's; or is about to."""
-    locked, swept = locks.locked, False
+    locked, swept = file_lock.locked, False
 
     def slow(descriptor: int) -> bool:
         nonlocal swept
@@ -170,13 +173,13 @@ def test_a_sweep_between_making_and_locking_costs_nothing(
         swept = True
         if held:
             return False
-        cachedir.make_room(folder)
+        cache_directory.make_room(folder)
         return locked(descriptor)
 
-    monkeypatch.setattr(locks, "locked", slow)
-    with cachedir.replacing(folder / NAMES[0]) as file:
+    monkeypatch.setattr(file_lock, "locked", slow)
+    with cache_directory.replacing(folder / NAMES[0]) as file:
         monkeypatch.undo()
-        cachedir.make_room(folder)
+        cache_directory.make_room(folder)
         file.write(b"whole")
     assert swept
     assert (folder / NAMES[0]).read_bytes() == b"whole"
@@ -189,15 +192,15 @@ def test_without_locks_half_a_file_stays_for_a_day(
     def none(_: int) -> NoReturn:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks, "locked", none)
+    monkeypatch.setattr(file_lock, "locked", none)
     (folder / HALF).write_bytes(b"half")
     (folder / LOCK).write_bytes(b"")
     os.utime(folder / LOCK, (1, 1))
-    cachedir.make_room(folder)
+    cache_directory.make_room(folder)
     assert names(folder) == [HALF, *NAMES[3:]]
     with pytest.raises(OSError, match="No locks"):
-        cachedir.claim(folder / NAMES[0])
-    with cachedir.replacing(folder / NAMES[0]) as file:
+        cache_directory.claim(folder / NAMES[0])
+    with cache_directory.replacing(folder / NAMES[0]) as file:
         file.write(b"whole")
     assert (folder / NAMES[0]).read_bytes() == b"whole"
 
@@ -211,7 +214,7 @@ def test_one_of_many_has_the_claim(folder: Path) -> None:
     def work() -> None:
         nonlocal inside, most, done
         while time.monotonic() < end:
-            claim = cachedir.claim(folder / NAMES[0])
+            claim = cache_directory.claim(folder / NAMES[0])
             if claim is None:
                 continue
             with claim:
@@ -234,14 +237,14 @@ def test_one_of_many_has_the_claim(folder: Path) -> None:
 
 def test_a_claim_shows_that_it_goes_on(folder: Path) -> None:
     path = folder / NAMES[0]
-    assert cachedir.beat_ns(path) == 0
-    claim = cachedir.claim(path)
+    assert cache_directory.beat_ns(path) == 0
+    claim = cache_directory.claim(path)
     assert claim is not None
     with claim:
         os.utime(folder / LOCK, (1, 1))
-        assert cachedir.beat_ns(path) == 10**9
+        assert cache_directory.beat_ns(path) == 10**9
         claim.beat()
-        assert cachedir.beat_ns(path) > 10**9
+        assert cache_directory.beat_ns(path) > 10**9
 
 
 @pytest.mark.parametrize(
@@ -250,7 +253,7 @@ def test_a_claim_shows_that_it_goes_on(folder: Path) -> None:
 )
 def test_the_bound(monkeypatch: pytest.MonkeyPatch, text: str, bytes: int) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", text)
-    assert cachedir.limit_bytes() == bytes
+    assert cache_directory.limit_bytes() == bytes
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "1.5G", "9" * 5000, "1X"])
@@ -259,21 +262,21 @@ def test_a_bound_that_is_none(
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", text)
     with caplog.at_level(logging.WARNING):
-        assert cachedir.limit_bytes() == cachedir.LIMIT_BYTES
+        assert cache_directory.limit_bytes() == cache_directory.LIMIT_BYTES
     assert "no number of bytes" in caplog.text
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(tmp_path))
-    assert cachedir.directory() == tmp_path
-    assert cachedir.directories("/log/r/t.json") == [tmp_path]
+    assert cache_directory.directory() == tmp_path
+    assert cache_directory.directories("/log/r/t.json") == [tmp_path]
     monkeypatch.delenv("TB_PRIVATEUSE1_CACHE")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert cachedir.directory() == Path("/x/tb_privateuse1")
+    assert cache_directory.directory() == Path("/x/tb_privateuse1")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/h")
-    assert cachedir.directory() == Path("/h/.cache/tb_privateuse1")
+    assert cache_directory.directory() == Path("/h/.cache/tb_privateuse1")
 
 
 def test_beside_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -281,18 +284,18 @@ def test_beside_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
     users = Path("/x/tb_privateuse1")
     hidden = tmp_path / ".tb_privateuse1"
-    assert cachedir.directories(str(tmp_path / "t.json")) == [hidden, users]
-    assert cachedir.directories("s3://bucket/t.json") == [users]
+    assert cache_directory.directories(str(tmp_path / "t.json")) == [hidden, users]
+    assert cache_directory.directories("s3://bucket/t.json") == [users]
     hidden.symlink_to("/etc")
-    assert cachedir.directories(str(tmp_path / "t.json")) == [users]
+    assert cache_directory.directories(str(tmp_path / "t.json")) == [users]
 
 
 def test_modes(tmp_path: Path) -> None:
     """The user's cache is the user's; beside a run it is for whoever may read the run."""
     umask = os.umask(0o022)
     try:
-        for name, mode in (("cache", 0o700), (cachedir.HIDDEN, 0o755)):
-            with cachedir.replacing(tmp_path / name / NAMES[0]) as file:
+        for name, mode in (("cache", 0o700), (cache_directory.HIDDEN, 0o755)):
+            with cache_directory.replacing(tmp_path / name / NAMES[0]) as file:
                 file.write(b"x")
             assert (tmp_path / name).stat().st_mode & 0o777 == mode
     finally:

@@ -13,16 +13,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import cache, cachedir, i18n
+from tb_privateuse1 import i18n
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_files import Files, check_unchanged, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build
-from tb_privateuse1.locks import Claim
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Progress, Sidecar
+from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -116,10 +117,10 @@ def _others(
 
 def _other(other: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors) -> Trace:
     """Another recording: from where it is stored, or read now if nobody reads it already."""
-    name = f"{cache.key(other, vendors)}.arrow"
+    name = f"{disk_cache.key(other, vendors)}.arrow"
     paths = [target.with_name(name) for target in targets]
     with _turn(paths, progress) as claim:
-        known = next(filter(None, (cache.read(path, vendors) for path in paths)), None)
+        known = next(filter(None, (disk_cache.read(path, vendors) for path in paths)), None)
         if known is None:
 
             def reading(*state: Any) -> None:
@@ -142,10 +143,10 @@ def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[C
     beat_ns, quiet_s = 0, 0.0
     for path in paths:
         with contextlib.suppress(OSError):
-            while quiet_s < cachedir.STALL_S and not any(map(Path.is_file, paths)):
-                if claim := cachedir.claim(path):
+            while quiet_s < cache_directory.STALL_S and not any(map(Path.is_file, paths)):
+                if claim := cache_directory.claim(path):
                     return claim
-                if (last_ns := cachedir.beat_ns(path)) != beat_ns:
+                if (last_ns := cache_directory.beat_ns(path)) != beat_ns:
                     beat_ns, quiet_s = last_ns, 0.0
                 progress("inferring", 0, 0, 0)
                 time.sleep(_LOOK_S)
@@ -179,7 +180,7 @@ def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
     """Write a trace to the first of these files that can be written; None if none can."""
     for target in targets:
         try:
-            cache.write(trace, target)
+            disk_cache.write(trace, target)
             return target
         except OSError:
             _log.info("%s", traceback.format_exc(limit=0))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tb_privateuse1 import locks
+from tb_privateuse1.storage import file_lock
 
 BESIDE = "beside"
 """The setting for caches beside the runs."""
@@ -85,10 +85,10 @@ def bytes_set(variable: str) -> int | None:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def claim(path: Path) -> locks.Claim | None:
+def claim(path: Path) -> file_lock.Claim | None:
     """The right to make a cache file; None if another is making it. Raises OSError."""
     _make(path.parent)
-    return locks.claim(_lock(path))
+    return file_lock.claim(_lock(path))
 
 
 def beat_ns(path: Path) -> int:
@@ -131,8 +131,8 @@ def _half(path: Path) -> tuple[Path, IO[bytes]]:
         file = temporary.open("xb")
         held = True
         with contextlib.suppress(OSError):  # a file system without locks
-            held = locks.locked(file.fileno())
-        if held and locks.is_at(file.fileno(), temporary):
+            held = file_lock.locked(file.fileno())
+        if held and file_lock.is_at(file.fileno(), temporary):
             return temporary, file
         file.close()
         temporary.unlink(missing_ok=True)
@@ -253,11 +253,11 @@ def _sweep(path: Path) -> None:
     except OSError:
         return
     try:
-        dead = locks.locked(descriptor)
+        dead = file_lock.locked(descriptor)
     except OSError:  # no locks here: nobody writes one file for a day
         dead = time.time() - os.fstat(descriptor).st_mtime > _OLD_S
-    if dead and locks.is_at(descriptor, path):
-        locks.remove_open(path, descriptor)
+    if dead and file_lock.is_at(descriptor, path):
+        file_lock.remove_open(path, descriptor)
     else:
         os.close(descriptor)
 

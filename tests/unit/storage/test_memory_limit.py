@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import memorylimit
+from tb_privateuse1.storage import memory_limit
 
 MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these limits")
@@ -21,30 +21,30 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "cgroup").write_text("1:cpu:/x\n0::/a/b\n")
     (tmp_path / "groups" / "a" / "b").mkdir(parents=True)
-    monkeypatch.setattr(memorylimit, "_PROC", tmp_path / "proc")
-    monkeypatch.setattr(memorylimit, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory_limit, "_PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory_limit, "_CGROUPS", tmp_path / "groups")
     return tmp_path / "groups"
 
 
 def test_without_a_group_limit_it_is_the_machine_that_counts(groups: Path) -> None:
     (groups / "a" / "b" / "memory.max").write_text("max\n")
-    assert memorylimit.machine_bytes() == MACHINE_BYTES
+    assert memory_limit.machine_bytes() == MACHINE_BYTES
 
 
 @pytest.mark.parametrize("folder", ["a/b", "a", ""])
 def test_the_limit_of_any_group_above_counts(groups: Path, folder: str) -> None:
     (groups / folder / "memory.max").write_text("1000000\n")
-    assert memorylimit.machine_bytes() == 1_000_000
+    assert memory_limit.machine_bytes() == 1_000_000
 
 
 def test_a_group_with_more_than_there_is(groups: Path) -> None:
     (groups / "a" / "memory.max").write_text(f"{2 * MACHINE_BYTES}\n")
-    assert memorylimit.machine_bytes() == MACHINE_BYTES
+    assert memory_limit.machine_bytes() == MACHINE_BYTES
 
 
 def test_where_there_are_no_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memorylimit, "_PROC", tmp_path)
-    assert memorylimit.machine_bytes() == MACHINE_BYTES
+    monkeypatch.setattr(memory_limit, "_PROC", tmp_path)
+    assert memory_limit.machine_bytes() == MACHINE_BYTES
 
 
 def confined(more_bytes: int, then: str) -> str:
@@ -80,7 +80,7 @@ def test_a_lower_limit_that_was_there_stays() -> None:
 
 
 def test_a_system_without_such_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memorylimit, "_PROC", tmp_path)
-    memorylimit.confine(1)
+    monkeypatch.setattr(memory_limit, "_PROC", tmp_path)
+    memory_limit.confine(1)
     assert list(tmp_path.iterdir()) == []
     assert len(bytearray(1 << 20)) == 1 << 20

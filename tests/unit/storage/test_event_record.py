@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1 import event as events
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.event import LONGEST, EventRecord, Link, event
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import event_record as events
+from tb_privateuse1.storage.event_record import LONGEST, EventRecord, Link, event
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import TraceError
 from tests.support import make, trace_files

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import processes, readerprocess
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage import reader_process, worker_process
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import trace
 
@@ -32,37 +32,39 @@ processes.serve(answer)
 
 @pytest.fixture
 def process() -> Any:
-    started = processes.start(ECHO)
+    started = worker_process.start(ECHO)
     yield started
-    processes.end(started)
+    worker_process.end(started)
 
 
-def test_one_request_after_another(process: processes.Process) -> None:
+def test_one_request_after_another(process: worker_process.Process) -> None:
     heard: list[Any] = []
     for n in range(3):
-        answer = processes.ask(process, {"n": n}, lambda *state: heard.append(state))
+        answer = worker_process.ask(process, {"n": n}, lambda *state: heard.append(state))
         assert answer == {"done": n, "pid": process.pid}
     assert heard == [("reading", 1, 2, 3)] * 3
-    assert processes.end(process) == 1
+    assert worker_process.end(process) == 1
 
 
-def test_one_that_dies_has_no_answer(process: processes.Process) -> None:
+def test_one_that_dies_has_no_answer(process: worker_process.Process) -> None:
     heard: list[Any] = []
-    assert processes.ask(process, {"n": 1, "die": 1}, lambda *state: heard.append(state)) is None
-    assert processes.end(process) == -signal.SIGKILL
+    assert (
+        worker_process.ask(process, {"n": 1, "die": 1}, lambda *state: heard.append(state)) is None
+    )
+    assert worker_process.end(process) == -signal.SIGKILL
     assert len(heard) == 1
 
 
-def timers(process: processes.Process) -> list[threading.Timer]:
+def timers(process: worker_process.Process) -> list[threading.Timer]:
     found = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
     return [timer for timer in found if process in timer.args]
 
 
 def test_one_that_waits_in_vain_is_gone_altogether(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not ``<defunct>`` until somebody asks for something."""
-    monkeypatch.setattr(processes, "IDLE_S", 0.05)
-    waiting, process = processes.Waiting(), processes.start(ECHO)
-    assert processes.ask(process, {"n": 1}, lambda *_: None)
+    monkeypatch.setattr(worker_process, "IDLE_S", 0.05)
+    waiting, process = worker_process.Waiting(), worker_process.start(ECHO)
+    assert worker_process.ask(process, {"n": 1}, lambda *_: None)
     waiting.give(process)
     for timer in timers(process):
         timer.join(10)
@@ -70,20 +72,20 @@ def test_one_that_waits_in_vain_is_gone_altogether(monkeypatch: pytest.MonkeyPat
     assert waiting.take() is None
 
 
-def test_one_that_is_taken_in_time_is_left_alone(process: processes.Process) -> None:
-    waiting = processes.Waiting()
+def test_one_that_is_taken_in_time_is_left_alone(process: worker_process.Process) -> None:
+    waiting = worker_process.Waiting()
     waiting.give(process)
     (timer,) = timers(process)
     assert waiting.take() is process
     timer.join(10)
     timer.function(*timer.args)  # its time had just come
-    assert processes.ask(process, {"n": 1}, lambda *_: None)
+    assert worker_process.ask(process, {"n": 1}, lambda *_: None)
 
 
 def test_those_that_wait() -> None:
-    waiting = processes.Waiting()
+    waiting = worker_process.Waiting()
     assert waiting.take() is None
-    first, second = processes.start(ECHO), processes.start(ECHO)
+    first, second = worker_process.start(ECHO), worker_process.start(ECHO)
     waiting.give(first)
     waiting.give(second)
     assert waiting.take() is second
@@ -94,7 +96,7 @@ def test_those_that_wait() -> None:
 
 
 def test_nothing_is_left_without_close() -> None:
-    waiting, process = processes.Waiting(), processes.start(ECHO)
+    waiting, process = worker_process.Waiting(), worker_process.start(ECHO)
     waiting.give(process)
     del waiting
     gc.collect()
@@ -109,20 +111,20 @@ def log(tmp_path: Path) -> list[Files]:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[processes.Process]:
-    found: list[processes.Process] = []
-    start = processes.start
+def started(monkeypatch: pytest.MonkeyPatch) -> list[worker_process.Process]:
+    found: list[worker_process.Process] = []
+    start = worker_process.start
 
-    def noted(code: str) -> processes.Process:
+    def noted(code: str) -> worker_process.Process:
         found.append(start(code))
         return found[-1]
 
-    monkeypatch.setattr(processes, "start", noted)
+    monkeypatch.setattr(worker_process, "start", noted)
     return found
 
 
 def test_small_traces_share_a_process(
-    log: list[Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     assert [made.trace(files).meta.rank for files in log] == [0, 1, 2, 3]
@@ -134,10 +136,10 @@ def test_small_traces_share_a_process(
 def test_a_large_one_has_its_own(
     log: list[Files],
     tmp_path: Path,
-    started: list[processes.Process],
+    started: list[worker_process.Process],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(readerprocess, "_SMALL_BYTES", 10)
+    monkeypatch.setattr(reader_process, "_SMALL_BYTES", 10)
     made = Store(1, tmp_path / "cache")
     for files in log[:2]:
         made.trace(files)
@@ -147,7 +149,7 @@ def test_a_large_one_has_its_own(
 
 
 def test_one_that_ended_while_it_waited_is_replaced(
-    log: list[Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])
@@ -158,7 +160,7 @@ def test_one_that_ended_while_it_waited_is_replaced(
 
 
 def test_an_unreadable_trace_spoils_nothing(
-    log: list[Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     Path(log[1].trace.path).write_text("nothing")
@@ -171,7 +173,7 @@ def test_an_unreadable_trace_spoils_nothing(
 
 
 def test_cancelling_one_does_not_touch_the_next(
-    log: list[Files], tmp_path: Path, started: list[processes.Process]
+    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])

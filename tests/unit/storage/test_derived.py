@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import prepared
+from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import Trace
 
 WAIT_S = 20
@@ -27,9 +27,9 @@ def builders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Trace]]:
 
         monkeypatch.setattr(module, function, build)
 
-    stub(prepared.pyramidfile, "of", "pyramid")
-    stub(prepared.dependencies, "build", "dependencies")
-    stub(prepared.criticalpath, "build", "critical")
+    stub(derived.pyramidfile, "of", "pyramid")
+    stub(derived.dependencies, "build", "dependencies")
+    stub(derived.criticalpath, "build", "critical")
     return called
 
 
@@ -37,7 +37,7 @@ def ask(trace: Trace, name: str, answers: dict[str, object]) -> threading.Thread
     """A thread that asks for a part."""
 
     def run() -> None:
-        answers[name] = getattr(prepared.of(trace), name)
+        answers[name] = getattr(derived.of(trace), name)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -49,7 +49,7 @@ def test_three_threads_do_not_wait_for_each_other(
 ) -> None:
     """One builds the pyramid while two others ask for the critical path and for its graph."""
     go_on = threading.Event()
-    monkeypatch.setattr(prepared.pyramidfile, "of", lambda _: go_on.wait(WAIT_S))
+    monkeypatch.setattr(derived.pyramidfile, "of", lambda _: go_on.wait(WAIT_S))
     trace, other = Trace(), Trace()
     answers: dict[str, object] = {}
     threads = []
@@ -70,8 +70,8 @@ def test_three_threads_do_not_wait_for_each_other(
 
 def test_each_part_is_built_once(builders: dict[str, list[Trace]]) -> None:
     trace = Trace()
-    parts = prepared.of(trace)
-    assert parts.critical is prepared.of(trace).critical
+    parts = derived.of(trace)
+    assert parts.critical is derived.of(trace).critical
     assert parts.dependencies is parts.dependencies
     assert {name: len(traces) for name, traces in builders.items()} == {
         "pyramid": 0, "dependencies": 1, "critical": 1,
@@ -86,8 +86,8 @@ def test_a_part_that_cannot_be_built_is_tried_again(
 
     trace = Trace()
     with monkeypatch.context() as patch:
-        patch.setattr(prepared.pyramidfile, "of", fail)
+        patch.setattr(derived.pyramidfile, "of", fail)
         with pytest.raises(MemoryError):
-            prepared.of(trace).pyramid  # noqa: B018
-    assert prepared.of(trace).pyramid is prepared.of(trace).pyramid
+            derived.of(trace).pyramid  # noqa: B018
+    assert derived.of(trace).pyramid is derived.of(trace).pyramid
     assert builders["pyramid"] == [trace]

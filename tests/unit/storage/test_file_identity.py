@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import identity as module
 from tb_privateuse1.discovery.file import file_at
-from tb_privateuse1.identity import ENDS_BYTES, identity
+from tb_privateuse1.storage import file_identity as module
+from tb_privateuse1.storage.file_identity import ENDS_BYTES, identity
 
 SIZES = [0, 1, 2 * ENDS_BYTES - 1, 2 * ENDS_BYTES, 2 * ENDS_BYTES + 1, 5 * ENDS_BYTES]
 

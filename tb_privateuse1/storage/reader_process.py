@@ -1,6 +1,6 @@
 """Make a Trace of its files in a process of its own: both ends of the pipe.
 
-A trace is read in a process, ``python -c "from tb_privateuse1.readerprocess import main…"``, that
+A trace is read in a process, ``python -c "from tb_privateuse1.storage.reader_process import main…"``, that
 reads no other one at the time, rather than in a ``multiprocessing`` pool: one that is killed (out
 of memory, a crash in a library) takes no other trace with it; its memory goes back to the system;
 and the user's ``__main__`` is not imported again, which for a script without a guard would start
@@ -20,12 +20,12 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import cachedir, memorylimit, processes, pyramidfile
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.trace_files import Files, unchanged
 from tb_privateuse1.i18n import say
-from tb_privateuse1.ingest import ingest, save
 from tb_privateuse1.readers.raw import Progress
+from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
+from tb_privateuse1.storage.ingest import ingest, save
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -34,7 +34,7 @@ LIMIT_VARIABLE = "TB_PRIVATEUSE1_READER_BYTES"
 _EVERY_S = 0.1
 _NOT_SEEN = ("no_such_path", "remote_driver")
 """What a process says of a remote file that is another's own."""
-_CODE = "from tb_privateuse1.readerprocess import main; main()"
+_CODE = "from tb_privateuse1.storage.reader_process import main; main()"
 _SMALL_BYTES = 8 << 20
 """After a larger file, packed or not, a process is not used again: its memory goes back."""
 _GRAVE = ("out_of_memory", "internal")
@@ -49,8 +49,8 @@ def in_process(
     files: Files,
     targets: Sequence[Path],
     progress: Progress,
-    started: Callable[[processes.Process | None], None],
-    waiting: processes.Waiting,
+    started: Callable[[worker_process.Process | None], None],
+    waiting: worker_process.Waiting,
     vendors: Vendors = OURS,
 ) -> Path:
     """Ingest in a process of its own and store the trace in the first writable target.
@@ -77,8 +77,8 @@ def _in_process(
     files: Files,
     targets: Sequence[Path],
     progress: Progress,
-    started: Callable[[processes.Process | None], None],
-    waiting: processes.Waiting,
+    started: Callable[[worker_process.Process | None], None],
+    waiting: worker_process.Waiting,
     vendors: Vendors,
 ) -> Path:
     request = {
@@ -95,16 +95,16 @@ def _in_process(
 
     process = waiting.take()
     while True:
-        used, process = process is not None, process or processes.start(_CODE)
+        used, process = process is not None, process or worker_process.start(_CODE)
         try:
             started(process)
-            answer = processes.ask(process, request, heard)
+            answer = worker_process.ask(process, request, heard)
         except BaseException:
-            processes.end(process)
+            worker_process.end(process)
             raise
         if answer is not None:
             break
-        how = processes.end(process)
+        how = worker_process.end(process)
         if spoke or not used:
             raise _died(files, how)
         process = None  # it ended before it began: it had waited for too long
@@ -113,7 +113,7 @@ def _in_process(
     if files.trace.size <= _SMALL_BYTES and (error is None or error["code"] not in _GRAVE):
         waiting.give(process)
     else:
-        processes.end(process)
+        worker_process.end(process)
     if error is not None:
         raise TraceError.unpacked(error)
     return Path(answer["done"])
@@ -132,10 +132,10 @@ def limit_bytes() -> int | None:
 
     Two read at a time by default. None if it is neither set nor known.
     """
-    set_bytes = cachedir.bytes_set(LIMIT_VARIABLE)
+    set_bytes = cache_directory.bytes_set(LIMIT_VARIABLE)
     if set_bytes is not None:
         return set_bytes
-    machine = memorylimit.machine_bytes()
+    machine = memory_limit.machine_bytes()
     return None if machine is None else machine // 2
 
 
@@ -143,8 +143,8 @@ def main() -> None:
     """The process: to each request, progress and one answer."""
     limit = limit_bytes()
     if limit is not None:
-        memorylimit.confine(limit)
-    processes.serve(_answer)
+        memory_limit.confine(limit)
+    worker_process.serve(_answer)
 
 
 def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
@@ -176,7 +176,7 @@ def _saved(
         raise _no_room(targets)
     if saved != targets[-1]:  # that one is gone as soon as it is read
         with contextlib.suppress(MemoryError):  # the trace is whole without it
-            pyramidfile.prepare(trace, saved)
+            pyramid_file.prepare(trace, saved)
     return saved
 
 

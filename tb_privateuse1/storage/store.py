@@ -19,18 +19,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import cast
 
-from tb_privateuse1 import cache, cachedir
-from tb_privateuse1.cachedir import STALL_S
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.trace_files import Files, as_now, unchanged
-from tb_privateuse1.failures import Failures, copied
 from tb_privateuse1.i18n import say
-from tb_privateuse1.ingest import ingest, save
-from tb_privateuse1.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
-from tb_privateuse1.locks import Claim
-from tb_privateuse1.processes import Waiting
-from tb_privateuse1.readerprocess import in_process
+from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.failure_cache import Failures, copied
+from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.ingest import ingest, save
+from tb_privateuse1.storage.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
+from tb_privateuse1.storage.reader_process import in_process
+from tb_privateuse1.storage.worker_process import Waiting
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.vendors.user_file import OURS, Vendors
@@ -121,7 +121,7 @@ class Store:
         files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
             if path.is_file():
-                cachedir.touch(path)
+                cache_directory.touch(path)
                 return True
         return False
 
@@ -129,7 +129,7 @@ class Store:
         """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
         files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
-            cachedir.remove(path)
+            cache_directory.remove(path)
 
     def cancel(self, files: Files) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
@@ -163,7 +163,7 @@ class Store:
 
         def read() -> Trace:
             for path in self._paths(key, files):
-                if (known := cache.read(path, self._vendors)) is not None:
+                if (known := disk_cache.read(path, self._vendors)) is not None:
                     return known
             raise _NotStored
 
@@ -186,7 +186,7 @@ class Store:
                 self._latest[path] = now_ns, key
         if before_ns < now_ns:
             for stored in self._paths(before, files):
-                cachedir.remove(stored)
+                cache_directory.remove(stored)
 
     def _submit(self) -> None:
         """Have one more job run, when there is a process free."""
@@ -240,8 +240,8 @@ class Store:
         """
         for path in self._paths(job.key, job.files):
             with contextlib.suppress(OSError):
-                while (claim := cachedir.claim(path)) is None:
-                    if not self._jobs.patient(job, cachedir.beat_ns(path)):
+                while (claim := cache_directory.claim(path)) is None:
+                    if not self._jobs.patient(job, cache_directory.beat_ns(path)):
                         return contextlib.nullcontext()
                     if self._workers:
                         return None
@@ -278,12 +278,12 @@ class Store:
                 written = in_process(
                     job.files, targets, progress, job.runs_in, self._waiting, self._vendors
                 )
-                if (stored := cache.read(written, self._vendors)) is not None:
+                if (stored := disk_cache.read(written, self._vendors)) is not None:
                     return stored
         finally:
             shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
-                cachedir.make_room(path.parent, keep=path)
+                cache_directory.make_room(path.parent, keep=path)
         raise vanished(job.files)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
@@ -297,7 +297,9 @@ class Store:
 
     def _paths(self, key: str, files: Files) -> list[Path]:
         """Where a trace is stored, the preferred place first."""
-        folders = [self._cache_dir] if self._cache_dir else cachedir.directories(files.trace.path)
+        folders = (
+            [self._cache_dir] if self._cache_dir else cache_directory.directories(files.trace.path)
+        )
         return [folder / f"{key}.arrow" for folder in folders]
 
 
@@ -309,7 +311,7 @@ def _current(files: Files, vendors: Vendors) -> tuple[Files, str]:
     """
     try:
         files = as_now(files)
-        return files, cache.key(files, vendors)
+        return files, disk_cache.key(files, vendors)
     except OSError as error:
         name = shown(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")

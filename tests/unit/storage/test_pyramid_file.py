@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, cachedir, prepared, pyramidfile
 from tb_privateuse1.analysis.timeline import level_of_detail
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
+from tb_privateuse1.storage import cache_directory, derived, disk_cache, pyramid_file
 from tb_privateuse1.trace.model import Trace
 from tests.support.make import frame, kernel, launch, op, step, trace
 
 
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyramidfile, "LEAST_RANGES", 1)
+    monkeypatch.setattr(pyramid_file, "LEAST_RANGES", 1)
     monkeypatch.setattr(level_of_detail, "_FEW", 100)
 
 
@@ -30,8 +30,8 @@ def some() -> Trace:
 def stored(tmp_path: Path) -> tuple[Trace, Path]:
     """A trace as a server has it: read from the cache."""
     path = tmp_path / f"{1:032x}.arrow"
-    cache.write(some(), path)
-    found = cache.read(path)
+    disk_cache.write(some(), path)
+    found = disk_cache.read(path)
     assert found is not None
     return found, path
 
@@ -47,29 +47,29 @@ def same(one: Pyramid, other: Pyramid) -> bool:
 
 def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
-    made = pyramidfile.of(found)
+    made = pyramid_file.of(found)
     assert len(made.levels) > 3
-    assert cachedir.pyramid_of(path).is_file()
-    assert same(pyramidfile.of(found), made)
+    assert cache_directory.pyramid_of(path).is_file()
+    assert same(pyramid_file.of(found), made)
     assert same(made, level_of_detail.build(some()))
 
 
 def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, path = stored(tmp_path)
-    pyramidfile.prepare(some(), path)
+    pyramid_file.prepare(some(), path)
 
     def build(_: Trace) -> Pyramid:
         raise AssertionError("it is stored")
 
     monkeypatch.setattr(level_of_detail, "build", build)
-    assert len(prepared.of(found).pyramid.tracks) == 4
+    assert len(derived.of(found).pyramid.tracks) == 4
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "empty", "other"])
 def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> None:
     found, path = stored(tmp_path)
-    made = pyramidfile.of(found)
-    beside = cachedir.pyramid_of(path)
+    made = pyramid_file.of(found)
+    beside = cache_directory.pyramid_of(path)
     content = beside.read_bytes()
     beside.write_bytes(
         {
@@ -82,45 +82,45 @@ def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> Non
     )
     if damage == "gone":
         beside.unlink()
-    assert same(pyramidfile.of(found), made)
+    assert same(pyramid_file.of(found), made)
     assert beside.read_bytes() == content
 
 
 def test_the_pyramid_of_another_trace_is_not_shown(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     other = tmp_path / f"{2:032x}.arrow"
-    pyramidfile.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
-    cachedir.pyramid_of(other).replace(cachedir.pyramid_of(path))
-    assert same(pyramidfile.of(found), level_of_detail.build(some()))
+    pyramid_file.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
+    cache_directory.pyramid_of(other).replace(cache_directory.pyramid_of(path))
+    assert same(pyramid_file.of(found), level_of_detail.build(some()))
 
 
 def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
-    pyramidfile.prepare(found, path)
-    opened = pyramidfile.of(found)
-    os.truncate(cachedir.pyramid_of(path), 0)
+    pyramid_file.prepare(found, path)
+    opened = pyramid_file.of(found)
+    os.truncate(cache_directory.pyramid_of(path), 0)
     assert same(opened, level_of_detail.build(some()))
 
 
 def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
-    cachedir.clear(tmp_path)
+    cache_directory.clear(tmp_path)
     path.parent.rmdir()
-    assert same(pyramidfile.of(found), level_of_detail.build(some()))
+    assert same(pyramid_file.of(found), level_of_detail.build(some()))
     assert not tmp_path.exists()
 
 
 def test_small_ones_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyramidfile, "LEAST_RANGES", 10_000)
+    monkeypatch.setattr(pyramid_file, "LEAST_RANGES", 10_000)
     found, path = stored(tmp_path)
-    pyramidfile.prepare(found, path)
-    pyramidfile.of(found)
+    pyramid_file.prepare(found, path)
+    pyramid_file.of(found)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_trace_that_was_never_stored() -> None:
-    assert same(pyramidfile.of(some()), level_of_detail.build(some()))
-    assert cache.file_of(some()) is None
+    assert same(pyramid_file.of(some()), level_of_detail.build(some()))
+    assert disk_cache.file_of(some()) is None
 
 
 NAMES = [f"{n:032x}.arrow" for n in range(1, 9)]
@@ -138,12 +138,14 @@ def test_it_is_counted_and_removed_with_its_trace(
         (tmp_path / name).write_bytes(b"x" * 1000)
         os.utime(tmp_path / name, (n + 1, n + 1))
     for name in (NAMES[0], NAMES[6]):
-        cachedir.pyramid_of(tmp_path / name).write_bytes(b"x" * 500)
-    assert cachedir.use(tmp_path).bytes == 9000
-    cachedir.make_room(tmp_path)
-    assert names(tmp_path) == sorted([cachedir.pyramid_of(tmp_path / NAMES[6]).name, *NAMES[4:]])
-    assert cachedir.use(tmp_path).traces == 4
-    assert cachedir.remove(tmp_path / NAMES[6])
+        cache_directory.pyramid_of(tmp_path / name).write_bytes(b"x" * 500)
+    assert cache_directory.use(tmp_path).bytes == 9000
+    cache_directory.make_room(tmp_path)
+    assert names(tmp_path) == sorted(
+        [cache_directory.pyramid_of(tmp_path / NAMES[6]).name, *NAMES[4:]]
+    )
+    assert cache_directory.use(tmp_path).traces == 4
+    assert cache_directory.remove(tmp_path / NAMES[6])
     assert names(tmp_path) == sorted([NAMES[4], NAMES[5], NAMES[7]])
 
 
@@ -152,5 +154,5 @@ def test_that_of_a_trace_that_is_gone_is_removed(tmp_path: Path) -> None:
     half = tmp_path / f".{1:032x}.pyramid.{2:016x}"
     for path in (alone, half):
         path.write_bytes(b"x")
-    assert cachedir.use(tmp_path).bytes == 0
+    assert cache_directory.use(tmp_path).bytes == 0
     assert names(tmp_path) == []

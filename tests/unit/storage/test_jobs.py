@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cache, jobs, store
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.store import Pending, Store
+from tb_privateuse1.storage import disk_cache, jobs, store
+from tb_privateuse1.storage.store import Pending, Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support.trace_files import trace
@@ -27,7 +27,7 @@ def reading(made: Store, files: Files) -> jobs.Job:
     job: list[jobs.Job] = []
 
     def begun() -> bool:
-        found = made._jobs.get(cache.key(files))
+        found = made._jobs.get(disk_cache.key(files))
         if found is not None and found.process and found.progress.phase == "reading":
             job.append(found)
         return bool(job)
@@ -162,7 +162,7 @@ def test_what_nobody_asks_for_any_more_is_not_read(
         asker = pool.submit(made.trace, others[0])  # waits, however long
         ask(made, others[1])
         monkeypatch.setattr(jobs, "FORGOTTEN_S", 0.2)
-        until(lambda: made._jobs.get(cache.key(others[1])) is None)
+        until(lambda: made._jobs.get(disk_cache.key(others[1])) is None)
         slow.touch()
         assert asker.result(20).ops
     made.close()

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
-from tb_privateuse1.ingest import brief
 from tb_privateuse1.readers.chrome.single_event import record
-from tb_privateuse1.store import Store
+from tb_privateuse1.storage.ingest import brief
+from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import (

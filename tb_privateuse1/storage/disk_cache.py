@@ -20,9 +20,10 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import arrowfile, cachedir, i18n
+from tb_privateuse1 import i18n
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.identity import identity
+from tb_privateuse1.storage import arrow_file, cache_directory
+from tb_privateuse1.storage.file_identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 from tb_privateuse1.version import __version__
@@ -100,7 +101,7 @@ def _sidecar(files: Files) -> tuple[int, int, str] | None:
 def engine() -> str:
     """The version and a digest of the sources that determine what a Trace holds."""
     digest = hashlib.sha256(__version__.encode())
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     for maker in _MAKERS:
         path = package / maker
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -121,7 +122,7 @@ def write(trace: Trace, path: Path) -> None:
 
     meta = msgspec.Raw(msgspec.json.encode(trace.meta, enc_hook=english))
     head = msgspec.json.encode(_Head(meta, numbers, said), enc_hook=str)
-    arrowfile.write(path, arrowfile.Content(head, tables, trace.strings))
+    arrow_file.write(path, arrow_file.Content(head, tables, trace.strings))
 
 
 def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
@@ -129,9 +130,9 @@ def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
 
     A damaged one is removed, if it may be.
     """
-    trace = arrowfile.read(path, TABLES, functools.partial(_trace, vendors))
+    trace = arrow_file.read(path, TABLES, functools.partial(_trace, vendors))
     if trace is not None:
-        cachedir.touch(path)
+        cache_directory.touch(path)
         _FILES[trace] = path
     return trace
 
@@ -141,7 +142,7 @@ def file_of(trace: Trace) -> Path | None:
     return _FILES.get(trace)
 
 
-def _trace(vendors: Vendors, content: arrowfile.Content) -> Trace:
+def _trace(vendors: Vendors, content: arrow_file.Content) -> Trace:
     head = _HEAD.decode(content.head)
     meta = _META.decode(head.meta)
     known = {text["english"]: i18n.unpacked(text) for text in head.texts}
