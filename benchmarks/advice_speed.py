@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advisor import advise
-from tb_privateuse1.case import Case
+from tb_privateuse1.advice.context import Case
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.rules import RULES
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TABLES, Trace
 

@@ -21,7 +21,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query, rule_file
+from tb_privateuse1 import query
+from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
@@ -46,7 +47,7 @@ class Log:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._store = Store(jobs=0, vendors=user_file.chosen())
-        self._reader = Reader(self._store, rule_file.from_environment().load)
+        self._reader = Reader(self._store, user_rules.from_environment().load)
         self._catalog = catalog.scan(self._path)
 
     @property

@@ -9,7 +9,8 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import rule_file, sql, static_files
+from tb_privateuse1 import sql, static_files
+from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.reading import Reader
@@ -36,7 +37,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
             getattr(context.flags, "host", None),
             bind_all=bool(getattr(context.flags, "bind_all", False)),
         )
-        rules, vendors = rule_file.from_environment(), OURS
+        rules, vendors = user_rules.from_environment(), OURS
         warnings: list[Finding] = []
         with _warned(warnings):
             vendors = user_file.chosen(vendor_files)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tb_privateuse1 import query, schema
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
-from tb_privateuse1.rules import RULES
-from tb_privateuse1.rules.base import Rule
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docs.generate.sections import between
-from tb_privateuse1.rankrules import RANK_RULES
-from tb_privateuse1.rankrules.base import RankRule
-from tb_privateuse1.rules import RULES
-from tb_privateuse1.rules.base import CAUSES, LACKS, Rule
+from tb_privateuse1.advice.rank_rules import RANK_RULES
+from tb_privateuse1.advice.rank_rules.base import RankRule
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, LACKS, Rule
 
 _SYMPTOM = " A symptom: it gets only the time that no cause explains."
 

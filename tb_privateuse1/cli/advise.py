@@ -42,7 +42,8 @@ def add(commands: Commands) -> None:
 
 
 def _advise(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, rule_file
+    from tb_privateuse1 import query
+    from tb_privateuse1.advice import user_rules
     from tb_privateuse1.export import advice as export
     from tb_privateuse1.reading import Reader
     from tb_privateuse1.views.advice import advice
@@ -54,7 +55,7 @@ def _advise(options: argparse.Namespace) -> int:
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
     asked = chosen(options, view)
-    rules = rule_file.from_environment()
+    rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         here = place(options)
         result = Reader(store, rules.load).run(view, catalog, here, here, asked)

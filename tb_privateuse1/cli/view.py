@@ -72,7 +72,8 @@ def _add_forms(view: Parser, *, tables: bool) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, rule_file
+    from tb_privateuse1 import query
+    from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export import csv, text
     from tb_privateuse1.reading import Place, Reader
@@ -93,7 +94,7 @@ def _view(options: argparse.Namespace) -> int:
     here, there = place(options), place(options, "base_")
     if options.base is None and there == Place():
         there = here
-    rules = rule_file.from_environment()
+    rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         base = discovery_catalog.scan(options.base) if options.base is not None else catalog
         result = Reader(store, rules.load).run(view, catalog, here, there, asked, base_catalog=base)

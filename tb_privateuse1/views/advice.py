@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tb_privateuse1 import advisor
-from tb_privateuse1.rules import RULES
-from tb_privateuse1.rules.base import CAUSES, Rule
+from tb_privateuse1.advice import engine
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, Rule
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
@@ -29,11 +29,11 @@ class AdviceTable(Result):
     """The result of the view."""
 
     provenance: Provenance
-    rows: tuple[advisor.AdviceRow, ...]
+    rows: tuple[engine.AdviceRow, ...]
     """The most severe first, then by saving."""
     causes: tuple[CauseRow, ...]
     """The greatest saving first."""
-    asked: tuple[advisor.Asked, ...]
+    asked: tuple[engine.Asked, ...]
     """Every rule, and what became of it."""
     saving_ns: int
     """Of all rows: never more than ``window_ns``."""
@@ -50,7 +50,7 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
 
     Raises TraceError ``unknown_step``.
     """
-    told = advisor.advise(trace, step_row(trace, step), rules)
+    told = engine.advise(trace, step_row(trace, step), rules)
     saving = sum(row.saving_ns or 0 for row in told.found)
     causes = [_cause(cause, told) for cause in CAUSES]
     return AdviceTable(
@@ -65,7 +65,7 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
     )
 
 
-def _cause(cause: str, told: advisor.Advised) -> CauseRow | None:
+def _cause(cause: str, told: engine.Advised) -> CauseRow | None:
     rows = [row for row in told.found if row.cause == cause]
     known = [row.saving_ns for row in rows if row.saving_ns is not None]
     if not rows:

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import rankadvice
+from tb_privateuse1.advice import rank_engine
+from tb_privateuse1.advice.rank_engine import RankAdvice
+from tb_privateuse1.advice.rank_rules.base import RankCase
 from tb_privateuse1.analysis.ranks import clock_alignment
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
@@ -17,8 +19,6 @@ from tb_privateuse1.analysis.ranks.collectives import Part, together, without
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.i18n import say
-from tb_privateuse1.rankadvice import RankAdvice
-from tb_privateuse1.rankrules.base import RankCase
 from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
@@ -177,7 +177,7 @@ def distributed(
         stragglers=late,
         world_size=world,
         notes=tuple(told),
-        advice=rankadvice.advise(case),
+        advice=rank_engine.advise(case),
     )
 
 

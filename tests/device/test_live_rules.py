@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1 import inference
-from tb_privateuse1.advisor import Advised, advise
+from tb_privateuse1.advice.engine import Advised, advise
 from tb_privateuse1.readers import chrome
 from tests.support import live_training
 from tests.support.program import check

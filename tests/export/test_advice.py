@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.export import advice as export
-from tb_privateuse1.rules import RULES
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
 from tests.views.test_advice import program

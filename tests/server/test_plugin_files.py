@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import cli, rule_file
+from tb_privateuse1 import cli
+from tb_privateuse1.advice import user_rules
 from tb_privateuse1.loader import Loader
 from tb_privateuse1.plugin import Plugin
 from tb_privateuse1.vendors import user_file
@@ -45,7 +46,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     vendor.write_text('name = "acme"\ntitle = "Acme"\n')
     rules.write_text(RULE)
     monkeypatch.setenv(user_file.VARIABLE, str(vendor))
-    monkeypatch.setenv(rule_file.VARIABLE, str(rules))
+    monkeypatch.setenv(user_rules.VARIABLE, str(rules))
     return vendor, rules
 
 

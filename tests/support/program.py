@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tb_privateuse1.advisor import AdviceRow, Advised, advise
-from tb_privateuse1.rules.base import Rule
+from tb_privateuse1.advice.engine import AdviceRow, Advised, advise
+from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.trace.model import Trace
 from tests.support import chinese, make
 

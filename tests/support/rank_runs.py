@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tb_privateuse1 import query
-from tb_privateuse1.rankadvice import RankAdvice
+from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.support import chinese

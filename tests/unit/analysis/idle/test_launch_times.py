@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
+from tb_privateuse1.advice.rules.uneven_steps import RULE as UNEVEN_STEPS
 from tb_privateuse1.analysis.idle import bottleneck, causes, launch_times
-from tb_privateuse1.rules.host_bound import RULE as HOST_BOUND
-from tb_privateuse1.rules.uneven_steps import RULE as UNEVEN_STEPS
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support import make
