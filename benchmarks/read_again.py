@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import query
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views import query
 
 Seconds = tuple[float, float]
 """Of the processor and of the wall."""

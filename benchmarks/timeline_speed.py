@@ -36,10 +36,10 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import query
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views import query
 from tb_privateuse1.views.timeline import timeline
 
 EVENTS = {"small": 10**5, "large": 10**7}

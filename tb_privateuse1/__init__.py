@@ -14,7 +14,7 @@ from tb_privateuse1.version import __version__
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
     from tb_privateuse1.notebook import open_log as open  # noqa: A004
-    from tb_privateuse1.reading import Place
+    from tb_privateuse1.views.reader import Place
 
 __all__ = ["Place", "__version__", "capture", "open"]
 
@@ -26,5 +26,5 @@ def __getattr__(name: str) -> Any:
     if name == "open":
         return importlib.import_module("tb_privateuse1.notebook").open_log
     if name == "Place":
-        return importlib.import_module("tb_privateuse1.reading").Place
+        return importlib.import_module("tb_privateuse1.views.reader").Place
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

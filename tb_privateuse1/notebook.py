@@ -21,17 +21,16 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import reads_of
 from tb_privateuse1.storage.event_record import EventRecord
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views.reader import Place, Reader
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
 

@@ -13,12 +13,12 @@ from tb_privateuse1 import sql, static_files
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.reading import Reader
 from tb_privateuse1.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS
+from tb_privateuse1.views.reader import Reader
 
 _log = logging.getLogger(__name__)
 

@@ -18,16 +18,17 @@ from typing import Any, TypeVar
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import export, perfetto_ui, query, sql, static_files
-from tb_privateuse1.computations import Report, open_trace
+from tb_privateuse1 import export, perfetto_ui, sql, static_files
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import LANGUAGES, say
-from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
 from tb_privateuse1.storage.event_record import event
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Finding, Trace, TraceError
+from tb_privateuse1.views import query
+from tb_privateuse1.views.computations import Report, open_trace
+from tb_privateuse1.views.reader import Place, Reader
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

@@ -22,8 +22,8 @@ import numpy as np
 from tb_privateuse1 import sql, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.columns import COLUMNS, schema
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.storage import event_record, store
+from tb_privateuse1.views.lookups import LOOKUPS
 
 API = Path(__file__).parents[1] / "frontend" / "src" / "api" / "types.ts"
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cli, query
+from tb_privateuse1 import cli
 from tb_privateuse1.cli import demo
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.version import __version__
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views.reader import Place, Reader
 from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli"]

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import cli
 from tests.support import make
 from tests.support.program import device_bound
-from tests.views.test_advice import program
+from tests.unit.views.test_advice import program
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import cli, query, schema
+from tb_privateuse1 import cli, schema
 from tb_privateuse1.cli import flags
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.storage import event_record
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.trace_files import trace
 
 ASKED = {**VIEWS, **LOOKUPS}

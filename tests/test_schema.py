@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import pytest
 
 from tb_privateuse1 import schema, views
-from tb_privateuse1.lookups import LOOKUPS
+from tb_privateuse1.views.lookups import LOOKUPS
 
 
 def test_api_ts_is_fresh() -> None:

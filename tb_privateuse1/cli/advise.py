@@ -42,12 +42,12 @@ def add(commands: Commands) -> None:
 
 
 def _advise(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.export import advice as export
-    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.views import query
     from tb_privateuse1.views.advice import advice
     from tb_privateuse1.views.distributed import distributed
+    from tb_privateuse1.views.reader import Reader
 
     if options.path is None:
         raise UsageError("advise needs PATH: a logdir, a run or one trace file")

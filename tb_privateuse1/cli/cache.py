@@ -26,8 +26,8 @@ def add(commands: Commands) -> None:
 
 
 def _cache(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.storage import cache_directory
+    from tb_privateuse1.views import query
 
     act = cache_directory.clear if options.action == "clear" else cache_directory.use
     try:

@@ -59,11 +59,11 @@ def add(commands: Commands) -> None:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export import junit, markdown
-    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.views import query
     from tb_privateuse1.views.diff import diff
+    from tb_privateuse1.views.reader import Reader
 
     limit = _share(options.fail_over)
     if options.of and limit is None:

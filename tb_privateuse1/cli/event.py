@@ -29,8 +29,8 @@ def add(commands: Commands) -> None:
 
 
 def _event(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.export import text
+    from tb_privateuse1.views import query
 
     if options.path is None:
         raise UsageError("event needs PATH")

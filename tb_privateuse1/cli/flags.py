@@ -60,8 +60,8 @@ def chosen(
     options: argparse.Namespace, view: Callable[..., Any], more: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return a view's keyword arguments. Raises UsageError for a value that it does not take."""
-    from tb_privateuse1 import query
     from tb_privateuse1.trace.model import TraceError
+    from tb_privateuse1.views import query
 
     try:
         return query.options(view, {**(more or {}), **given(options)})

@@ -111,10 +111,10 @@ class _Task:
 
 
 def _ingest(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
+    from tb_privateuse1.views import query
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:

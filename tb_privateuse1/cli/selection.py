@@ -16,8 +16,8 @@ from tb_privateuse1.cli.progress import Line, State
 if TYPE_CHECKING:
     from tb_privateuse1.discovery.catalog import Catalog
     from tb_privateuse1.discovery.trace_files import Files
-    from tb_privateuse1.reading import Place
     from tb_privateuse1.storage.store import Progress, Store
+    from tb_privateuse1.views.reader import Place
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 def place(options: argparse.Namespace, of: str = "") -> Place:
     """What ``add_place`` has asked for."""
-    from tb_privateuse1.reading import Place
+    from tb_privateuse1.views.reader import Place
 
     return Place(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 

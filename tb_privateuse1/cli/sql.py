@@ -47,7 +47,8 @@ def add(commands: Commands) -> None:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, sql
+    from tb_privateuse1 import sql
+    from tb_privateuse1.views import query
 
     if options.tables:
         return _tables(options)

@@ -72,11 +72,11 @@ def _add_forms(view: Parser, *, tables: bool) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export import csv, text
-    from tb_privateuse1.reading import Place, Reader
+    from tb_privateuse1.views import query
+    from tb_privateuse1.views.reader import Place, Reader
 
     if options.list:
         return _list(options)
@@ -112,8 +112,7 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
-    from tb_privateuse1.views import VIEWS
+    from tb_privateuse1.views import VIEWS, query
 
     if options.json:
         write(query.encode(list(VIEWS)))

@@ -40,9 +40,9 @@ def add(commands: Commands) -> None:
 
 
 def _whatif(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
     from tb_privateuse1.export import csv, text
-    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.views import query
+    from tb_privateuse1.views.reader import Reader
     from tb_privateuse1.views.whatif import whatif
 
     if options.path is None:

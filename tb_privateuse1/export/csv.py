@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import tables
+from tb_privateuse1.views import result as views_result
 
 
 def table(result: Any, name: str | None = None) -> str:
@@ -20,7 +20,7 @@ def table(result: Any, name: str | None = None) -> str:
 
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
-    name, kind = tables.chosen(type(result), name)
+    name, kind = views_result.chosen(type(result), name)
     columns = [field.name for field in dataclasses.fields(kind)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

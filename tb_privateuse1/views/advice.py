@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)

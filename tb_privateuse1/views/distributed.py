@@ -19,10 +19,10 @@ from tb_privateuse1.analysis.ranks.collectives import Part, together, without
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import CAUSES, Blame, Straggler, blame, stragglers
 from tb_privateuse1.i18n import say
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)

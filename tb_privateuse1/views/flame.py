@@ -9,7 +9,6 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say, spoken
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import (
     I8,
@@ -31,6 +30,7 @@ from tb_privateuse1.views.base import (
     sums,
     with_descendants,
 )
+from tb_privateuse1.views.result import Result
 
 By = Literal["best", "device", "host"]
 Levels = Literal["all", "operators", "modules"]

@@ -11,7 +11,6 @@ from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Floats, Group
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
 from tb_privateuse1.views.base import (
@@ -23,6 +22,7 @@ from tb_privateuse1.views.base import (
     step_row,
     sums,
 )
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)

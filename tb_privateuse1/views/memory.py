@@ -21,9 +21,9 @@ from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, Mem
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
 from tb_privateuse1.i18n import say
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace.model import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
 from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 

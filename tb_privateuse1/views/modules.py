@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tb_privateuse1.analysis.operators import named_regions
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Trace
 from tb_privateuse1.views.base import (
@@ -20,6 +19,7 @@ from tb_privateuse1.views.base import (
     sums,
     with_descendants,
 )
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)

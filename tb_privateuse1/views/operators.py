@@ -11,7 +11,6 @@ from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.i18n import say
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.model import I64, Trace, TraceError
 from tb_privateuse1.views.base import (
@@ -24,6 +23,7 @@ from tb_privateuse1.views.base import (
     provenance,
     step_row,
 )
+from tb_privateuse1.views.result import Result
 
 _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",

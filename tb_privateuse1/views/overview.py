@@ -12,7 +12,6 @@ from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.steps.table import Average, Spread, Step, averages_of, spread_of, table
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.model import I64, MEMCPY, MEMSET, Kernels, Trace
@@ -27,6 +26,7 @@ from tb_privateuse1.views.base import (
     step_row,
     sums,
 )
+from tb_privateuse1.views.result import Result
 
 _TOP = 10
 

@@ -16,10 +16,10 @@ from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPE
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shortened
-from tb_privateuse1.tables import Result
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]

@@ -12,7 +12,7 @@ from tests.support import make
 from tests.support.dashboard import Dashboard
 from tests.support.program import device_bound
 from tests.support.server import Server, serve
-from tests.views.test_advice import program
+from tests.unit.views.test_advice import program
 
 MARKUP = "train<img src=x onerror=alert(1)>.py(3): step"
 

@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import query, schema, tables
+from tb_privateuse1 import schema
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import csv
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import result as views_result
+from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.results import result as result_of
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +86,7 @@ def test_every_option_has_its_line(name: str) -> None:
 @pytest.mark.parametrize("name", LOOKUPS)
 def test_a_lookup_is_complete(name: str) -> None:
     lookup = LOOKUPS[name]
-    assert (lookup.__name__, lookup.__module__) == (name, f"tb_privateuse1.lookups.{name}")
+    assert (lookup.__name__, lookup.__module__) == (name, f"tb_privateuse1.views.lookups.{name}")
     assert lookup.__doc__
     assert f"`{name}`" in (DOCS / "guide/pages.md").read_text()
     assert (ROOT / "tests" / "lookups" / f"test_{name}.py").exists()
@@ -110,8 +111,8 @@ def test_a_view_answers_on_an_empty_trace(name: str) -> None:
 def test_a_result_has_tables(name: str) -> None:
     """For CSV, Arrow and notebooks: each of its tables, also without a row."""
     result = result_of(VIEWS[name], Trace())
-    assert isinstance(result, tables.Result)
-    main, _ = tables.chosen(type(result))
+    assert isinstance(result, views_result.Result)
+    main, _ = views_result.chosen(type(result))
     for table in result.tables:
         heads = csv.table(result, table).splitlines()[0].split(",")
         assert result.to_arrow(table).column_names == heads

@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tb_privateuse1 import i18n, query
+from tb_privateuse1 import i18n
 from tb_privateuse1.i18n import Text, listed, plural, render, say
 from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.views import query
 from tests.support.said import PACKAGE, bare, called, calls, scoped, within
 
 OTHERS = i18n.LANGUAGES[1:]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import query
 from tb_privateuse1.analysis.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
@@ -25,7 +24,7 @@ from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import Constant
 from tb_privateuse1.trace.labels import Fact
 from tb_privateuse1.trace.model import Trace, TraceError
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.method import Method
 from tb_privateuse1.views.timeline import Counter
 from tests.support import chinese, make

@@ -8,7 +8,7 @@ from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.export import advice as export
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
-from tests.views.test_advice import program
+from tests.unit.views.test_advice import program
 
 MARKUP = "a[x](http://evil)*<b>\x1b[31m.py(3): f|g"
 

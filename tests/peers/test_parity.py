@@ -186,7 +186,7 @@ def test_the_occupancy_of_kernels(both: tuple[Trace, Any]) -> None:
 def test_the_curve_of_memory(both: tuple[Trace, Any]) -> None:
     """Traces of that time have no totals: both sum up the changes of each device.
 
-    The table of operators is compared in tests/views/test_memory.py.
+    The table of operators is compared in tests/unit/views/test_memory.py.
     """
     trace, theirs = both
     for one in memory(trace).devices:

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import query, views
+from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.reading import Place, Reader
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views import query
+from tb_privateuse1.views.reader import Place, Reader
 
 BASE = "/data/plugin/privateuse1/"
 

@@ -17,11 +17,11 @@ from werkzeug.test import Client, TestResponse
 from tb_privateuse1 import schema
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.lookups import LOOKUPS
 from tests.peers.test_shared_traces import FOLDER, TRACES
 from tests.server.test_routes import BASE
 from tests.support import logdir as made

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import query, routes, sql, views
+from tb_privateuse1 import routes, sql, views
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views import query
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from tb_privateuse1 import query
 from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tb_privateuse1 import query
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import query
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.support import chinese
 from tests.support.make import Event, annotation, kernel, launch, op, span, step, trace

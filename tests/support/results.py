@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import query, schema
+from tb_privateuse1 import schema
 from tb_privateuse1.trace.model import Finding, Trace
-from tb_privateuse1.views import REDUCTIONS
+from tb_privateuse1.views import REDUCTIONS, query
 from tb_privateuse1.views.base import Rank
 
 

@@ -6,13 +6,13 @@ import importlib
 
 import pytest
 
-from tb_privateuse1.lookups import links, search
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.lookups import links, search
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, trace
 from tests.support.uncertain import pair
 
-searching = importlib.import_module("tb_privateuse1.lookups.search")
+searching = importlib.import_module("tb_privateuse1.views.lookups.search")
 
 
 def some() -> Trace:

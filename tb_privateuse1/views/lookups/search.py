@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.lookups.base import TABLES, Item, TableName, item
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I64, Bools, Trace
+from tb_privateuse1.views.lookups.base import TABLES, Item, TableName, item
 
 _MOST = 1000
 _MANY = 100_000

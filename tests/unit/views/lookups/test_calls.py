@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.lookups import calls
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views.lookups import calls
 from tb_privateuse1.views.operators import operators
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, op, step, trace

@@ -15,7 +15,6 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
-from tb_privateuse1.lookups.base import Item, TableName, check, item
 from tb_privateuse1.trace import call_tree, intervals, labels, uncertainty
 from tb_privateuse1.trace.model import (
     EVIDENCE,
@@ -28,6 +27,7 @@ from tb_privateuse1.trace.model import (
     Evidence,
     Trace,
 )
+from tb_privateuse1.views.lookups.base import Item, TableName, check, item
 
 _MOST = 200
 _SOURCE = re.compile(r"^([^<].*)\((\d+)\): ")

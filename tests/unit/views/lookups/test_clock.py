@@ -9,11 +9,11 @@ from werkzeug.test import Client
 
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.lookups.clock import Clock, clock
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.lookups.clock import Clock, clock
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 from tests.support.make import kernel, step, trace

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1 import computations
-from tb_privateuse1.computations import Computations, Report
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.views import computations
+from tb_privateuse1.views.computations import Computations, Report
 
 WAIT_S = 20.0
 HALF = Progress("computing", 0, 0, 0, None, traces_done=1, traces=2)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1 import schema
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.overview import overview
 from tests.contract.test_contract import not_finite
 from tests.support import invariants

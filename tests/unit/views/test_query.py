@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import pytest
 
-from tb_privateuse1 import query
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views import query
 
 
 def view(

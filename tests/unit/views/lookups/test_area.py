@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
-from tb_privateuse1.lookups import area
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import MISSING, Trace, TraceError
+from tb_privateuse1.views.lookups import area
 from tests.support.lookups import ask
 from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.support.uncertain import pair

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_privateuse1 import query, schema
+from tb_privateuse1 import schema
 from tb_privateuse1.analysis.simulation import ranking
 from tb_privateuse1.export import csv
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views import query
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace

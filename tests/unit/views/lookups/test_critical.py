@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.lookups.critical import Critical, critical
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.lookups.critical import Critical, critical
 from tests.support.results import result
 from tests.unit.analysis.simulation.test_dependency_graph import waiting
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.lookups import links
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.views.lookups import links
 from tests.support.lookups import ask
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 

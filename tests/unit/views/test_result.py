@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from tb_privateuse1.export import csv
-from tb_privateuse1.tables import Result, chosen
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.views.result import Result, chosen
 
 LARGE = 2**63 - 1
 

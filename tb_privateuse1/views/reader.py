@@ -12,10 +12,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tb_privateuse1 import query, schema
+from tb_privateuse1 import schema
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
-from tb_privateuse1.computations import Computations, Report, Turns, open_trace
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
@@ -23,8 +22,9 @@ from tb_privateuse1.storage.jobs import Pending, Phase, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Finding, Trace, TraceError
-from tb_privateuse1.views import REDUCTIONS
+from tb_privateuse1.views import REDUCTIONS, query
 from tb_privateuse1.views.base import Rank, chosen_ranks
+from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 
 _T = TypeVar("_T")
 

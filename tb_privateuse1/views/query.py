@@ -21,12 +21,12 @@ from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.window import Window
 from tb_privateuse1.i18n import LANGUAGES, say
-from tb_privateuse1.lookups import LOOKUPS
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage import event_record as events
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.lookups import LOOKUPS
 
 
 def view_named(name: str) -> Callable[..., Any]:

@@ -9,9 +9,9 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
 from tb_privateuse1.trace.groupby import counted, grouped
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.lookups.base import Instances, Order, check, check_page, listed
 
 
 def calls(

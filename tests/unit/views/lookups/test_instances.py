@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.lookups.instances import Instances, instances
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.lookups.instances import Instances, instances
 from tests.support.make import kernel, launch, op, step, trace
 
 

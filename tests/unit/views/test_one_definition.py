@@ -16,10 +16,10 @@ from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
 from tests.peers.test_shared_traces import load
 from tests.support.make import Event, kernel, op, trace
-from tests.test_empty_times import tiny
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
+from tests.unit.views.test_empty_times import tiny
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
 
 
 def check(made: Trace) -> None:

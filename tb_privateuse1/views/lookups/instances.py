@@ -9,8 +9,8 @@ import numpy as np
 from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.analysis.kernels.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.lookups.base import Instances, Order, check, check_page, listed
 from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.lookups.base import Instances, Order, check, check_page, listed
 
 
 def instances(
