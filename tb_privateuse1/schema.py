@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import sql, views
+from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.export.columns import COLUMNS, schema
+from tb_privateuse1.export import sql
+from tb_privateuse1.export.trace_tables import COLUMNS, schema
 from tb_privateuse1.storage import event_record, store
 from tb_privateuse1.views.lookups import LOOKUPS
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1 import cli
-from tb_privateuse1.export.columns import COLUMNS
+from tb_privateuse1.export.trace_tables import COLUMNS
 from tests.support.trace_files import sidecar, trace
 
 

@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 
 def _advise(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
-    from tb_privateuse1.export import advice as export
+    from tb_privateuse1.export.reports import advice as export
     from tb_privateuse1.views import query
     from tb_privateuse1.views.advice import advice
     from tb_privateuse1.views.distributed import distributed

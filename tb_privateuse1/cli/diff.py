@@ -14,7 +14,7 @@ from tb_privateuse1.cli.selection import add_place, opened, place
 if TYPE_CHECKING:
     from tb_privateuse1.analysis.comparison.memory import DiffMemory
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.export.junit import Judged
+    from tb_privateuse1.export.reports.junit import Judged
     from tb_privateuse1.views.diff import Diff
 
 _PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",
@@ -60,7 +60,7 @@ def add(commands: Commands) -> None:
 
 def _diff(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
-    from tb_privateuse1.export import junit, markdown
+    from tb_privateuse1.export.reports import junit, markdown
     from tb_privateuse1.views import query
     from tb_privateuse1.views.diff import diff
     from tb_privateuse1.views.reader import Reader

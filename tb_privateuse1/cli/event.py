@@ -29,7 +29,7 @@ def add(commands: Commands) -> None:
 
 
 def _event(options: argparse.Namespace) -> int:
-    from tb_privateuse1.export import text
+    from tb_privateuse1.export.reports import text
     from tb_privateuse1.views import query
 
     if options.path is None:

@@ -11,7 +11,7 @@ from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.export.window import Window
+    from tb_privateuse1.export.time_window import Window
 
 _FORMATS = ("chrome", "perfetto", "parquet", "csv")
 
@@ -58,7 +58,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _window(text: str | None) -> Window:
-    from tb_privateuse1.export.window import Window
+    from tb_privateuse1.export.time_window import Window
 
     if text is None:
         return Window()

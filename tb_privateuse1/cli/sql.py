@@ -12,7 +12,7 @@ from tb_privateuse1.cli.selection import add_place, opened
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.sql import SqlResult
+    from tb_privateuse1.export.sql import SqlResult
 
 _WIDEST = 60
 
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import sql
+    from tb_privateuse1.export import sql
     from tb_privateuse1.views import query
 
     if options.tables:
@@ -74,7 +74,7 @@ def _sql(options: argparse.Namespace) -> int:
 
 
 def _tables(options: argparse.Namespace) -> int:
-    from tb_privateuse1.export.columns import COLUMNS, schema
+    from tb_privateuse1.export.trace_tables import COLUMNS, schema
 
     lines = []
     for table, described in COLUMNS.items():

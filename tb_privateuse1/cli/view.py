@@ -74,7 +74,7 @@ def _add_forms(view: Parser, *, tables: bool) -> None:
 def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
-    from tb_privateuse1.export import csv, text
+    from tb_privateuse1.export.reports import csv, text
     from tb_privateuse1.views import query
     from tb_privateuse1.views.reader import Place, Reader
 

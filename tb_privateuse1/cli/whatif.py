@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 
 def _whatif(options: argparse.Namespace) -> int:
-    from tb_privateuse1.export import csv, text
+    from tb_privateuse1.export.reports import csv, text
     from tb_privateuse1.views import query
     from tb_privateuse1.views.reader import Reader
     from tb_privateuse1.views.whatif import whatif

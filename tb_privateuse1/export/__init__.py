@@ -10,8 +10,8 @@ from typing import Literal
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.export import chrome, perfetto, tablefiles, target
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export import atomic_output, chrome, perfetto, table_files
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import brief
 from tb_privateuse1.trace.model import Trace, TraceError
@@ -51,8 +51,8 @@ def stream(
     Who may see the dashboard may not see users' own metadata in the trace file: they stay out.
     """
     if name in ("parquet", "csv"):
-        return tablefiles.archive(name, trace, window)
-    return target.gzipped(_parts(name, trace, files, window, chrome.KNOWN))
+        return table_files.archive(name, trace, window)
+    return atomic_output.gzipped(_parts(name, trace, files, window, chrome.KNOWN))
 
 
 def save(
@@ -64,11 +64,11 @@ def save(
     TraceError ``unwritable``, or what reading the trace file again raises.
     """
     if name not in ("parquet", "csv"):
-        target.save(path, _parts(name, trace, files, window))
+        atomic_output.save(path, _parts(name, trace, files, window))
     elif path.endswith(".zip"):
-        target.save(path, tablefiles.archive(name, trace, window))
+        atomic_output.save(path, table_files.archive(name, trace, window))
     else:
-        tablefiles.directory(name, path, trace, window)
+        table_files.directory(name, path, trace, window)
 
 
 def _parts(

@@ -20,8 +20,8 @@ import numpy as np
 from tb_privateuse1 import i18n, inference
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.export import target
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export import atomic_output
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
@@ -64,7 +64,7 @@ def merge(
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]
         raise TraceError("no_device_times", finding.message, finding.hint)
-    target.save(out_path, write(trace, trace_path))
+    atomic_output.save(out_path, write(trace, trace_path))
     return trace
 
 

@@ -19,7 +19,7 @@ from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import FORMATS, FormatName
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage import event_record as events

@@ -23,7 +23,7 @@ import pytest
 
 from tb_privateuse1 import schema
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.export import csv
+from tb_privateuse1.export.reports import csv
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS

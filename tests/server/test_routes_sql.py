@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import sql
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.export import sql
 from tb_privateuse1.plugin import Plugin
 from tb_privateuse1.routes import Routes
 from tb_privateuse1.storage.store import Store

@@ -10,7 +10,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 from tb_privateuse1.export import perfetto
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.model import Trace
 
 Slice = tuple[str, str, int, int]

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.export import chrome as export
-from tb_privateuse1.export import csv, text
+from tb_privateuse1.export.reports import csv, text
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.model import EVIDENCE, Trace, TraceError
 from tb_privateuse1.views.kernels import kernels

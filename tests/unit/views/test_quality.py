@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.export import csv, text
+from tb_privateuse1.export.reports import csv, text
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from tb_privateuse1.export import csv
+from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.views.result import Result, chosen

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1 import schema
 from tb_privateuse1.analysis.simulation import ranking
-from tb_privateuse1.export import csv
+from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import query
 from tb_privateuse1.views.whatif import WhatIf, whatif

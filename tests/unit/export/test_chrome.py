@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1 import inference
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.export import chrome as export
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.trace.model import TraceError
 from tests.support import make

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from tb_privateuse1.analysis.counters.curves import Curve
-from tb_privateuse1.export.packets import packet
-from tb_privateuse1.export.protobuf import field
+from tb_privateuse1.export.perfetto.packets import packet
+from tb_privateuse1.export.perfetto.protobuf import field
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace
 

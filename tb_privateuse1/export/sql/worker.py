@@ -21,7 +21,7 @@ import msgspec
 import pyarrow as pa
 
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.export import columns
+from tb_privateuse1.export import trace_tables
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import memory_limit
 from tb_privateuse1.storage.store import Store
@@ -107,9 +107,9 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
         "threads": str(min(2, os.cpu_count() or 1)),
     }
     connection = duckdb.connect(":memory:", config=settings)
-    strings = columns.texts(trace)
-    for table in columns.COLUMNS:
-        rows = columns.whole(trace, table, strings)
+    strings = trace_tables.texts(trace)
+    for table in trace_tables.COLUMNS:
+        rows = trace_tables.whole(trace, table, strings)
         connection.register(table, pa.Table.from_batches([rows]))
     connection.execute("set lock_configuration = true")
     return connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.model import TraceError
 from tests.support import make
 

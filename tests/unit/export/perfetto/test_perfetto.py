@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.support.perfetto_file import exported, of
 
-SHARED = Path(__file__).parents[3] / "shared" / "traces"
+SHARED = Path(__file__).parents[5] / "shared" / "traces"
 REAL = sorted(SHARED.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(
     SHARED.glob("privateuse1/blocks_host_primed/*.pt.trace.json.gz")
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tb_privateuse1.export import text
+from tb_privateuse1.export.reports import text
 from tests.support.small_result import RESULT, Result
 
 

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
-from tb_privateuse1.export import protobuf
-from tb_privateuse1.export.protobuf import constant, decimal, fixed64, message, only, text, varint
+from tb_privateuse1.export.perfetto import protobuf
+from tb_privateuse1.export.perfetto.protobuf import (
+    constant,
+    decimal,
+    fixed64,
+    message,
+    only,
+    text,
+    varint,
+)
 
 EDGES = [0, 1, 127, 128, 16383, 16384, 2**31, 2**32 - 1, 2**56, 2**63 - 1]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import sql
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.export import sql
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.support.trace_files import sidecar, trace

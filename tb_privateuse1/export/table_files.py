@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from tb_privateuse1.export import columns, target
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export import atomic_output, trace_tables
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Trace, TraceError
 
@@ -22,7 +22,7 @@ def archive(kind: str, trace: Trace, window: Window = EVERYTHING) -> Iterator[by
     # Parquet is packed already.
     method = zipfile.ZIP_STORED if kind == "parquet" else zipfile.ZIP_DEFLATED
     with zipfile.ZipFile(sink, "w", method) as whole:
-        for table in columns.COLUMNS:
+        for table in trace_tables.COLUMNS:
             # A fixed time: the same trace makes the same archive.
             entry = zipfile.ZipInfo(f"{table}.{kind}")
             entry.compress_type = method
@@ -40,8 +40,8 @@ def directory(kind: str, path: str, trace: Trace, window: Window = EVERYTHING) -
     except OSError as error:
         message = say("{path} cannot be made: {error}.", path=path, error=error.strerror)
         raise TraceError("unwritable", message) from error
-    for table in columns.COLUMNS:
-        with target.replacing(str(Path(path, f"{table}.{kind}"))) as file:
+    for table in trace_tables.COLUMNS:
+        with atomic_output.replacing(str(Path(path, f"{table}.{kind}"))) as file:
             for _ in _write(kind, file, trace, table, window):
                 pass
 
@@ -49,8 +49,8 @@ def directory(kind: str, path: str, trace: Trace, window: Window = EVERYTHING) -
 def _write(kind: str, file: IO[bytes], trace: Trace, table: str, window: Window) -> Iterator[None]:
     open_writer = {"parquet": _parquet, "csv": _csv}[kind]
     sink = pa.PythonFile(file, "w")
-    with open_writer(sink, columns.schema(table)) as writer:
-        for batch in columns.batches(trace, table, window):
+    with open_writer(sink, trace_tables.schema(table)) as writer:
+        for batch in trace_tables.batches(trace, table, window):
             writer.write_batch(batch)
             yield
 

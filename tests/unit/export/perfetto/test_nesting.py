@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_privateuse1.export import nesting
+from tb_privateuse1.export.perfetto import nesting
 
 RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), max_size=12)
 

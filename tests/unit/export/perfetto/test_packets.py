@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_privateuse1.export import perfetto
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export.time_window import Window
 from tests.support import make
 from tests.support.perfetto_file import exported
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.export import target
+from tb_privateuse1.export import atomic_output
 from tb_privateuse1.trace.model import TraceError
 
 
 def test_plain_and_gzipped(tmp_path: Path) -> None:
-    target.save(str(tmp_path / "a.json"), iter([b"one ", b"two"]))
-    target.save(str(tmp_path / "a.json.gz"), iter([b"one ", b"two"]))
+    atomic_output.save(str(tmp_path / "a.json"), iter([b"one ", b"two"]))
+    atomic_output.save(str(tmp_path / "a.json.gz"), iter([b"one ", b"two"]))
     assert (tmp_path / "a.json").read_bytes() == b"one two"
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()) == b"one two"
     umask = os.umask(0)
@@ -30,18 +30,18 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
 
     (tmp_path / "a.json").write_bytes(b"old")
     with pytest.raises(TraceError, match="it changed"):
-        target.save(str(tmp_path / "a.json"), parts())
+        atomic_output.save(str(tmp_path / "a.json"), parts())
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
     assert (tmp_path / "a.json").read_bytes() == b"old"
 
 
 def test_an_unwritable_path(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be written") as caught:
-        target.save(str(tmp_path / "none" / "a.json"), [])
+        atomic_output.save(str(tmp_path / "none" / "a.json"), [])
     assert caught.value.code == "unwritable"
 
 
 def test_a_stream_is_gzip() -> None:
     parts = [os.urandom(1000) for _ in range(50)]
-    assert gzip.decompress(b"".join(target.gzipped(parts))) == b"".join(parts)
-    assert gzip.decompress(b"".join(target.gzipped([]))) == b""
+    assert gzip.decompress(b"".join(atomic_output.gzipped(parts))) == b"".join(parts)
+    assert gzip.decompress(b"".join(atomic_output.gzipped([]))) == b""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.analysis.counters.curves import Curve
-from tb_privateuse1.export import nesting, packets
-from tb_privateuse1.export.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
-from tb_privateuse1.export.protobuf import (
+from tb_privateuse1.export.perfetto import nesting, packets
+from tb_privateuse1.export.perfetto.packets import COUNTER, INSTANT, SLICE_BEGIN, SLICE_END, Names
+from tb_privateuse1.export.perfetto.protobuf import (
     Part,
     constant,
     decimal,
@@ -31,8 +31,8 @@ from tb_privateuse1.export.protobuf import (
     text,
     varint,
 )
-from tb_privateuse1.export.tracks import Tracks
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export.perfetto.tracks import Tracks
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import EVIDENCE, I64, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from tb_privateuse1.export import junit
+from tb_privateuse1.export.reports import junit
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.diff import diff
-from tests.export.test_markdown import one
+from tests.unit.export.reports.test_markdown import one
 
 
 def test_a_case_for_each_part_and_failures() -> None:

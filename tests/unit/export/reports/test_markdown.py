@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_privateuse1.export import markdown
+from tb_privateuse1.export.reports import markdown
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.diff import diff
 from tests.support.make import kernel, step, trace

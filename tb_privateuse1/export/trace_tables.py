@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tb_privateuse1.export.window import EVERYTHING, Window
+from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace.model import EVIDENCE, I64, MISSING, TABLES, Table, Trace
 
 _ROWS = 1 << 16

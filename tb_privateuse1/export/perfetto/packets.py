@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.export.protobuf import Part, constant, field, message, varint
+from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
 from tb_privateuse1.trace.model import I64, Trace
 
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from tb_privateuse1.export import columns, tablefiles
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export import table_files, trace_tables
+from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.trace.model import TraceError
 from tests.support import make
 
@@ -23,17 +23,17 @@ READERS = {"parquet": parquet.read_table, "csv": csv.read_csv}
 
 
 def wanted(name: str, window: Window | None = None) -> pa.Table:
-    found = columns.batches(TRACE, name, window or Window())
-    return pa.Table.from_batches(list(found), columns.schema(name))
+    found = trace_tables.batches(TRACE, name, window or Window())
+    return pa.Table.from_batches(list(found), trace_tables.schema(name))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_an_archive_has_every_table(kind: str) -> None:
-    parts = list(tablefiles.archive(kind, TRACE))
-    assert len(parts) > len(columns.COLUMNS), "it is sent piece by piece"
+    parts = list(table_files.archive(kind, TRACE))
+    assert len(parts) > len(trace_tables.COLUMNS), "it is sent piece by piece"
     with zipfile.ZipFile(io.BytesIO(b"".join(parts))) as archive:
         assert archive.testzip() is None
-        assert archive.namelist() == [f"{name}.{kind}" for name in columns.COLUMNS]
+        assert archive.namelist() == [f"{name}.{kind}" for name in trace_tables.COLUMNS]
         ops = archive.read(f"ops.{kind}")
     found = READERS[kind](io.BytesIO(ops))
     assert found.column("name").to_pylist() == wanted("ops").column("name").to_pylist()
@@ -44,16 +44,16 @@ def test_an_archive_has_every_table(kind: str) -> None:
 
 def test_a_directory_of_a_window(tmp_path: Path) -> None:
     window = Window(100_000, 200_000)
-    tablefiles.directory("parquet", str(tmp_path / "new" / "out"), TRACE, window)
+    table_files.directory("parquet", str(tmp_path / "new" / "out"), TRACE, window)
     found = {path.name for path in (tmp_path / "new" / "out").iterdir()}
-    assert found == {f"{name}.parquet" for name in columns.COLUMNS}
+    assert found == {f"{name}.parquet" for name in trace_tables.COLUMNS}
     ops = parquet.read_table(tmp_path / "new" / "out" / "ops.parquet")
     assert ops.equals(wanted("ops", window))
     assert ops.column("row").to_pylist() == list(range(10, 20))
 
 
 def test_csv_lines(tmp_path: Path) -> None:
-    tablefiles.directory("csv", str(tmp_path), TRACE, Window(0, 5_000))
+    table_files.directory("csv", str(tmp_path), TRACE, Window(0, 5_000))
     head, line = (tmp_path / "ops.csv").read_text().splitlines()
     assert head.startswith('"row","name","kind","start_ns"')
     assert line.startswith('0,"aten::mm,""0""","operator",0,5000,5000,')
@@ -63,5 +63,5 @@ def test_csv_lines(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TraceError) as caught:
-        tablefiles.directory("csv", str(tmp_path / "file" / "out"), TRACE)
+        table_files.directory("csv", str(tmp_path / "file" / "out"), TRACE)
     assert caught.value.code == "unwritable"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.export import advice as export
+from tb_privateuse1.export.reports import advice as export
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.advice import AdviceTable, advice
 from tests.unit.views.test_advice import program

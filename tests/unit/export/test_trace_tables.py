@@ -5,16 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tb_privateuse1.export import columns
-from tb_privateuse1.export.window import Window
+from tb_privateuse1.export import trace_tables
+from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.trace.model import TABLES, Trace
 from tests.support import make
 
 
 def table(trace: Trace, name: str, window: Window | None = None) -> list[dict[str, object]]:
-    found = columns.batches(trace, name, window or Window())
+    found = trace_tables.batches(trace, name, window or Window())
     rows: list[dict[str, object]] = pa.Table.from_batches(
-        list(found), columns.schema(name)
+        list(found), trace_tables.schema(name)
     ).to_pylist()
     return rows
 
@@ -32,8 +32,8 @@ def trace() -> Trace:
 
 
 def test_every_column_is_described() -> None:
-    assert set(columns.COLUMNS) == set(TABLES) - {"checkpoints"}
-    for name, described in columns.COLUMNS.items():
+    assert set(trace_tables.COLUMNS) == set(TABLES) - {"checkpoints"}
+    for name, described in trace_tables.COLUMNS.items():
         fields = set(TABLES[name].column_types())
         if name == "collectives":  # a word of SQL
             fields = fields - {"group"} | {"process_group"}
@@ -78,17 +78,20 @@ def test_a_window_keeps_the_rows_numbers(trace: Trace) -> None:
 
 
 def test_all_rows_at_once_are_the_same(trace: Trace) -> None:
-    strings = columns.texts(trace)
-    for name in columns.COLUMNS:
-        assert columns.whole(trace, name, strings).to_pylist() == table(trace, name)
+    strings = trace_tables.texts(trace)
+    for name in trace_tables.COLUMNS:
+        assert trace_tables.whole(trace, name, strings).to_pylist() == table(trace, name)
 
 
 def test_text_that_is_no_text() -> None:
     trace = make.trace(make.op("\ud83d", 0, 5, id=1))
     assert table(trace, "ops")[0]["name"] == "\ufffd"
-    assert columns.whole(trace, "ops", columns.texts(trace)).to_pylist()[0]["name"] == "\ufffd"
+    assert (
+        trace_tables.whole(trace, "ops", trace_tables.texts(trace)).to_pylist()[0]["name"]
+        == "\ufffd"
+    )
 
 
 def test_an_empty_trace_has_all_tables() -> None:
-    for name in columns.COLUMNS:
+    for name in trace_tables.COLUMNS:
         assert table(Trace(), name) == []

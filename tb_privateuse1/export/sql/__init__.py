@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import sql_child
 from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.export.sql import worker
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import brief
 from tb_privateuse1.storage.store import Store
@@ -113,7 +113,7 @@ def query(
         message = say("{count} other queries are running.", count=_AT_A_TIME)
         raise TraceError("sql_busy", message, say("Try again in a moment."))
     try:
-        request = sql_child.Request(
+        request = worker.Request(
             files,
             None if store.cache_dir is None else str(store.cache_dir),
             store.vendors.files,
@@ -128,10 +128,10 @@ def query(
         _running.release()
 
 
-def _asked(request: sql_child.Request, seconds: float) -> SqlResult:
+def _asked(request: worker.Request, seconds: float) -> SqlResult:
     paths = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     with subprocess.Popen(
-        [sys.executable, "-c", "from tb_privateuse1.sql_child import main; main()"],
+        [sys.executable, "-c", "from tb_privateuse1.export.sql.worker import main; main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -154,7 +154,7 @@ def _asked(request: sql_child.Request, seconds: float) -> SqlResult:
             began = time.monotonic()
             if "loaded" in answer:
                 running = _alarm(seconds, kill)
-                answer = _answer(process.stdout.readline(sql_child.MOST_BYTES * 8 + _SLACK_BYTES))
+                answer = _answer(process.stdout.readline(worker.MOST_BYTES * 8 + _SLACK_BYTES))
                 running.cancel()
         except BrokenPipeError:
             answer = {}
