@@ -41,7 +41,7 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m tb_privateuse1.schema --check
+	$(BIN)/python -m tb_privateuse1.server.typescript --check
 	$(BIN)/python -m docs.generate --check
 	cd frontend && npm run check
 
@@ -49,7 +49,7 @@ bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
 api: $(VENV)/.run ## write generated files: types.ts, options.json, tables and lists in docs/
-	$(BIN)/python -m tb_privateuse1.schema
+	$(BIN)/python -m tb_privateuse1.server.typescript
 	$(BIN)/python -m docs.generate
 
 docs: $(VENV)/.docs ## build the documentation site in build/site, offline

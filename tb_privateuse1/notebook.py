@@ -23,7 +23,7 @@ from typing import Any
 
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.schema import reads_of
+from tb_privateuse1.server.typescript import reads_of
 from tb_privateuse1.storage.event_record import EventRecord
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName

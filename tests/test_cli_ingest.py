@@ -19,7 +19,7 @@ from tb_privateuse1 import cli, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache as disk
 from tb_privateuse1.storage import store
 from tb_privateuse1.storage.store import Store

@@ -40,7 +40,7 @@ def _demo(options: argparse.Namespace) -> int:
     vendors(options)  # a bad file is said here rather than on the page
     from tensorboard import default, program
 
-    from tb_privateuse1.loader import Loader
+    from tb_privateuse1.server.loader import Loader
 
     # No other installed plugin, and ours even if it runs from the sources.
     host = program.TensorBoard(plugins=[*default.get_static_plugins(), Loader(options.vendor)])

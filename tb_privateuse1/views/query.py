@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import i18n, schema
+from tb_privateuse1 import i18n
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import LANGUAGES, say
+from tb_privateuse1.server import typescript
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage import event_record as events
 from tb_privateuse1.storage.store import Store
@@ -52,7 +53,7 @@ def options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any
 
     Raises TraceError ``unknown_option`` or ``bad_option``.
     """
-    known = {name: hint for name, hint, _ in schema.query_of(view)}
+    known = {name: hint for name, hint, _ in typescript.query_of(view)}
     only(view.__name__, texts, list(known))
     return {name: _value(name, text, known[name]) for name, text in texts.items()}
 
@@ -70,7 +71,7 @@ def run(
 ) -> Any:
     """The result of a view of one trace, of what is prepared of it, and of rules."""
     ready = derived.of(trace)
-    names = schema.reads_of(view)
+    names = typescript.reads_of(view)
     sources = [rules if name == "rules" else getattr(ready, name) for name in names]
     return view(*sources, **asked)
 
@@ -99,7 +100,7 @@ def event(
     Raises TraceError ``unknown_option`` or ``bad_option``, and what ``event.event`` does.
     """
     asked = options(events.event, texts)
-    for name, _, _ in schema.query_of(events.event):
+    for name, _, _ in typescript.query_of(events.event):
         if name not in asked:
             raise TraceError(
                 "bad_option", say("An event has a table and a row: {name} is missing.", name=name)

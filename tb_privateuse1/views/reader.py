@@ -12,12 +12,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tb_privateuse1 import schema
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.i18n import say
+from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
@@ -85,7 +85,7 @@ class Reader:
         at the same time gets the same result.
         """
         options = asked or {}
-        names = schema.reads_of(view)
+        names = typescript.reads_of(view)
         if names == ("ranks",):
             members = _members(catalog, place, chosen_ranks(options.get("only")))
 

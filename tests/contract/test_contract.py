@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import schema
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.reports import csv
+from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS
@@ -77,7 +77,7 @@ def test_a_view_is_complete(name: str) -> None:
 @pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
 def test_every_option_has_its_line(name: str) -> None:
     """For the command line's help and docs/reference/options.md."""
-    for option in schema.options_of({**VIEWS, **LOOKUPS}[name]):
+    for option in typescript.options_of({**VIEWS, **LOOKUPS}[name]):
         line = option["help"]
         assert re.fullmatch(r"[a-z](.*[^.\s])?", line), f"{option['name']}: Annotated[…, 'a line']"
         assert len(line) <= 90
@@ -199,6 +199,6 @@ def sources() -> list[Path]:
 def test_no_file_is_long() -> None:
     found = sources()
     assert PACKAGE / "trace.py" in found
-    written = [path for path in found if path != schema.API]  # that one is generated
+    written = [path for path in found if path != typescript.API]  # that one is generated
     lines = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in written}
     assert {name: n for name, n in lines.items() if n > LONGEST} == {}

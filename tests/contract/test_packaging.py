@@ -112,7 +112,7 @@ def test_the_wheel_has_the_package_and_nothing_else(tree: Path, built: Sequence[
     assert "tb_privateuse1/infer/host_only.txt" in names
     assert any(name.startswith(f"{STATIC}/assets/") for name in names)
     points = zipfile.ZipFile(built[0]).read(info + "entry_points.txt").decode()
-    assert "[tensorboard_plugins]\nprivateuse1 = tb_privateuse1.loader:Loader\n" in points
+    assert "[tensorboard_plugins]\nprivateuse1 = tb_privateuse1.server.loader:Loader\n" in points
     assert "[console_scripts]\ntb-privateuse1 = tb_privateuse1.cli:main\n" in points
 
 

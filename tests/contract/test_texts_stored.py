@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.storage.ingest import ingest
 from tb_privateuse1.storage.store import Store

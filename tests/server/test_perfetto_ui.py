@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1 import perfetto_ui
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server import perfetto_ui
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tests.server.test_routes import BASE, problem
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import views
-from tb_privateuse1.loader import Loader
-from tb_privateuse1.plugin import Plugin
+from tb_privateuse1.server.loader import Loader
+from tb_privateuse1.server.plugin import Plugin
 from tests.support import logdir as made
 from tests.support.server import Server, serve
 
@@ -212,7 +212,7 @@ def test_the_loader_is_light() -> None:
         print([name for name in ("torch", "pyarrow", "msgspec", "isal") if name in sys.modules])
     """
     out = subprocess.check_output([sys.executable, "-c", textwrap.dedent(code)], text=True)
-    ours = "['tb_privateuse1', 'tb_privateuse1.loader', 'tb_privateuse1.version']"
+    ours = "['tb_privateuse1', 'tb_privateuse1.server.loader', 'tb_privateuse1.version']"
     assert out.splitlines() == [ours, "[]"]
 
 
@@ -223,10 +223,10 @@ def context(logdir: str = "", **flags: Any) -> Any:
 def test_a_failure_costs_our_tab_only(
     logdir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "tb_privateuse1.plugin", None)
+    monkeypatch.setitem(sys.modules, "tb_privateuse1.server.plugin", None)
     assert Loader().load(context(str(logdir))) is None
     assert "the tab of tb-privateuse1 cannot be loaded" in caplog.text
-    assert "tb_privateuse1.plugin" in caplog.text
+    assert "tb_privateuse1.server.plugin" in caplog.text
 
 
 def test_without_a_logdir_nothing_is_shown() -> None:

@@ -13,8 +13,8 @@ from werkzeug.test import Client
 
 from tb_privateuse1 import cli
 from tb_privateuse1.advice import user_rules
-from tb_privateuse1.loader import Loader
-from tb_privateuse1.plugin import Plugin
+from tb_privateuse1.server.loader import Loader
+from tb_privateuse1.server.plugin import Plugin
 from tb_privateuse1.vendors import user_file
 from tests.support import make
 from tests.support.trace_files import write

@@ -17,7 +17,7 @@ from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import query

@@ -13,7 +13,7 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tests.server.test_routes import BASE, problem
 from tests.support.perfetto_file import parse

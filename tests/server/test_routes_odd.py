@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import schema
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server import typescript
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views import VIEWS
@@ -73,7 +73,10 @@ def fine(answer: TestResponse, *also: int) -> str:
 
 def odd_questions(name: str) -> Iterator[dict[str, str]]:
     """Each option with each odd value, and some of these together."""
-    options = [*("run", "rank", "span"), *(option for option, *_ in schema.query_of(ASKED[name]))]
+    options = [
+        *("run", "rank", "span"),
+        *(option for option, *_ in typescript.query_of(ASKED[name])),
+    ]
     rest = {"table": "ops", "row": "0"} if name == "event" else {}
     for option in options:
         for value in ODD:

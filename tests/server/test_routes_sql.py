@@ -11,8 +11,8 @@ from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.plugin import Plugin
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.plugin import Plugin
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tests.server.test_routes import BASE, problem

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from tb_privateuse1 import routes, views
+from tb_privateuse1 import views
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server import routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import query

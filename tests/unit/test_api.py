@@ -11,7 +11,7 @@ import pytest
 
 import tb_privateuse1 as tbp
 from tb_privateuse1.notebook import Log
-from tb_privateuse1.schema import reads_of
+from tb_privateuse1.server.typescript import reads_of
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS, query

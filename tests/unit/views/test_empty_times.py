@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1 import schema
+from tb_privateuse1.server import typescript
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.lookups import LOOKUPS
@@ -26,7 +26,7 @@ def check(made: Trace) -> None:
     names = [made.text(name) for name in made.steps.name]
     numbers = [int(name.partition("#")[2]) for name in names if "#" in name]
     for view in VIEWS.values():
-        selects = any(name == "step" for name, _, _ in schema.query_of(view))
+        selects = any(name == "step" for name, _, _ in typescript.query_of(view))
         assert not list(not_finite(result(view, made)))
         for number in numbers if selects else ():
             assert not list(not_finite(result(view, made, step=number)))

@@ -9,7 +9,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.routes import Routes
+from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.views.base import Rank

@@ -8,17 +8,18 @@ from typing import Annotated, Literal
 
 import pytest
 
-from tb_privateuse1 import schema, views
+from tb_privateuse1 import views
+from tb_privateuse1.server import typescript
 from tb_privateuse1.views.lookups import LOOKUPS
 
 
 def test_api_ts_is_fresh() -> None:
-    assert schema.API.read_text() == schema.typescript(), "run `make api`"
+    assert typescript.API.read_text() == typescript.typescript(), "run `make api`"
 
 
 def test_the_options_are_fresh() -> None:
-    assert schema.OPTIONS.read_text() == schema.all_options(), "run `make api`"
-    assert schema.OPTIONS_DOC.read_text() == schema.options_documented(), "run `make api`"
+    assert typescript.OPTIONS.read_text() == typescript.all_options(), "run `make api`"
+    assert typescript.OPTIONS_DOC.read_text() == typescript.options_documented(), "run `make api`"
 
 
 def test_an_option_is_described() -> None:
@@ -31,7 +32,7 @@ def test_an_option_is_described() -> None:
         name: Annotated[str, "who"],
     ) -> None: ...
 
-    rows = [tuple(option.values()) for option in schema.options_of(view)]
+    rows = [tuple(option.values()) for option in typescript.options_of(view)]
     assert rows == [
         ("by", "choice", ("a", "b"), False, "a", "what"),
         ("at_ns", "whole number", None, False, None, "when"),
@@ -41,7 +42,7 @@ def test_an_option_is_described() -> None:
 
 
 def test_every_view_has_its_result_and_its_query() -> None:
-    text = schema.typescript()
+    text = typescript.typescript()
     results, lookups, options = (
         re.search(rf"interface {kind} {{(.*?)\n}}", text, re.DOTALL)
         for kind in ("Views", "Results extends Views", "Options")
@@ -62,13 +63,13 @@ def test_every_view_has_its_result_and_its_query() -> None:
 
 
 def test_missing_figures_are_null_in_typescript() -> None:
-    assert "  busy_ns: number | null;" in schema.typescript()
+    assert "  busy_ns: number | null;" in typescript.typescript()
 
 
 def test_what_a_view_reads_and_asks() -> None:
     view = views.VIEWS["operators"]
-    assert schema.reads_of(view) == ("trace",)
-    assert [(n, d) for n, _, d in schema.query_of(view)] == [
+    assert typescript.reads_of(view) == ("trace",)
+    assert [(n, d) for n, _, d in typescript.query_of(view)] == [
         ("group", "name"), ("step", None), ("find", None), ("sort", None), ("limit", 20_000),
         ("offset", 0),
     ]  # fmt: skip
@@ -80,4 +81,4 @@ def test_a_type_without_counterpart_is_refused() -> None:
         what: dict[str, int]
 
     with pytest.raises(TypeError, match="no TypeScript counterpart"):
-        schema._interface(Odd, {})
+        typescript._interface(Odd, {})

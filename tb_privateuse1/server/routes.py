@@ -18,12 +18,20 @@ from typing import Any, TypeVar
 from isal import igzip
 from werkzeug.wrappers import Request, Response
 
-from tb_privateuse1 import export, perfetto_ui, static_files
+from tb_privateuse1 import export
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import Files
 from tb_privateuse1.export import sql
 from tb_privateuse1.i18n import LANGUAGES, say
-from tb_privateuse1.schema import ApiError, Cancelled, Extras, Problem, query_of, reads_of
+from tb_privateuse1.server import perfetto_ui, static_files
+from tb_privateuse1.server.typescript import (
+    ApiError,
+    Cancelled,
+    Extras,
+    Problem,
+    query_of,
+    reads_of,
+)
 from tb_privateuse1.storage.event_record import event
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Finding, Trace, TraceError

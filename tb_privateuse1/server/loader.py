@@ -29,7 +29,7 @@ class Loader(base_plugin.TBLoader):  # type: ignore[misc]
         if not (context.logdir or getattr(context.flags, "logdir_spec", None)):
             return None
         try:
-            from tb_privateuse1.plugin import Plugin
+            from tb_privateuse1.server.plugin import Plugin
 
             return Plugin(context, self._vendor_files)
         except Exception:

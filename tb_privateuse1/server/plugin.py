@@ -9,12 +9,12 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
-from tb_privateuse1 import static_files
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
-from tb_privateuse1.routes import PLUGIN, Routes
+from tb_privateuse1.server import static_files
+from tb_privateuse1.server.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Finding, TraceError
 from tb_privateuse1.vendors import user_file
