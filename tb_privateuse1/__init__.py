@@ -13,7 +13,7 @@ from tb_privateuse1.version import __version__
 
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
-    from tb_privateuse1.notebook import open_log as open  # noqa: A004
+    from tb_privateuse1.api import open_log as open  # noqa: A004
     from tb_privateuse1.views.reader import Place
 
 __all__ = ["Place", "__version__", "capture", "open"]
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     if name == "capture":
         return importlib.import_module("tb_privateuse1.capture")
     if name == "open":
-        return importlib.import_module("tb_privateuse1.notebook").open_log
+        return importlib.import_module("tb_privateuse1.api").open_log
     if name == "Place":
         return importlib.import_module("tb_privateuse1.views.reader").Place
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tb_privateuse1 as tbp
-from tb_privateuse1.notebook import Log
+from tb_privateuse1.api import Log
 from tb_privateuse1.server.typescript import reads_of
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.version import __version__
