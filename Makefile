@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # The environment's own programs first: where the machine has no node, one is installed there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-BUNDLE := tb_privateuse1/static/index.js
+BUNDLE := tb_privateuse1/server/static/index.js
 SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
@@ -59,7 +59,7 @@ build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
 	$(BIN)/python -m build
 
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/static
+	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/server/static
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.advice.context import Case
+from tb_privateuse1.advice.context import RuleContext
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.discovery import catalog
@@ -60,7 +60,7 @@ def main(paths: list[str]) -> None:
         began_s = time.perf_counter()
         advise(trace)
         print(f"{path}: {size(trace):,} events, {time.perf_counter() - began_s:.2f} s")
-        case, spent = Case(trace), []
+        case, spent = RuleContext(trace), []
         for rule in RULES:
             began_s = time.perf_counter()
             if case.has.issuperset(rule.needs):

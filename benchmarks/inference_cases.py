@@ -55,7 +55,7 @@ class Case:
 
     def trace(self, *others: Trace) -> Trace:
         """What the inference makes of it, beside ``others`` of its run."""
-        return inference.build(self.raw, self.sidecar, others=lambda: others)
+        return inference.build_trace(self.raw, self.sidecar, others=lambda: others)
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
@@ -74,17 +74,17 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
         theirs = ~np.isin(ids, _priming(raw)) & (launched >= _begins(raw))
         known = Truth(ids[theirs], start[theirs], end[theirs])
-        yield Case(path.parent.name, raw, readers_sidecar.read(str(beside)), known)
+        yield Case(path.parent.name, raw, readers_sidecar.read_sidecar(str(beside)), known)
 
 
 def _begins(raw: Raw) -> int:
     """When the recording did: the reference device's log goes back to the steps before."""
-    return inference.build(raw, None).start_ns
+    return inference.build_trace(raw, None).start_ns
 
 
 def _priming(raw: Raw) -> I64:
     """External ids of what only kept the device busy: it is no work of the run's."""
-    ops = inference.build(raw, None).ops
+    ops = inference.build_trace(raw, None).ops
     name = [i for i, text in enumerate(raw.strings) if text == PRIME]
     outer = ops.take(np.isin(ops.name, name))
     at = intervals.innermost(outer.thread, outer.start_ns, outer.end_ns, ops.thread, ops.start_ns)
@@ -110,7 +110,7 @@ def hidden(paths: list[Path] | None = None) -> Iterator[Case]:
 def hide(path: Path, least: int = 30) -> Case | None:
     """One real trace as a backend with event marks would have shown it, its busiest stream."""
     raw = chrome.read(str(path))
-    trace = inference.build(raw, None)
+    trace = inference.build_trace(raw, None)
     kernels, launches = trace.kernels, trace.launches
     if not len(kernels) or not len(trace.ops):
         return None
@@ -139,7 +139,7 @@ def hide(path: Path, least: int = 30) -> Case | None:
 
 
 def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:
-    order = marks.build(trace.ops)
+    order = marks.build_marks(trace.ops)
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)))
     before = reach[np.searchsorted(call, order.host_ns, side="right")]
     at = np.maximum.accumulate(np.maximum(order.host_ns + latency, before))

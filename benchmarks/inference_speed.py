@@ -55,7 +55,7 @@ def measure(case: Case, ops: Ops, wanted: int, profiled: bool) -> tuple[int, flo
     if profiled:
         profiler.enable()
     began = time.process_time()
-    device_timeline.build(ops, strings, case.sidecar)
+    device_timeline.infer_timeline(ops, strings, case.sidecar)
     seconds = time.process_time() - began
     if profiled:
         profiler.disable()
@@ -75,8 +75,8 @@ def main() -> None:
         if options.only not in name or (not options.only and name not in CASES):
             continue
         # The tables take the events out of the raw trace.
-        once = host_events.build(
-            case.raw, case.sidecar, trace_metadata.vendor(case.raw, case.sidecar)
+        once = host_events.build_host(
+            case.raw, case.sidecar, trace_metadata.detect_vendor(case.raw, case.sidecar)
         ).ops
         for size in (options.ops // 10, options.ops):
             ops, seconds = measure(case, once, size, options.profile)

@@ -54,7 +54,9 @@ def main() -> None:
         path = Path(folder, "worker.1.pt.trace.json")
         write(path, events=int(options.events))
         trace = Store(jobs=0).trace(catalog.scan(folder).find())
-        told = [c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.of(trace)]
+        told = [
+            c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.build_curves(trace)
+        ]
         changes = sum(len(at) for at, _ in told)
         ranges = sum(map(len, (trace.ops, trace.frames, trace.launches)))
         exported = ranges + len(trace.kernels) + changes

@@ -60,7 +60,7 @@ def server(logdir: Path, cache: Path) -> Seconds:
 
     def ask() -> bytes:
         trace = Store(jobs=0, cache_dir=cache).trace(found.find())
-        return query.encode(query.run(view, trace, query.options(view, {})))
+        return query.encode(query.run_view(view, trace, query.parse_options(view, {})))
 
     return timed(ask, resource.RUSAGE_SELF)
 

@@ -78,7 +78,7 @@ def windows(log: Path, cache: Path) -> Figures:
     began = time.perf_counter()
     trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
     ready = derived.of(trace)
-    first = query.packed(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
+    first = query.encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
     assert first is not None
     random = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def windows(log: Path, cache: Path) -> Figures:
         began, busy = time.perf_counter(), time.process_time()
         found = timeline(trace, ready.pyramid, ready.curves, start_ns=start,
                          stop_ns=start + int(span) + 1, width=PARTS)  # fmt: skip
-        body = query.packed(found)
+        body = query.encode_columns(found)
         took.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - busy))
         assert body is not None

@@ -14,7 +14,7 @@ from tb_privateuse1.version import __version__
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
     from tb_privateuse1.api import open_log as open  # noqa: A004
-    from tb_privateuse1.views.reader import Place
+    from tb_privateuse1.views.reader import Selection
 
 __all__ = ["Place", "__version__", "capture", "open"]
 

@@ -30,7 +30,7 @@ from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.views import VIEWS, query
-from tb_privateuse1.views.reader import Place, Reader
+from tb_privateuse1.views.reader import Reader, Selection
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
 
@@ -77,7 +77,7 @@ class Log:
         Its ``record`` is JSON: all that the file has of it.
         """
         files = self._catalog.find(run, rank, span)
-        return query.event(self._store, files, {"table": table, "row": str(row)})
+        return query.run_event(self._store, files, {"table": table, "row": str(row)})
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VIEWS:
@@ -97,10 +97,10 @@ class Log:
             run: str | None = None,
             rank: int | None = None,
             span: int | None = None,
-            base: Place | None = None,
+            base: Selection | None = None,
             **options: Any,
         ) -> Any:
-            here = Place(run, rank, span)
+            here = Selection(run, rank, span)
             return self._reader.run(view, self._catalog, here, base or here, options)
 
         signature = inspect.signature(view)

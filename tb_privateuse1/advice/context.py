@@ -31,7 +31,7 @@ _MOST_EXAMPLES = 5
 _LONGEST_NAME = 200
 
 
-class Case:
+class RuleContext:
     """A trace, the steps of it that are judged, and what rules often ask of them.
 
     ``row`` is a selected row of ``trace.steps``; without, all complete steps are judged in which
@@ -45,13 +45,13 @@ class Case:
         complete = chosen[~steps.incomplete[chosen] & ~steps.primed[chosen]]
         self.steps: I64 = complete if len(complete) else chosen
         """Rows of ``trace.steps``."""
-        self.window = judged_window.window(trace, self.steps)
+        self.window = judged_window.judged_window(trace, self.steps)
         self.window_ns = intervals.length(self.window)
 
     @functools.cached_property
     def limits(self) -> bottleneck.Limits:
         """What limits when."""
-        return bottleneck.build(self.trace, self.window)
+        return bottleneck.find_limits(self.trace, self.window)
 
     @property
     def vendor(self) -> Vendor:
@@ -84,7 +84,7 @@ class Case:
         """Judged activities of operators, these operators, and which of them is each one's."""
         rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
         op = self.trace.kernels.op[rows]
-        ops = groupby.distinct(op).astype(np.int32)
+        ops = groupby.distinct_values(op).astype(np.int32)
         place = np.zeros(len(self.trace.ops), np.int64)
         place[ops] = np.arange(len(ops))
         return rows, ops, place[op]
@@ -171,7 +171,9 @@ class Case:
     def waits_in(self, wanted: Bools) -> I64:
         """Rows of ``limits.waits`` inside of one of the wanted operators, in the judged time."""
         waits = self.limits.waits
-        rows = np.flatnonzero(intervals.covered(self.window, waits.start_ns, waits.end_ns) > 0)
+        rows = np.flatnonzero(
+            intervals.covered_length(self.window, waits.start_ns, waits.end_ns) > 0
+        )
         return rows[self.around(waits.op[rows], wanted) >= 0]
 
     def after_waits(self, rows: I64) -> intervals.Set:
@@ -233,7 +235,7 @@ class Case:
     @functools.cached_property
     def _launchers(self) -> I32:
         """The threads of operators that launch activities."""
-        return groupby.distinct(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
+        return groupby.distinct_values(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
 
     def launched_by(self, wanted: Bools) -> I64:
         """Judged activities that operators inside of a wanted one launched."""
@@ -269,7 +271,7 @@ class Case:
 
     def source(self, ops: I64) -> str | None:
         """The line of the user's program behind most of the time of some operators."""
-        return source_lines.place(self.trace, ops[ops >= 0])
+        return source_lines.operator_line(self.trace, ops[ops >= 0])
 
     def lacks(self, *needs: Need) -> tuple[str, ...]:
         """In words, which of these the trace does not have."""

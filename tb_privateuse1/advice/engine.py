@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import LACKS, RANKS, Case, Cause, Confidence, Found, Rule
+from tb_privateuse1.advice.rules.base import (
+    LACKS,
+    RANKS,
+    Cause,
+    Confidence,
+    Rule,
+    RuleContext,
+    RuleFinding,
+)
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.i18n import say
@@ -58,7 +66,7 @@ class AdviceRow:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuleStatus:
     """What became of a rule."""
 
     rule: str
@@ -70,30 +78,30 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Advised:
+class Advice:
     """All that the rules found in a trace, the greatest saving first."""
 
     found: tuple[AdviceRow, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[RuleStatus, ...]
     window_ns: int
     """Length of the judged steps' windows."""
     steps: int
 
 
-def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advised:
+def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advice:
     """What all rules find in the complete steps, or in one row of ``trace.steps``."""
-    case = Case(trace, row)
-    found: list[tuple[Rule, Found]] = []
+    case = RuleContext(trace, row)
+    found: list[tuple[Rule, RuleFinding]] = []
     asked = []
     for rule in rules:
         answer, lacks = _ask(rule, case, found)
-        asked.append(Asked(rule.name, rule.title, rule.cause, answer, lacks))
+        asked.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
     rows = _shared_out(case, found)
     told = {one.rule for one in rows}
-    return Advised(
+    return Advice(
         found=tuple(sorted(rows, key=lambda one: order(one.severity, one.saving_ns))),
         asked=tuple(
-            Asked(a.rule, a.title, a.cause, "nothing", a.lacks)
+            RuleStatus(a.rule, a.title, a.cause, "nothing", a.lacks)
             if a.answer == "found" and a.rule not in told
             else a
             for a in asked
@@ -103,7 +111,7 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
     )
 
 
-def best(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
+def top_findings(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
     """The most valuable findings that save anything, at most ``n``."""
     return tuple(one for one in advise(trace).found if one.saving_ns)[:n]
 
@@ -111,7 +119,9 @@ def best(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
 Answer = Literal["found", "nothing", "not_asked", "failed"]
 
 
-def _ask(rule: Rule, case: Case, found: list[tuple[Rule, Found]]) -> tuple[Answer, tuple[str, ...]]:
+def _ask(
+    rule: Rule, case: RuleContext, found: list[tuple[Rule, RuleFinding]]
+) -> tuple[Answer, tuple[str, ...]]:
     if lacks := tuple(LACKS[need] for need in rule.needs if need not in case.has):
         return "not_asked", lacks
     try:
@@ -124,13 +134,13 @@ def _ask(rule: Rule, case: Case, found: list[tuple[Rule, Found]]) -> tuple[Answe
     return ("found" if answers else "nothing"), ()
 
 
-def _failure(rule: Rule, error: Exception) -> tuple[Rule, Found]:
+def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
     """Build the note that stands for a rule that raised."""
     fix = say(
         "Correct the rule if it is your own. If it is built in, report the exception in the log "
         "as a bug."
     )
-    told = Found(
+    told = RuleFinding(
         title=say("A check failed: {rule}", rule=rule.title),
         explanation=say(
             "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
@@ -146,10 +156,10 @@ def _failure(rule: Rule, error: Exception) -> tuple[Rule, Found]:
     return dataclasses.replace(rule, fix=fix), told
 
 
-def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:
+def _shared_out(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> list[AdviceRow]:
     """Causes take their time first, the greatest first; then symptoms, and so on."""
 
-    def claimed(one: tuple[Rule, Found]) -> tuple[int, int]:
+    def claimed(one: tuple[Rule, RuleFinding]) -> tuple[int, int]:
         rule, told = one
         return RANKS.index(rule.rank), -(0 if told.claim is None else intervals.length(told.claim))
 
@@ -171,14 +181,19 @@ def _shared_out(case: Case, found: list[tuple[Rule, Found]]) -> list[AdviceRow]:
             continue
         if saving < left:
             # What would only become another wait is left to what explains that.
-            free = bottleneck.shortened(free, saving / left)
+            free = bottleneck.shorten(free, saving / left)
         taken = intervals.merge(taken, free)
         rows.append(_advice(case, rule, one, how, saving, whole - left))
     return rows
 
 
 def _advice(
-    case: Case, rule: Rule, one: Found, how: str, saving: int | None, shared: int | None
+    case: RuleContext,
+    rule: Rule,
+    one: RuleFinding,
+    how: str,
+    saving: int | None,
+    shared: int | None,
 ) -> AdviceRow:
     share = None if saving is None else case.share(saving)
     counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST

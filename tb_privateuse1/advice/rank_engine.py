@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.engine import AdviceSeverity
 from tb_privateuse1.advice.rank_rules import RANK_RULES
-from tb_privateuse1.advice.rank_rules.base import RankCase, RankEvidence, RankFound, RankRule
+from tb_privateuse1.advice.rank_rules.base import RankContext, RankEvidence, RankFinding, RankRule
 from tb_privateuse1.advice.rules.base import Confidence
-from tb_privateuse1.i18n import listed, say
+from tb_privateuse1.i18n import join_list, say
 
 _log = logging.getLogger(__name__)
 
@@ -45,9 +45,11 @@ class RankAdvice:
     """What goes with it: their saving is counted here."""
 
 
-def advise(case: RankCase, rules: tuple[RankRule, ...] = RANK_RULES) -> tuple[RankAdvice, ...]:
+def advise_ranks(
+    case: RankContext, rules: tuple[RankRule, ...] = RANK_RULES
+) -> tuple[RankAdvice, ...]:
     """What the rules find, the most severe first, then by saving."""
-    told: list[tuple[RankRule, RankFound]] = []
+    told: list[tuple[RankRule, RankFinding]] = []
     for rule in rules:
         try:
             told += [(rule, found) for found in rule.check(case)]
@@ -63,7 +65,10 @@ def advise(case: RankCase, rules: tuple[RankRule, ...] = RANK_RULES) -> tuple[Ra
 
 
 def _row(
-    case: RankCase, rule: RankRule, found: RankFound, symptoms: list[tuple[RankRule, RankFound]]
+    case: RankContext,
+    rule: RankRule,
+    found: RankFinding,
+    symptoms: list[tuple[RankRule, RankFinding]],
 ) -> RankAdvice:
     found = _with_savings(found, [one for _, one in symptoms])
     share = None if found.saving_ns is None else case.share(found.saving_ns)
@@ -85,7 +90,7 @@ def _row(
     )
 
 
-def _with_savings(found: RankFound, symptoms: list[RankFound]) -> RankFound:
+def _with_savings(found: RankFinding, symptoms: list[RankFinding]) -> RankFinding:
     """The finding with what its symptoms save, and how that was computed."""
     known = [one for one in symptoms if one.saving_ns is not None]
     if not known:
@@ -96,6 +101,6 @@ def _with_savings(found: RankFound, symptoms: list[RankFound]) -> RankFound:
         how=say(
             "{how} Counted is what could be hidden of it: {symptom}",
             how=found.how,
-            symptom=listed(one.how for one in known),
+            symptom=join_list(one.how for one in known),
         ),
     )

@@ -34,14 +34,14 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class Gained:
+class RemovalGain:
     """What the replayed steps gain together, and by how much that may be off."""
 
     gain_ns: int
     bound_ns: int
 
 
-class Mending:
+class RemovalReplay:
     """The replay of an excerpt, with more and more taken away."""
 
     def __init__(self, whole: Trace, part: Excerpt, graph: Graph) -> None:
@@ -50,30 +50,30 @@ class Mending:
         self._device = np.ones(len(whole.kernels))
         self._ops = np.zeros(len(whole.ops) + 1, np.bool_)
         self._launches = np.zeros(len(whole.launches) + 1, np.bool_)
-        base = prediction.baseline(part.trace, graph)
+        base = prediction.replay_baseline(part.trace, graph)
         self._lengths = self._totals(base.held, *base.others)
 
-    def without(self, removal: Removal) -> Gained:
+    def without(self, removal: Removal) -> RemovalGain:
         """What is gained by this, too; from then on it is gone."""
         self._host = removal.host if self._host is None else self._host.and_(removal.host)
         self._device[removal.kernels] *= 1 - removal.shares
         self._ops[removal.wait_ops] = True
         self._launches[removal.wait_launches] = True
         part, graph = self._part, self._graph
-        weights = changes.scaled(
+        weights = changes.scale_weights(
             graph,
-            1 - changes.shares(graph, self._host),
+            1 - changes.thread_shares(graph, self._host),
             self._device[part.kernels],
             np.ones(len(graph.edges.kind)),
             self._freed(),
         )
         after = self._totals(
-            prediction.durations(part.trace, graph, weights),
-            *prediction.others(part.trace, graph, weights),
+            prediction.step_durations(part.trace, graph, weights),
+            *prediction.alternative_lengths(part.trace, graph, weights),
         )
         gains = [was - now for was, now in zip(self._lengths, after, strict=True)]
         self._lengths = after
-        return Gained(max(gains[0], 0), max(abs(gain - gains[0]) for gain in gains))
+        return RemovalGain(max(gains[0], 0), max(abs(gain - gains[0]) for gain in gains))
 
     def _freed(self) -> Bools:
         """The edges by which nobody waits any more."""

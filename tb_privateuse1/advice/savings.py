@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import logging
 
-from tb_privateuse1.advice.removal_replay import Mending, Removal
-from tb_privateuse1.advice.rules.base import Case, percent
+from tb_privateuse1.advice.removal_replay import Removal, RemovalReplay
+from tb_privateuse1.advice.rules.base import RuleContext, percent
 from tb_privateuse1.analysis.simulation import excerpt
-from tb_privateuse1.analysis.simulation.dependency_graph import build
+from tb_privateuse1.analysis.simulation.dependency_graph import build_graph
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import derived
 from tb_privateuse1.trace import intervals
@@ -34,22 +34,22 @@ _AGREES = 0.95
 class Savings:
     """What a trace's findings save, each after those before it."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: RuleContext) -> None:
         self._case = case
         self._replays = 0
 
     @functools.cached_property
     def _part(self) -> excerpt.Excerpt | None:
-        return excerpt.of(self._case.trace, self._case.steps, _MOST_EVENTS)
+        return excerpt.cut_excerpt(self._case.trace, self._case.steps, _MOST_EVENTS)
 
     @functools.cached_property
-    def _mending(self) -> Mending | None:
+    def _mending(self) -> RemovalReplay | None:
         whole, part = self._case.trace, self._part
         if part is None:
             return None
         own = part.trace is not whole
-        graph = build(part.trace) if own else derived.of(whole).dependencies
-        return Mending(whole, part, graph)
+        graph = build_graph(part.trace) if own else derived.of(whole).dependencies
+        return RemovalReplay(whole, part, graph)
 
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:
         """What of a claim is saved, and how that was computed; ``how`` says it of the claim."""
@@ -73,7 +73,7 @@ class Savings:
             return claimed, how
         # What holds for the replayed steps is taken to hold for the others.
         gain, off = (round(ns * claimed / here) for ns in (told.gain_ns, told.bound_ns))
-        saving, words = weighed(how, claimed, gain, off, self._case.window_ns)
+        saving, words = weigh(how, claimed, gain, off, self._case.window_ns)
         if len(part.steps) < len(self._case.steps):
             words = say(
                 "{how} {few} of {all} steps were replayed.",
@@ -84,7 +84,7 @@ class Savings:
         return saving, words
 
 
-def weighed(how: str, claim: int, gain: int, off: int, window: int) -> tuple[int, str]:
+def weigh(how: str, claim: int, gain: int, off: int, window: int) -> tuple[int, str]:
     """What of a claim is saved, where a replay gains so much and may be so far off, and why.
 
     All in ns; ``window`` is the judged time.

@@ -18,7 +18,7 @@ from typing import Any
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
-from tb_privateuse1.i18n import Text, filled, say
+from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.model import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 _HINT = say("docs/guide/advice.md says what a file of rules holds.")
 
 
-def known(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
+def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
     """Load all rules as they are now, ours first; a user's rule replaces ours of the same name.
 
     Raises TraceError ``bad_rules`` if a file or a package cannot be used.
@@ -52,7 +52,7 @@ class Rules:
 
     def load(self) -> tuple[Rule, ...]:
         """Load the rules as they are now. Raises TraceError ``bad_rules``."""
-        self._usable = known(self._paths)
+        self._usable = load_rules(self._paths)
         self._problem = None
         return self._usable
 
@@ -136,4 +136,4 @@ def _told(error: Exception) -> str:
 
 
 def _bad(where: str, template: Text, **values: Any) -> TraceError:
-    return TraceError("bad_rules", filled(template, name=Path(where).name, **values), _HINT)
+    return TraceError("bad_rules", fill(template, name=Path(where).name, **values), _HINT)

@@ -144,7 +144,7 @@ ADVICE = (
 )
 
 
-def advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
+def limit_advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
     """What would help, in the order of what it improves; nothing where all is measured."""
     wanted: list[str] = []
     if trace.meta.timeline == "inferred":
@@ -171,7 +171,7 @@ def _instead(trace: Trace) -> Iterator[str]:
         yield "native"
 
 
-def limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
+def find_limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
     """The limits of some activities, those that account for most first."""
     if trace.meta.timeline != "inferred" or not len(kernels):
         return ()

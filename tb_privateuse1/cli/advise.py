@@ -63,11 +63,11 @@ def _advise(options: argparse.Namespace) -> int:
     if options.json:
         body = query.encode(result)
     elif options.ranks:
-        body = export.ranks(result).encode()
+        body = export.rank_advice_text(result).encode()
     elif options.sarif:
-        body = export.sarif(result, rules.load()).encode()
+        body = export.advice_sarif(result, rules.load()).encode()
     else:
-        body = (export.markdown if options.markdown else export.text)(result).encode()
+        body = (export.advice_markdown if options.markdown else export.advice_text)(result).encode()
     write(body, options.output)
     limit = _SEVERITIES.index(options.fail_on) if options.fail_on else -1
     return int(any(_SEVERITIES.index(row.severity) <= limit for row in rows))

@@ -29,7 +29,7 @@ def _cache(options: argparse.Namespace) -> int:
     from tb_privateuse1.storage import cache_directory
     from tb_privateuse1.views import query
 
-    act = cache_directory.clear if options.action == "clear" else cache_directory.use
+    act = cache_directory.clear if options.action == "clear" else cache_directory.disk_use
     try:
         found = [act(directory) for directory in _directories(options.path)]
     except OSError as error:
@@ -47,8 +47,8 @@ def _directories(path: str | None) -> list[Path]:
     from tb_privateuse1.discovery import catalog
     from tb_privateuse1.storage import cache_directory
 
-    places = {cache_directory.directory(): None}
+    places = {cache_directory.cache_directory(): None}
     if path is not None:
         for files in catalog.scan(path).files.values():
-            places.update(dict.fromkeys(cache_directory.directories(files.trace.path)))
+            places.update(dict.fromkeys(cache_directory.cache_directories(files.trace.path)))
     return list(places)

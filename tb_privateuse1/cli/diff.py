@@ -77,12 +77,12 @@ def _diff(options: argparse.Namespace) -> int:
     if options.json:
         body = query.encode(result)
     elif options.junit:
-        body = junit.diff(result, failed)
+        body = junit.junit_report(result, failed)
     else:
-        body = markdown.diff(result, failed).encode()
+        body = markdown.markdown_report(result, failed).encode()
     write(body, options.output)
     for figure in failed:
-        print(f"tb-privateuse1: {junit.told(figure)}", file=sys.stderr)
+        print(f"tb-privateuse1: {junit.change_text(figure)}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -36,6 +36,6 @@ def _event(options: argparse.Namespace) -> int:
         raise UsageError("event needs PATH")
     with opened(options) as (store, catalog):
         files = catalog.find(options.run, options.rank, options.span)
-        result = query.event(store, files, given(options))
-    write(query.encode(result) if options.json else text.render(result).encode())
+        result = query.run_event(store, files, given(options))
+    write(query.encode(result) if options.json else text.text_report(result).encode())
     return 0

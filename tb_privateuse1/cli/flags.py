@@ -64,7 +64,7 @@ def chosen(
     from tb_privateuse1.views import query
 
     try:
-        return query.options(view, {**(more or {}), **given(options)})
+        return query.parse_options(view, {**(more or {}), **given(options)})
     except TraceError as error:
         problem = " ".join(filter(None, (error.message, error.hint)))
         raise UsageError(f"{problem} (see {options.parser.prog} --help)") from error

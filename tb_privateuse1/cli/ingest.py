@@ -18,7 +18,7 @@ from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.discovery.trace_files import Files
+    from tb_privateuse1.discovery.trace_files import TraceFiles
     from tb_privateuse1.storage.store import Progress, Store
     from tb_privateuse1.trace.model import TraceError
 
@@ -82,7 +82,7 @@ class _Task:
     run: str
     rank: int
     span: int
-    files: Files
+    files: TraceFiles
     bytes_done: int = 0
     events: int = 0
     cached: bool = False
@@ -202,7 +202,7 @@ class _Work:
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
         from tb_privateuse1.discovery.file import shown
-        from tb_privateuse1.storage.ingest import brief
+        from tb_privateuse1.storage.ingest import without_paths
         from tb_privateuse1.trace.model import TraceError
 
         if self._stop.is_set():
@@ -215,7 +215,7 @@ class _Work:
             task.error = error
         except Exception as error:
             _log.exception("reading %s", shown(task.files.trace.path))
-            message = brief(f"{type(error).__name__}: {error}", task.files)
+            message = without_paths(f"{type(error).__name__}: {error}", task.files)
             task.error = TraceError("internal", message, "Please report this with the log above.")
         task.bytes_done = task.files.trace.size
         task.done = True
@@ -232,7 +232,7 @@ class _Work:
             hint = "Did it change meanwhile? Else TB_PRIVATEUSE1_CACHE may name a better place."
             raise TraceError("not_kept", message, hint)
 
-    def _is_there(self, files: Files) -> bool:
+    def _is_there(self, files: TraceFiles) -> bool:
         from tb_privateuse1.trace.model import TraceError
 
         try:
@@ -262,11 +262,11 @@ def _failure(task: _Task, error: TraceError) -> Failure:
 
 
 def _print(outcome: Outcome) -> None:
-    from tb_privateuse1.i18n.units import plain
+    from tb_privateuse1.i18n.units import plain_text
 
     for failure in outcome.failed:
         place = f"run {failure.run}, rank {failure.rank}, span {failure.span}"
-        _say(plain(f"{place}: {failure.message} {failure.hint or ''}"))
+        _say(plain_text(f"{place}: {failure.message} {failure.hint or ''}"))
     if outcome.removed:
         _say(
             f"{outcome.removed} traces are not kept, as all of them are more than the cache may "

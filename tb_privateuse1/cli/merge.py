@@ -32,11 +32,11 @@ def _merge(options: argparse.Namespace) -> int:
     from tb_privateuse1.export import chrome
 
     known, sidecar = vendors(options).known, options.kernel_events
-    if not walk.is_file(roots.located(options.trace)):
+    if not walk.is_file(roots.locate(options.trace)):
         raise UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
     if sidecar is None:
         beside = catalog.scan(options.trace).find().sidecar
         sidecar = beside.path if beside else None
-    trace = chrome.merge(options.trace, sidecar, options.output, known)
+    trace = chrome.merge_files(options.trace, sidecar, options.output, known)
     print(f"{options.output}: {len(trace.kernels)} device activities, {trace.meta.timeline}")
     return 0

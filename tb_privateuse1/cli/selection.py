@@ -15,9 +15,9 @@ from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
     from tb_privateuse1.discovery.catalog import Catalog
-    from tb_privateuse1.discovery.trace_files import Files
+    from tb_privateuse1.discovery.trace_files import TraceFiles
     from tb_privateuse1.storage.store import Progress, Store
-    from tb_privateuse1.views.reader import Place
+    from tb_privateuse1.views.reader import Selection
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +37,11 @@ def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
         added.completer = places(name, of)  # type: ignore[attr-defined]
 
 
-def place(options: argparse.Namespace, of: str = "") -> Place:
+def place(options: argparse.Namespace, of: str = "") -> Selection:
     """What ``add_place`` has asked for."""
-    from tb_privateuse1.views.reader import Place
+    from tb_privateuse1.views.reader import Selection
 
-    return Place(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
+    return Selection(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
 
-        def report(_: Files, progress: Progress) -> None:
+        def report(_: TraceFiles, progress: Progress) -> None:
             done, total = progress.bytes_done, progress.bytes_total
             elapsed_s = time.monotonic() - began_s
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))

@@ -94,13 +94,13 @@ def _csv(result: SqlResult) -> str:
 
 
 def _text(result: SqlResult) -> str:
-    from tb_privateuse1.i18n.units import plain
+    from tb_privateuse1.i18n.units import plain_text
 
     def cell(value: Any) -> str:
-        text = "-" if value is None else plain(str(value))
+        text = "-" if value is None else plain_text(str(value))
         return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
-    heads = [plain(column.name) for column in result.columns]
+    heads = [plain_text(column.name) for column in result.columns]
     rows = [[cell(value) for value in row] for row in result.rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     numbers = [

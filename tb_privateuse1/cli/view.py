@@ -76,7 +76,7 @@ def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export.reports import csv, text
     from tb_privateuse1.views import query
-    from tb_privateuse1.views.reader import Place, Reader
+    from tb_privateuse1.views.reader import Reader, Selection
 
     if options.list:
         return _list(options)
@@ -92,7 +92,7 @@ def _view(options: argparse.Namespace) -> int:
         note = f"--option is deprecated and goes with the next release: use {flags}"
         print(f"tb-privateuse1: {note}", file=sys.stderr)
     here, there = place(options), place(options, "base_")
-    if options.base is None and there == Place():
+    if options.base is None and there == Selection():
         there = here
     rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
@@ -101,10 +101,10 @@ def _view(options: argparse.Namespace) -> int:
     if options.json:
         body = query.encode(result)
     elif options.csv:
-        body = csv.table(result, options.table).encode()
+        body = csv.csv_table(result, options.table).encode()
     else:
         terminal = options.output is None and sys.stdout.isatty()
-        body = text.render(
+        body = text.text_report(
             result, shutil.get_terminal_size().columns if terminal else None
         ).encode()
     write(body, options.output)

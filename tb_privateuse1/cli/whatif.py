@@ -56,10 +56,10 @@ def _whatif(options: argparse.Namespace) -> int:
     if options.json:
         body = query.encode(result)
     elif options.csv:
-        body = csv.table(result, options.table).encode()
+        body = csv.csv_table(result, options.table).encode()
     else:
         terminal = options.output is None and sys.stdout.isatty()
         width = shutil.get_terminal_size().columns if terminal else None
-        body = text.render(result, width).encode()
+        body = text.text_report(result, width).encode()
     write(body, options.output)
     return 0

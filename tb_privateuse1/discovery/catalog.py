@@ -22,10 +22,10 @@ from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery import workers
 from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
 from tb_privateuse1.discovery.remote import RemoteError, is_url
-from tb_privateuse1.discovery.roots import describe, located
-from tb_privateuse1.discovery.trace_files import Files, with_others
+from tb_privateuse1.discovery.roots import describe, locate
+from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
 from tb_privateuse1.discovery.trace_head import Heads
-from tb_privateuse1.i18n import filled, say
+from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace.model import Finding, TraceError
 
 
@@ -78,12 +78,12 @@ class Catalog:
     """The runs of a logdir and, known to the server alone, their files."""
 
     runs: Runs
-    files: Mapping[tuple[str, int, int], Files]
+    files: Mapping[tuple[str, int, int], TraceFiles]
     """By (run, rank, span)."""
 
     def find(
         self, run: str | None = None, rank: int | None = None, span: int | None = None
-    ) -> Files:
+    ) -> TraceFiles:
         """The files of a span: by default of the first run, the lowest rank, the latest span.
 
         Only what the catalogue lists can be asked for. Raises TraceError ``unknown_run``,
@@ -114,15 +114,15 @@ def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None 
     warnings: list[Finding] = []
     entries: list[Entry] = []
     for _, path in roots:
-        located(path)
-    if not spec and discovery_walk.is_file(root := located(logdir)):
+        locate(path)
+    if not spec and discovery_walk.is_file(root := locate(logdir)):
         entries.append(_single(root, heads or Heads()))
     else:
         entries += walk(roots, heads or Heads(), warnings)
     return catalog(describe(roots), entries, warnings)
 
 
-Entry = tuple[Run, dict[tuple[str, int, int], Files]]
+Entry = tuple[Run, dict[tuple[str, int, int], TraceFiles]]
 """A run and its files."""
 
 
@@ -152,7 +152,7 @@ def walk(
     taken: set[str] = set()
     for root_name, path in roots:
         try:
-            yield from _walk(root_name, located(path), heads, warnings, taken)
+            yield from _walk(root_name, locate(path), heads, warnings, taken)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
             if isinstance(error, RemoteError) and error.code != "no_such_path" and lost is not None:
@@ -208,7 +208,7 @@ def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
     have = ", ".join(names[:20])
     if len(names) > 20:
         have = say("{names} and {count} more", names=have, count=len(names) - 20)
-    message = filled(_UNKNOWN[kind], wanted=wanted)
+    message = fill(_UNKNOWN[kind], wanted=wanted)
     raise TraceError(f"unknown_{kind}", message, say("There is: {have}.", have=have))
 
 
@@ -264,10 +264,10 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
         recordings.append(workers.Recording(file, rank))
-    members, findings = workers.members(recordings)
+    members, findings = workers.assign_ranks(recordings)
     if not members:
         return None
-    files: dict[tuple[str, int, int], Files] = {}
+    files: dict[tuple[str, int, int], TraceFiles] = {}
     listed: list[Worker] = []
     for member in members:
         spans = []
@@ -280,7 +280,7 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
             own = shown(recording.worker)
-            files[name, member.rank, number] = Files(file, sidecar, own, rank)
+            files[name, member.rank, number] = TraceFiles(file, sidecar, own, rank)
         listed.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(listed), tuple(findings)), with_others(files)
 

@@ -35,7 +35,7 @@ def describe(roots: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name}:{shown(path)}" if name else shown(path) for name, path in roots)
 
 
-def located(path: str) -> str:
+def locate(path: str) -> str:
     """The absolute path of a logdir, or its URL as it is. Raises TraceError ``no_such_path``.
 
     ``file://`` is local. Whether a URL's directory exists is seen when it is listed.

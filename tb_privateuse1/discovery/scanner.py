@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.remote import below
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Finding, TraceError
@@ -61,7 +61,7 @@ class Scanner:
         rank: int | None = None,
         span: int | None = None,
         wait_s: float | None = None,
-    ) -> Files:
+    ) -> TraceFiles:
         """``Catalog.find``, which waits for the first scan where the answer depends on it.
 
         Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes

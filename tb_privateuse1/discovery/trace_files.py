@@ -15,7 +15,7 @@ Place = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Files:
+class TraceFiles:
     """What one trace is read from: where it is and what it was when it was found."""
 
     trace: File
@@ -23,7 +23,7 @@ class Files:
     worker: str
     rank: int | None
     """Null if only the order of names gave the rank."""
-    others: tuple[Files, ...] = ()
+    others: tuple[TraceFiles, ...] = ()
     """Recordings of the run that may know durations of this one: where kernels are inferred, the
     first span of this rank and that of the lowest one. (All would be too many to read; these stay
     the same while a run goes on, and are where to prime.)"""
@@ -34,10 +34,10 @@ class Files:
         return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
 
 
-def with_others(files: Mapping[Place, Files]) -> dict[Place, Files]:
+def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
     """The files of a run, each with the other recordings that may help; see ``Files.others``."""
-    first: dict[int, Files] = {}
-    made: dict[Place, Files] = {}
+    first: dict[int, TraceFiles] = {}
+    made: dict[Place, TraceFiles] = {}
     for (run, rank, span), alone in sorted(files.items()):
         own = alone
         if own.sidecar is not None:
@@ -48,7 +48,7 @@ def with_others(files: Mapping[Place, Files]) -> dict[Place, Files]:
     return made
 
 
-def as_now(files: Files) -> Files:
+def as_now(files: TraceFiles) -> TraceFiles:
     """Return the files as they are now; remote ones as they were found. Raises OSError."""
     if files.trace.is_remote:
         return files
@@ -63,7 +63,7 @@ def as_now(files: Files) -> Files:
     return replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
 
-def check_unchanged(files: Files) -> None:
+def check_unchanged(files: TraceFiles) -> None:
     """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
 
     It is read in parts, and is known from then on by what it was when it was found.
@@ -74,7 +74,7 @@ def check_unchanged(files: Files) -> None:
             raise TraceError("remote_changed", message, say("Reload the list of runs."))
 
 
-def unchanged(files: Files) -> bool:
+def unchanged(files: TraceFiles) -> bool:
     """Whether the trace is still the file that was to be read, and those it was made with. If it
     grew meanwhile, what was read is more than its identity says, and not for the cache that others
     use. (Of a remote one ``ingest`` has made sure.)

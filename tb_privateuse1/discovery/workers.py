@@ -46,12 +46,12 @@ class Recording:
     @property
     def worker(self) -> str:
         """Who recorded it."""
-        return split(self.file.name)[0]
+        return split_name(self.file.name)[0]
 
     @property
     def stamp(self) -> str | None:
         """The time in its name."""
-        return split(self.file.name)[1]
+        return split_name(self.file.name)[1]
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
@@ -87,13 +87,13 @@ class _Process:
         return self.named if self.claim is None else self.claim
 
 
-def split(name: str) -> tuple[str, str | None]:
+def split_name(name: str) -> tuple[str, str | None]:
     """The worker and the time stamp in a trace's file name."""
     match = _NAME.match(name)
     return (match[1], match[2]) if match else (name, None)
 
 
-def members(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
+def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
     """The ranks of one directory's traces, lowest first, and what is odd about them."""
     processes = _processes(recordings)
     findings: list[Finding] = []

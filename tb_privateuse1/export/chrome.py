@@ -41,7 +41,7 @@ KNOWN = frozenset(
 """Top-level keys that viewers ask for. Users' own metadata are others, and may be secret."""
 
 
-def merge(
+def merge_files(
     trace_path: str,
     sidecar_path: str | None,
     out_path: str,
@@ -54,12 +54,12 @@ def merge(
     (``no_device_times``).
     """
     try:
-        sidecar = readers_sidecar.read(sidecar_path) if sidecar_path else None
-        trace = inference.build(chrome.read(trace_path), sidecar, known=known)
+        sidecar = readers_sidecar.read_sidecar(sidecar_path) if sidecar_path else None
+        trace = inference.build_trace(chrome.read(trace_path), sidecar, known=known)
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
-            message = i18n.replaced(message, path, shown(path))
+            message = i18n.replace_text(message, path, shown(path))
         raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]

@@ -199,14 +199,14 @@ def batches(trace: Trace, table: str, window: Window = EVERYTHING) -> Iterator[p
         yield pa.record_batch(arrays, schema=kind)
 
 
-def whole(trace: Trace, table: str, strings: pa.Array) -> pa.RecordBatch:
+def whole_table(trace: Trace, table: str, strings: pa.Array) -> pa.RecordBatch:
     """All rows of a table; texts refer to ``strings``, see ``texts``."""
     rows = np.arange(len(getattr(trace, table)))
     arrays = [_array(trace, table, name, rows, strings) for name in COLUMNS[table]]
     return pa.record_batch(arrays, names=list(COLUMNS[table]))
 
 
-def texts(trace: Trace) -> pa.Array:
+def string_table(trace: Trace) -> pa.Array:
     """A trace's strings for Arrow; half a surrogate pair is no text."""
     return pa.array([s.encode("utf-8", "replace").decode() for s in trace.strings], pa.string())
 

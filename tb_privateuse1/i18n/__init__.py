@@ -43,7 +43,7 @@ def say(template: str, **values: Any) -> Text:
     written out where this is called: the tests look for a translation of each.
     """
     text = Text(template, template, {})
-    return filled(text, **values) if values else text
+    return fill(text, **values) if values else text
 
 
 def _plain(value: Any) -> Any:
@@ -65,7 +65,7 @@ def many(noun: str) -> str:
     return f"{{count:,}} {noun[:-1]}ies" if noun.endswith("y") else f"{{count:,}} {noun}s"
 
 
-def listed(items: Iterable[str]) -> str:
+def join_list(items: Iterable[str]) -> str:
     """``a, b, c``."""
     told = ""
     for item in items:
@@ -73,7 +73,7 @@ def listed(items: Iterable[str]) -> str:
     return told
 
 
-def sentences(items: Iterable[str]) -> str:
+def join_sentences(items: Iterable[str]) -> str:
     """``A. B.``: one after the other; empty ones are left out."""
     told = ""
     for item in filter(None, items):
@@ -81,18 +81,18 @@ def sentences(items: Iterable[str]) -> str:
     return told
 
 
-def filled(template: Text, **values: Any) -> Text:
+def fill(template: Text, **values: Any) -> Text:
     """A text that was said without its values, with them."""
     told = {name: _plain(value) for name, value in values.items()}
     return Text(template.template.format_map(values), template.template, told)
 
 
-def replaced(text: str, old: str, new: str) -> str:
+def replace_text(text: str, old: str, new: str) -> str:
     """``str.replace``; of a Text in its values, too, so that it stays one."""
     if not isinstance(text, Text):
         return text.replace(old, new)
     values = {
-        name: replaced(value, old, new) if isinstance(value, str) else value
+        name: replace_text(value, old, new) if isinstance(value, str) else value
         for name, value in text.values.items()
     }
     return Text(str(text).replace(old, new), text.template, values)
@@ -114,7 +114,7 @@ def render(text: str, language: str) -> str:
     return template.format_map(told)
 
 
-def spoken(text: str) -> frozenset[str]:
+def all_languages(text: str) -> frozenset[str]:
     """A text in every language, for what a page sends back of what it was told."""
     if not isinstance(text, Text):
         return frozenset((text,))
@@ -130,29 +130,29 @@ def catalogue(language: str) -> dict[str, str]:
     return found
 
 
-def packed(text: Any) -> Any:
+def pack(text: Any) -> Any:
     """What of a text is stored, as plain JSON; ``unpacked`` makes it one again. Others stay."""
     if not isinstance(text, Text):
         return text
-    values = {name: packed(value) for name, value in text.values.items()}
+    values = {name: pack(value) for name, value in text.values.items()}
     return {"english": str(text), "template": text.template, "values": values}
 
 
-def unpacked(stored: Any) -> Any:
+def unpack(stored: Any) -> Any:
     """The text of what ``packed`` told."""
     if not isinstance(stored, Mapping):
         return stored
-    values = {name: unpacked(value) for name, value in stored["values"].items()}
+    values = {name: unpack(value) for name, value in stored["values"].items()}
     return Text(stored["english"], stored["template"], values)
 
 
-def restored(value: Any, known: Mapping[str, Text]) -> Any:
+def restore_texts(value: Any, known: Mapping[str, Text]) -> Any:
     """A value that was stored in English, with its texts as they were: dataclasses, tuples."""
     if isinstance(value, str):
         return known.get(value, value)
     if isinstance(value, tuple):
-        return tuple(restored(one, known) for one in value)
+        return tuple(restore_texts(one, known) for one in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return dataclasses.replace(value, **{k: restored(v, known) for k, v in fields.items()})
+        return dataclasses.replace(value, **{k: restore_texts(v, known) for k, v in fields.items()})
     return value

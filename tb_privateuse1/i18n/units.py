@@ -18,7 +18,7 @@ def title(name: str) -> str:
     return name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
 
 
-def worded(name: str, value: Any) -> str:
+def with_unit(name: str, value: Any) -> str:
     """A field's value with its unit; ``-`` if it is missing."""
     if value is None:
         return "-"
@@ -32,7 +32,7 @@ def worded(name: str, value: Any) -> str:
         return f"{value / 1e9:.3g} GB/s"
     if name in _SHARES or name.endswith("_share"):
         return f"{100 * value:.1f} %"
-    return f"{value:.4g}" if isinstance(value, float) else plain(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else plain_text(str(value))
 
 
 def bounds(names: Sequence[str]) -> dict[str, str]:
@@ -48,20 +48,20 @@ def bounds(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def shown(row: Any, name: str, bound: str | None) -> str:
+def with_bound(row: Any, name: str, bound: str | None) -> str:
     """A field of a dataclass with its unit and, if it is inferred, how far off it may be."""
     value = getattr(row, name)
     if bound is None or value is None or (off := getattr(row, bound)) == 0:
-        return worded(name, value)
-    return f"{worded(name, value)} ± {'unknown' if off is None else worded(name, off)}"
+        return with_unit(name, value)
+    return f"{with_unit(name, value)} ± {'unknown' if off is None else with_unit(name, off)}"
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Nothing in a name may move the cursor or colour the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """A text of at most so many characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 

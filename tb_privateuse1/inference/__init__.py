@@ -28,7 +28,7 @@ from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
 
 
-def build(
+def build_trace(
     raw: Raw,
     sidecar: Sidecar | None,
     vendor: Vendor | None = None,
@@ -47,27 +47,29 @@ def build(
     ``use_up``: ``raw`` is not needed any more; its columns are let go as their rows are placed.
     ``others`` gives other recordings of the run: they are asked for durations that hide in this.
     """
-    vendor = vendor or trace_metadata.vendor(raw, sidecar, known)
+    vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
-    meta = trace_metadata.build(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
-    clues = quality.clues(raw, sidecar)
+    meta = trace_metadata.build_meta(raw, sidecar, vendor, worker=worker, files=files, rank=rank)
+    clues = quality.collect_clues(raw, sidecar)
     if not use_up:
         raw = dataclasses.replace(raw, groups=dict(raw.groups))
-    tables = host_events.build(raw, sidecar, vendor)
-    recorded = measured_timeline.build(raw, vendor, strings, tables.ops, tables.launches)
-    passed = task_queue.passed(tables.ops, tables.tasks)
-    activities = recorded or device_timeline.build(passed, strings, sidecar, tables.frames, others)
+    tables = host_events.build_host(raw, sidecar, vendor)
+    recorded = measured_timeline.build_activities(raw, vendor, strings, tables.ops, tables.launches)
+    passed = task_queue.passing_times(tables.ops, tables.tasks)
+    activities = recorded or device_timeline.infer_timeline(
+        passed, strings, sidecar, tables.frames, others
+    )
     if activities is None:
         activities = Activities(Kernels.empty(), Lanes.empty())
     start, end = _extent(tables, activities.kernels)
     kernels = activities.kernels
-    host_events.shift(tables, start)
+    host_events.shift_times(tables, start)
     for column in (kernels.start_ns, kernels.end_ns):
-        host_events.earlier(column, start)
-    step, of_ops, of_kernels = steps.build(
+        host_events.shift_column(column, start)
+    step, of_ops, of_kernels = steps.build_steps(
         tables.ops, kernels, tables.launches, strings, end - start
     )
-    talk = collectives.build(tables, kernels, activities.told, strings)
+    talk = collectives.build_collectives(tables, kernels, activities.told, strings)
     trace = Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
@@ -91,10 +93,10 @@ def build(
         checkpoints=raw.checkpoints,
         configs=activities.configs,
     )
-    told = trace_metadata.findings(raw, sidecar, vendor, activities)
-    found = [*quality.findings(trace, clues, sidecar)]
+    told = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
+    found = [*quality.check_quality(trace, clues, sidecar)]
     if trace.meta.timeline == "inferred":
-        found += task_queue.findings(tables.tasks)
+        found += task_queue.queue_findings(tables.tasks)
     return dataclasses.replace(
         trace, meta=dataclasses.replace(trace.meta, findings=(*told, *found))
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_privateuse1.readers.raw import Group
-from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import (
     I32,
     I64,
@@ -58,14 +58,14 @@ def impossible_sizes(column: I64) -> Bools:
 
 
 @dataclass(frozen=True)
-class Told:
+class MetadataClaims:
     """The events with the arguments of a collective, and which rows of their table they are."""
 
     row: I32
     events: Group
 
     @classmethod
-    def by(cls, events: Group) -> Told:
+    def by(cls, events: Group) -> MetadataClaims:
         """Of the events of a whole table."""
         row = np.flatnonzero(events.text("collective") >= 0).astype(np.int32)
         return cls(row, events.take(row))
@@ -78,14 +78,14 @@ class Activities:
     kernels: Kernels
     lanes: Lanes
     findings: tuple[Finding, ...] = ()
-    told: Told | None = None
+    told: MetadataClaims | None = None
     """What the kernels say of collectives; None for inferred ones."""
-    grounds: Grounds | None = None
+    grounds: InferenceBasis | None = None
     configs: Configs = field(default_factory=Configs.empty)
     """How kernels were launched."""
 
 
-def primes(ops: Ops, strings: Strings) -> I64:
+def priming_ranges(ops: Ops, strings: Strings) -> I64:
     """The rows of the annotations around work that only keeps the device busy."""
     name = strings.find(PRIME)
     return np.flatnonzero((ops.name == name) & (name != NONE))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_privateuse1.inference.base import Strings, Told, rows_of
+from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
 from tb_privateuse1.inference.host_events import Host
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Collectives, Kernels, Ops
@@ -53,12 +53,14 @@ _MOST_BYTES = 1 << 62
 """No tensor has more: beyond is an odd argument, and would not fit into a column."""
 
 
-def kind_of(name: str) -> str:
+def collective_kind(name: str) -> str:
     """``all_reduce`` of ``nccl:all_reduce``, ``ncclDevKernel_AllReduce_Sum_f32_RING_LL``, …"""
     return next((kind for kind, pattern in KINDS if pattern.search(name)), OTHER)
 
 
-def build(host: Host, kernels: Kernels, told: Told | None, strings: Strings) -> Collectives:
+def build_collectives(
+    host: Host, kernels: Kernels, told: MetadataClaims | None, strings: Strings
+) -> Collectives:
     """A row per communication kernel and per range that communicates on the host, by start."""
     ops = host.ops
     hosted = np.flatnonzero(_named(ops.name, _HOSTED, strings)).astype(np.int32)
@@ -68,13 +70,13 @@ def build(host: Host, kernels: Kernels, told: Told | None, strings: Strings) -> 
     maker = np.concatenate((kernels.op[device], hosted))
     tells = np.zeros(len(ops), np.bool_)
     tells[host.told.row] = True
-    teller = call_tree.own_or_nearest(ops.parent, tells)
+    teller = call_tree.self_or_nearest(ops.parent, tells)
     inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
-    caller = call_tree.own_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
-    by_operator = _by_arguments(host.told, call_tree.at(teller, maker), strings)
-    call = call_tree.at(caller, maker)
-    annotation = call_tree.at(inside, maker)
-    annotation = np.where(annotation >= 0, annotation, call_tree.at(inside, call))
+    caller = call_tree.self_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
+    by_operator = _by_arguments(host.told, call_tree.take(teller, maker), strings)
+    call = call_tree.take(caller, maker)
+    annotation = call_tree.take(inside, maker)
+    annotation = np.where(annotation >= 0, annotation, call_tree.take(inside, call))
     by_annotation = _by_shapes(ops, annotation.astype(np.int32), strings, whole=sum)
     by_call = _by_shapes(ops, call, strings, whole=max)
     none = np.full(len(hosted), NONE, np.int32)
@@ -127,12 +129,12 @@ def _named(name: I32, pattern: re.Pattern[str], strings: Strings) -> Bools:
 def _kinds(name: I32, strings: Strings) -> I32:
     """The kind that each name tells; ``NONE`` for none."""
     names, code = np.unique(name, return_inverse=True)
-    kinds = [kind_of(strings.all[n]) if n >= 0 else OTHER for n in names.tolist()]
+    kinds = [collective_kind(strings.all[n]) if n >= 0 else OTHER for n in names.tolist()]
     numbers = [NONE if kind == OTHER else strings.id(kind) for kind in kinds]
     return np.array(numbers, np.int32)[code]
 
 
-def _by_arguments(told_by: Told, row: I32, strings: Strings) -> _Source:
+def _by_arguments(told_by: MetadataClaims, row: I32, strings: Strings) -> _Source:
     """By the arguments that torch gives to a collective; ``row`` is who may have them."""
     at = rows_of(told_by.row.astype(np.int64), row.astype(np.int64))
     if not len(told_by.row):
@@ -160,8 +162,8 @@ def _by_arguments(told_by: Told, row: I32, strings: Strings) -> _Source:
 
 def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:
     """By a range's name and the shapes of its inputs, whose bytes ``whole`` puts together."""
-    told = _Source(np.where(row >= 0, _kinds(call_tree.at(ops.name, row), strings), NONE))
-    pairs = np.stack((call_tree.at(ops.shapes, row), call_tree.at(ops.dtypes, row)))
+    told = _Source(np.where(row >= 0, _kinds(call_tree.take(ops.name, row), strings), NONE))
+    pairs = np.stack((call_tree.take(ops.shapes, row), call_tree.take(ops.dtypes, row)))
     found, code = np.unique(pairs, axis=1, return_inverse=True)
     sizes = [_bytes(strings, int(s), int(d), whole) for s, d in found.T]
     told.bytes = np.array(sizes, np.int64)[code.reshape(-1)]

@@ -9,7 +9,7 @@ from tb_privateuse1.readers.raw import Flows
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
 
-def tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32, I64]:
+def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32, I64]:
     """Thread (``NONE`` if there is none) and time of the tail of the arrow that ends at each
     wanted range, given by thread and start. Arrows of different categories share their ids.
     """
@@ -20,7 +20,7 @@ def tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32,
         return at_thread, at_ns
     _, number = np.unique(flows.id, return_inverse=True)
     key = flows.category.astype(np.int64) * (int(number.max()) + 1) + number.reshape(-1)
-    head = at_instant(flows.thread[head_rows], flows.ts_ns[head_rows], thread, start_ns)
+    head = rows_at(flows.thread[head_rows], flows.ts_ns[head_rows], thread, start_ns)
     tail = rows_of(key[tail_rows], np.where(head >= 0, key[head_rows][head], NONE))
     hit = wanted & (head >= 0) & (tail >= 0)
     found = tail_rows[tail[hit]]
@@ -28,7 +28,7 @@ def tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32,
     return at_thread, at_ns
 
 
-def at_instant(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
+def rows_at(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
     """The row with the same thread and time, or ``NONE``."""
     if not (wanted_thread >= 0).any():
         return np.full(len(wanted_thread), NONE, np.int32)

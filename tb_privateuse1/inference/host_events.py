@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
-from tb_privateuse1.inference.base import Told, impossible_sizes, rows_of
+from tb_privateuse1.inference.base import MetadataClaims, impossible_sizes, rows_of
 from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
 from tb_privateuse1.readers.raw import Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
@@ -58,7 +58,7 @@ class Host:
     frames: Frames
     launches: Launches
     memory: Memory
-    told: Told
+    told: MetadataClaims
     tasks: task_queue.Tasks
 
 
@@ -80,7 +80,7 @@ class _Nested:
         return np.where(at >= 0, number[at], NONE).astype(np.int32)
 
 
-def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
+def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     """Operators, annotations, frames, launches and memory events with their nesting.
 
     Takes the groups of ranges out of ``raw``.
@@ -121,7 +121,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     operator = np.append(np.flatnonzero(kinds == OPERATOR), NONE).astype(np.int32)
     caller = operator[nested.enclosing(is_operator)[is_call]]
     by_id = rows_of(ops.external_id, calls.id("external_id"))
-    by_arrow, tasks = task_queue.build(raw.flows, calls, caller < 0, ops, dequeued)
+    by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
     by_id = np.where(by_id >= 0, by_id, by_arrow)
     return Host(
         ops,
@@ -147,7 +147,7 @@ def build(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             event=calls.event,
         ),
         _memory(raw, ops),
-        Told.by(ranges),
+        MetadataClaims.by(ranges),
         tasks,
     )
 
@@ -243,15 +243,15 @@ def _of(raw: Raw, categories: frozenset[str]) -> Group:
     return Group.join(found, MISSING_OF)
 
 
-def shift(host: Host, start: int) -> None:
+def shift_times(host: Host, start: int) -> None:
     """Count the times of all tables from ``start``, in place."""
     for table in (host.ops, host.frames, host.launches):
         for column in (table.start_ns, table.end_ns):
-            earlier(column, start)
-    earlier(host.memory.ts_ns, start)
+            shift_column(column, start)
+    shift_column(host.memory.ts_ns, start)
 
 
-def earlier(column: I64, by: int) -> None:
+def shift_column(column: I64, by: int) -> None:
     """Shift the times of a table that nobody else has yet."""
     column.flags.writeable = True
     column -= by

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.inference import flow_arrows
-from tb_privateuse1.inference.base import Activities, Strings, Told, rows_of
+from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
 from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
 from tb_privateuse1.readers.raw import Group, Raw
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import (
     BOUND,
     EVIDENCE,
@@ -34,7 +34,7 @@ MERGED_CATEGORY = "device_kernel"
 """What ``export/chrome.py`` and the published recipe write: inferred, not measured."""
 
 
-def build(
+def build_activities(
     raw: Raw, vendor: Vendor, strings: Strings, ops: Ops, launches: Launches
 ) -> Activities | None:
     """The recorded activities, or None if the trace has none."""
@@ -56,7 +56,7 @@ def build(
 
     correlation = found.id("correlation")
     launch = rows_of(launches.correlation, correlation)
-    flow_thread, flow_ts = flow_arrows.tails(
+    flow_thread, flow_ts = flow_arrows.arrow_tails(
         raw.flows, found.thread, found.start_ns, correlation < 0
     )
     launch = np.where(launch >= 0, launch, _at(launches, flow_thread, flow_ts)).astype(np.int32)
@@ -82,7 +82,7 @@ def build(
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
         event=found.event,
     )
-    return Activities(kernels, lanes, told=Told.by(found), configs=configs)
+    return Activities(kernels, lanes, told=MetadataClaims.by(found), configs=configs)
 
 
 def _configs(found: Group) -> tuple[Configs, I32]:
@@ -100,7 +100,7 @@ def _configs(found: Group) -> tuple[Configs, I32]:
         blocks_per_sm=found.text("blocks_per_sm")[told],
         occupancy=found.text("occupancy")[told],
     )
-    first, row[told] = grouped(*(column for _, column in whole.columns()))
+    first, row[told] = group_rows(*(column for _, column in whole.columns()))
     return whole.take(first), row
 
 
@@ -114,7 +114,7 @@ def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
 
 
 def _at(launches: Launches, thread: I32, ts: I64) -> I32:
-    return flow_arrows.at_instant(launches.thread, launches.start_ns, thread, ts)
+    return flow_arrows.rows_at(launches.thread, launches.start_ns, thread, ts)
 
 
 def _lanes(raw: Raw, found: Group, strings: Strings) -> tuple[Lanes, I32]:

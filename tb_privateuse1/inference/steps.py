@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.inference.base import Strings, primes
+from tb_privateuse1.inference.base import Strings, priming_ranges
 from tb_privateuse1.trace.model import (
     ANNOTATION,
     I32,
@@ -23,7 +23,7 @@ _COMPLETE_SHARE = 0.8
 (torch-tb-profiler's rule, profiler/data.py)."""
 
 
-def build(
+def build_steps(
     ops: Ops, kernels: Kernels, launches: Launches, strings: Strings, end_ns: int
 ) -> tuple[Steps, I32, I32]:
     """Steps, and the step of each row of ``ops`` and of ``kernels`` (``NONE``: outside all)."""
@@ -36,7 +36,7 @@ def build(
             start_ns=np.array([0]),
             end_ns=np.array([end_ns]),
             incomplete=np.array([False]),
-            primed=np.array([bool(len(primes(ops, strings)))]),
+            primed=np.array([bool(len(priming_ranges(ops, strings)))]),
         )
         return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
 
@@ -60,7 +60,7 @@ def build(
         start_ns=start,
         end_ns=end,
         incomplete=_incomplete(counts, end - start),
-        primed=_primed(len(row), of_ops[primes(ops, strings)]),
+        primed=_primed(len(row), of_ops[priming_ranges(ops, strings)]),
     )
     return steps, of_ops, of_kernels
 

@@ -38,12 +38,14 @@ class Tasks:
         return len(self.end_ns)
 
 
-def build(flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int) -> tuple[I32, Tasks]:
+def link_tasks(
+    flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int
+) -> tuple[I32, Tasks]:
     """The operator of each wanted call (``NONE`` if no arrow tells), and the tasks they are.
 
     ``dequeued`` is how many calls a queue made.
     """
-    thread, at_ns = flow_arrows.tails(flows, calls.thread, calls.start_ns, wanted)
+    thread, at_ns = flow_arrows.arrow_tails(flows, calls.thread, calls.start_ns, wanted)
     rows = np.flatnonzero(thread >= 0)
     operators = np.flatnonzero(ops.kind == OPERATOR)
     caller = np.full(len(calls), NONE, np.int32)
@@ -58,7 +60,7 @@ def build(flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int) ->
     return caller, Tasks(at_ns[order], calls.end_ns[order], untold)
 
 
-def findings(tasks: Tasks) -> tuple[Finding, ...]:
+def queue_findings(tasks: Tasks) -> tuple[Finding, ...]:
     """What an inferred timeline lacks of its queue."""
     if not tasks.untold:
         return ()
@@ -71,7 +73,7 @@ def findings(tasks: Tasks) -> tuple[Finding, ...]:
     return (Finding("queue_untold", message, hint, tasks.untold, affects=DEVICE),)
 
 
-def passed(ops: Ops, tasks: Tasks) -> Ops:
+def passing_times(ops: Ops, tasks: Tasks) -> Ops:
     """The operators at the times at which the queue had passed their starts and ends.
 
     That is when all tasks enqueued before were done, and no earlier than on the host. What passes

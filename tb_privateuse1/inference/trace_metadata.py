@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_privateuse1 import vendors
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import shortened
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.inference.base import Activities, impossible_sizes
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
@@ -31,7 +31,7 @@ _KNOWN = re.compile(
 )
 
 
-def backend(raw: Raw, sidecar: Sidecar | None) -> str | None:
+def backend_name(raw: Raw, sidecar: Sidecar | None) -> str | None:
     """The device as torch calls it, where the sidecar or our own metadata names it."""
     return _str(_told(raw, sidecar).get("backend"))
 
@@ -50,11 +50,13 @@ def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
     return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
 
 
-def vendor(raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS) -> Vendor:
+def detect_vendor(
+    raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS
+) -> Vendor:
     """The vendor that the trace's devices, backend, categories and memory events speak for."""
     types = raw.memory.id("device_type")
     return vendors.detect(
-        backend(raw, sidecar),
+        backend_name(raw, sidecar),
         [str(d.get("name", "")) for d in device_properties(raw)],
         raw.groups,
         [int(t) for t in np.unique(types)],
@@ -62,7 +64,7 @@ def vendor(raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.
     )
 
 
-def build(
+def build_meta(
     raw: Raw,
     sidecar: Sidecar | None,
     vendor: Vendor,
@@ -85,7 +87,7 @@ def build(
         rank=rank if rank is not None else _int(group.get("rank", told.get("rank"))),
         world_size=_int(group.get("world_size", told.get("world_size"))),
         hostname=_str(raw.metadata.get("host_name")),
-        backend=backend(raw, sidecar),
+        backend=backend_name(raw, sidecar),
         vendor=vendor.name,
         torch_version=_str(told.get("torch_version", raw.metadata.get("torch_version"))),
         distributed_backend=_str(group.get("backend")),
@@ -94,7 +96,7 @@ def build(
     )
 
 
-def findings(
+def metadata_findings(
     raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
 ) -> tuple[Finding, ...]:
     """What the reader of any figure of this trace must know, in the order of the pipeline."""
@@ -147,7 +149,7 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
             unknown.append((len(group), category))
     unknown.sort(reverse=True)
     told = [
-        (n, say("the unknown category {name!r}", name=shortened(name, _LONGEST)))
+        (n, say("the unknown category {name!r}", name=shorten(name, _LONGEST)))
         for n, name in unknown[:_MOST_TOLD]
     ]
     if rest := unknown[_MOST_TOLD:]:
@@ -178,7 +180,7 @@ def _impossible_sizes(raw: Raw) -> list[Finding]:
 
 def _events(raw: Raw) -> dict[str, int]:
     """Events by category; what a file has beyond the most frequent ones is summed."""
-    told = [(len(group), shortened(name, _LONGEST)) for name, group in raw.groups.items()]
+    told = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
     told += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
     told.sort(key=lambda one: -one[0])
     counts: dict[str, int] = {}

@@ -32,7 +32,7 @@ _MOST_BYTES = 256 << 20
 _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
 
-def read(path: str) -> Sidecar:
+def read_sidecar(path: str) -> Sidecar:
     """A sidecar's rows and facts.
 
     Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
@@ -106,7 +106,7 @@ def _sidecar(
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
     ns = numbers.nanoseconds(np.array(plain, np.float64))
     ns = np.where(readable, ns, MISSING)
-    column = numbers.ids(ids)
+    column = numbers.parse_ids(ids)
     keep = column >= 0
     if not readable.all():
         missing = int((~readable).sum())
@@ -116,5 +116,5 @@ def _sidecar(
             total=len(ids),
         )
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
-    places = [numbers.ids(column)[keep] for column in told]
+    places = [numbers.parse_ids(column)[keep] for column in told]
     return Sidecar(column[keep], ns[keep], facts, tuple(findings), *places)

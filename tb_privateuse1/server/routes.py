@@ -20,7 +20,7 @@ from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1 import export
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import sql
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, static_files
@@ -32,12 +32,12 @@ from tb_privateuse1.server.typescript import (
     query_of,
     reads_of,
 )
-from tb_privateuse1.storage.event_record import event
+from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Finding, Trace, TraceError
 from tb_privateuse1.views import query
 from tb_privateuse1.views.computations import Report, open_trace
-from tb_privateuse1.views.reader import Place, Reader
+from tb_privateuse1.views.reader import Reader, Selection
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -135,24 +135,24 @@ class Routes:
 
     def _result(self, name: str, asked: dict[str, str]) -> Any:
         if name == "runs":
-            query.only(name, asked, ())
+            query.reject_unknown(name, asked, ())
             runs = self._scanner.catalog().runs
             return replace(runs, warnings=(*self._warnings, *runs.warnings))
         if name == "extras":
-            query.only(name, asked, ())
+            query.reject_unknown(name, asked, ())
             return Extras(perfetto_ui.bundle() is not None, sql.installed(), self._sql_allowed)
-        about = event if name == "event" else query.view_named(name)
+        about = read_record if name == "event" else query.view_named(name)
         selection = (*_SELECTION, *(_BASE_PLACE if "base" in reads_of(about) else ()))
-        query.only(name, asked, [*selection, *(key for key, _, _ in query_of(about))])
+        query.reject_unknown(name, asked, [*selection, *(key for key, _, _ in query_of(about))])
         chosen = {key: asked.pop(key) for key in selection if key in asked}
         until_s = _until_s(chosen.get("wait_ms"))
-        if about is event:
+        if about is read_record:
             files = self._find(chosen, until_s)
             key = "event", *sorted(asked.items())
             return self._once_open(
-                files, until_s, lambda _: query.event(self._store, files, asked), *key
+                files, until_s, lambda _: query.run_event(self._store, files, asked), *key
             )
-        options = query.options(about, asked)
+        options = query.parse_options(about, asked)
         base = {key: chosen.get(f"base_{key}", chosen.get(key)) for key in _PLACE}
         if "base_run" in chosen:  # another run has ranks and spans of its own
             base = {key: chosen.get(f"base_{key}") for key in _PLACE}
@@ -166,7 +166,7 @@ class Routes:
         )
 
     def _once_open(
-        self, files: Files, until_s: float | None, work: Callable[[Trace], _T], *key: Hashable
+        self, files: TraceFiles, until_s: float | None, work: Callable[[Trace], _T], *key: Hashable
     ) -> _T:
         """What ``work`` makes of a trace, once for all who ask with the same key."""
 
@@ -177,7 +177,7 @@ class Routes:
 
     def _export(self, asked: dict[str, str]) -> Response:
         """A file to download, sent as it comes into being: nothing is stored."""
-        query.only("export", asked, (*_SELECTION, *query.EXPORT))
+        query.reject_unknown("export", asked, (*_SELECTION, *query.EXPORT))
         name, window = query.export(asked)
         until_s = _until_s(asked.get("wait_ms"))
         files = self._find(asked, until_s)
@@ -200,10 +200,10 @@ class Routes:
             raise TraceError("sql_off", say("This server answers no SQL."), hint)
         _same_site(request)
         asked = _once(request)
-        query.only("sql", asked, (*_SELECTION, "query", "rows"))
+        query.reject_unknown("sql", asked, (*_SELECTION, "query", "rows"))
         if "query" not in asked:
             raise TraceError("bad_option", say("query is missing."))
-        rows = query.whole("rows", asked.get("rows"))
+        rows = query.parse_whole("rows", asked.get("rows"))
         until_s = _until_s(asked.get("wait_ms"))
         files = self._find(asked, until_s)
         most = sql.ROWS if rows is None else min(max(rows, 1), sql.ROWS)
@@ -217,10 +217,10 @@ class Routes:
     def _cancel(self, request: Request) -> Cancelled:
         _same_site(request)
         asked = _once(request)
-        query.only(_CANCEL, asked, _PLACE)
+        query.reject_unknown(_CANCEL, asked, _PLACE)
         return Cancelled(self._store.cancel(self._find(asked, time.monotonic())))
 
-    def _find(self, chosen: Mapping[str, str | None], until_s: float | None) -> Files:
+    def _find(self, chosen: Mapping[str, str | None], until_s: float | None) -> TraceFiles:
         place = _place(chosen)
         try:
             return self._scanner.find(place.run, place.rank, place.span, _left_s(until_s))
@@ -230,10 +230,10 @@ class Routes:
             raise
 
 
-def _place(chosen: Mapping[str, str | None]) -> Place:
+def _place(chosen: Mapping[str, str | None]) -> Selection:
     """Raises TraceError ``bad_option``."""
-    rank, span = (query.whole(key, chosen.get(key)) for key in ("rank", "span"))
-    return Place(chosen.get("run"), rank, span)
+    rank, span = (query.parse_whole(key, chosen.get(key)) for key in ("rank", "span"))
+    return Selection(chosen.get("run"), rank, span)
 
 
 def _same_site(request: Request) -> None:
@@ -258,7 +258,7 @@ def _once(request: Request) -> dict[str, str]:
 
 def _until_s(text: str | None) -> float | None:
     """The time at which a request has to be answered, whatever it waits for until then."""
-    wait_ms = query.whole("wait_ms", text)
+    wait_ms = query.parse_whole("wait_ms", text)
     if wait_ms is None:
         return None
     return time.monotonic() + min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
@@ -279,7 +279,7 @@ def _language(request: Request) -> str:
 def _json(request: Request, result: Any, status: int) -> Response:
     language = _language(request)
     packing = _PACKED in request.accept_mimetypes.values()
-    columns = query.packed(result, language) if packing else None
+    columns = query.encode_columns(result, language) if packing else None
     body = columns or query.encode(result, language)
     zipped = len(body) >= _WORTH_PACKING_BYTES and request.accept_encodings.quality("gzip") > 0
     content = igzip.compress(body, 1) if zipped else body

@@ -44,7 +44,7 @@ _KINDS = {
     str: "text",
     typing.Literal: "choice",
 }
-_ASKED = {"view": views.VIEWS, "lookup": LOOKUPS, "event": {"event": event_record.event}}
+_ASKED = {"view": views.VIEWS, "lookup": LOOKUPS, "event": {"event": event_record.read_record}}
 
 _ARRAYS = {
     np.float64: "Float64Array",

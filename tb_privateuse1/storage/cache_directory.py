@@ -39,7 +39,7 @@ _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _log = logging.getLogger(__name__)
 
 
-def directory() -> Path:
+def cache_directory() -> Path:
     """``$TB_PRIVATEUSE1_CACHE``, or the user's cache directory at the platform's usual place."""
     chosen = os.environ.get("TB_PRIVATEUSE1_CACHE")
     if chosen and chosen != BESIDE:
@@ -53,13 +53,13 @@ def directory() -> Path:
     return Path(base).expanduser() / "tb_privateuse1"
 
 
-def directories(trace: str) -> list[Path]:
+def cache_directories(trace: str) -> list[Path]:
     """Where the cache of a trace file is looked for and made, the preferred one first.
 
     With ``TB_PRIVATEUSE1_CACHE=beside`` that is a hidden directory beside it. If that cannot be
     written, or is a link to who knows where, there remains the user's.
     """
-    places = [directory()]
+    places = [cache_directory()]
     if os.environ.get("TB_PRIVATEUSE1_CACHE") == BESIDE and "://" not in trace:
         beside = Path(trace).parent / HIDDEN
         if not beside.is_symlink():
@@ -131,7 +131,7 @@ def _half(path: Path) -> tuple[Path, IO[bytes]]:
         file = temporary.open("xb")
         held = True
         with contextlib.suppress(OSError):  # a file system without locks
-            held = file_lock.locked(file.fileno())
+            held = file_lock.try_lock(file.fileno())
         if held and file_lock.is_at(file.fileno(), temporary):
             return temporary, file
         file.close()
@@ -139,7 +139,7 @@ def _half(path: Path) -> tuple[Path, IO[bytes]]:
     raise FileNotFoundError(f"{path.parent} is emptied all the time")
 
 
-def pyramid_of(path: Path) -> Path:
+def pyramid_path(path: Path) -> Path:
     """The file beside a trace's that goes with it."""
     return path.with_suffix(_PYRAMID)
 
@@ -170,7 +170,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
 
 
 @dataclass(frozen=True)
-class Use:
+class DiskUse:
     """What a cache directory holds."""
 
     directory: str
@@ -180,17 +180,17 @@ class Use:
     """It shrinks to this after each writing."""
 
 
-def use(directory: Path) -> Use:
+def disk_use(directory: Path) -> DiskUse:
     """What a cache directory holds; nothing, if it does not exist. Raises OSError."""
     try:
         stored = _stored(directory)
         bound = _bound_bytes(directory, stored)
     except FileNotFoundError:
-        return Use(str(directory), 0, 0, limit_bytes())
-    return Use(str(directory), len(stored), sum(size for _, size, _ in stored), bound)
+        return DiskUse(str(directory), 0, 0, limit_bytes())
+    return DiskUse(str(directory), len(stored), sum(size for _, size, _ in stored), bound)
 
 
-def clear(directory: Path) -> Use:
+def clear(directory: Path) -> DiskUse:
     """Remove all traces of a cache directory, and what dead writers left; what remains.
 
     Traces that are being made appear afterwards. Raises OSError.
@@ -198,7 +198,7 @@ def clear(directory: Path) -> Use:
     with contextlib.suppress(FileNotFoundError):
         for _, _, path in _stored(directory):
             remove(path)
-    return use(directory)
+    return disk_use(directory)
 
 
 def _stored(directory: Path) -> list[tuple[int, int, Path]]:
@@ -225,7 +225,7 @@ def _stored(directory: Path) -> list[tuple[int, int, Path]]:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
     return [
-        (used_ns, size + beside.get(pyramid_of(path), 0), path)
+        (used_ns, size + beside.get(pyramid_path(path), 0), path)
         for path, (used_ns, size) in stored.items()
     ]
 
@@ -240,7 +240,7 @@ def remove(path: Path) -> bool:
     """Remove a trace's cache file and what goes with it; whether both are gone."""
     try:
         path.unlink(missing_ok=True)  # another server may have been faster
-        pyramid_of(path).unlink(missing_ok=True)
+        pyramid_path(path).unlink(missing_ok=True)
     except OSError:
         return False
     return True
@@ -253,7 +253,7 @@ def _sweep(path: Path) -> None:
     except OSError:
         return
     try:
-        dead = file_lock.locked(descriptor)
+        dead = file_lock.try_lock(descriptor)
     except OSError:  # no locks here: nobody writes one file for a day
         dead = time.time() - os.fstat(descriptor).st_mtime > _OLD_S
     if dead and file_lock.is_at(descriptor, path):

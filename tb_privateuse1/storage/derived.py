@@ -7,7 +7,7 @@ from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.storage import pyramid_file
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import I64, Trace
 
 
@@ -48,26 +48,26 @@ def of(trace: Trace) -> Prepared:
     return Prepared(trace)
 
 
-@once
+@memoize
 def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
     return pyramid_file.of(trace)
 
 
-@once
+@memoize
 def _curves(trace: Trace) -> tuple[Curve, ...]:
-    return counters.of(trace)
+    return counters.build_curves(trace)
 
 
-@once
+@memoize
 def _names(trace: Trace) -> I64:
-    return appearance.counts(trace)
+    return appearance.name_counts(trace)
 
 
-@once
+@memoize
 def _dependencies(trace: Trace) -> dependency_graph.Graph:
-    return dependency_graph.build(trace)
+    return dependency_graph.build_graph(trace)
 
 
-@once
+@memoize
 def _critical(trace: Trace) -> critical_path.Path:
-    return critical_path.build(trace, _dependencies(trace))
+    return critical_path.find_critical_path(trace, _dependencies(trace))

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1 import i18n
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import arrow_file, cache_directory
 from tb_privateuse1.storage.file_identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
@@ -29,34 +29,7 @@ from tb_privateuse1.vendors.user_file import OURS, Vendors
 from tb_privateuse1.version import __version__
 
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
-_MAKERS = (
-    "cache.py",
-    "arrowfile.py",
-    "pyramid.py",
-    "pyramidfile.py",
-    "rectangles.py",
-    "table.py",
-    "texts",
-    "figures.py",
-    "findings.py",
-    "blockingnames.py",
-    "grounds.py",
-    "describe.py",
-    "calltree.py",
-    "trace.py",
-    "configs.py",
-    "checkpoints.py",
-    "intervals.py",
-    "grouping.py",
-    "chain.py",
-    "vendors",
-    "vendor_file.py",
-    "devicetypes.py",
-    "errors.py",
-    "read",
-    "infer",
-    "ingest.py",
-)
+_MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
 
 _FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
 
@@ -76,19 +49,19 @@ class _Head(msgspec.Struct):
 _HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
 
 
-def key(files: Files, vendors: Vendors = OURS) -> str:
+def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
     """The name of what is made of these files by this engine; another one if any has changed.
 
     Raises OSError if the trace cannot be read.
     """
     content: list[object] = [identity(files.trace), _sidecar(files)]
-    content += (key(other, vendors) for other in files.others)
-    made_by = [engine(), vendors.fingerprint]
+    content += (cache_key(other, vendors) for other in files.others)
+    made_by = [engine_version(), vendors.fingerprint]
     text = json.dumps([made_by, content, files.names, files.worker, files.rank])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _sidecar(files: Files) -> tuple[int, int, str] | None:
+def _sidecar(files: TraceFiles) -> tuple[int, int, str] | None:
     if files.sidecar is None:
         return None
     try:
@@ -98,7 +71,7 @@ def _sidecar(files: Files) -> tuple[int, int, str] | None:
 
 
 @functools.cache
-def engine() -> str:
+def engine_version() -> str:
     """The version and a digest of the sources that determine what a Trace holds."""
     digest = hashlib.sha256(__version__.encode())
     package = Path(__file__).parents[1]
@@ -110,14 +83,14 @@ def engine() -> str:
     return digest.hexdigest()
 
 
-def write(trace: Trace, path: Path) -> None:
+def write_trace(trace: Trace, path: Path) -> None:
     """Store a trace atomically; raises OSError, and leaves nothing half-written behind."""
     tables = {name: getattr(trace, name) for name in TABLES}
     numbers = {name: getattr(trace, name) for name in _NUMBERS}
     said: list[dict[str, Any]] = []
 
     def english(text: Any) -> str:
-        said.append(i18n.packed(text))
+        said.append(i18n.pack(text))
         return str(text)
 
     meta = msgspec.Raw(msgspec.json.encode(trace.meta, enc_hook=english))
@@ -125,7 +98,7 @@ def write(trace: Trace, path: Path) -> None:
     arrow_file.write(path, arrow_file.Content(head, tables, trace.strings))
 
 
-def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
+def read_trace(path: Path, vendors: Vendors = OURS) -> Trace | None:
     """The trace of a cache file; None if there is none or it is damaged.
 
     A damaged one is removed, if it may be.
@@ -137,7 +110,7 @@ def read(path: Path, vendors: Vendors = OURS) -> Trace | None:
     return trace
 
 
-def file_of(trace: Trace) -> Path | None:
+def cached_path(trace: Trace) -> Path | None:
     """Where a trace was read from, if it was; it may be gone meanwhile."""
     return _FILES.get(trace)
 
@@ -145,8 +118,8 @@ def file_of(trace: Trace) -> Path | None:
 def _trace(vendors: Vendors, content: arrow_file.Content) -> Trace:
     head = _HEAD.decode(content.head)
     meta = _META.decode(head.meta)
-    known = {text["english"]: i18n.unpacked(text) for text in head.texts}
-    findings, grounds = i18n.restored((meta.findings, meta.grounds), known)
+    known = {text["english"]: i18n.unpack(text) for text in head.texts}
+    findings, grounds = i18n.restore_texts((meta.findings, meta.grounds), known)
     meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
     values: dict[str, Any] = {**head.numbers, **content.tables}
     vendor = vendors.named(meta.vendor)

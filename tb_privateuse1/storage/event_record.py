@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.discovery.file import File, file_at
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.chrome.single_event import record
-from tb_privateuse1.storage.ingest import brief
+from tb_privateuse1.readers.chrome.single_event import read_event
+from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import TableName
@@ -77,9 +77,9 @@ class EventRecord:
     duration_bound_ns: int | None
 
 
-def event(
+def read_record(
     store: Store,
-    files: Files,
+    files: TraceFiles,
     wait_s: float | None = None,
     *,
     table: Annotated[TableName, "the table that has the event"],
@@ -101,27 +101,28 @@ def event(
     number, text = int(rows.event[row]), None
     if number >= 0:
         try:
-            fields = record(files.trace.path, trace.checkpoints, number)
+            fields = read_event(files.trace.path, trace.checkpoints, number)
         except TraceError as error:
             if _now(files) != before:
                 raise _changed(files) from error
-            raise TraceError(error.code, brief(error.message, files), error.hint) from error
+            raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
         text = msgspec.json.format(_encoder.encode(fields), indent=2).decode()
     if _now(files) != before:
         raise _changed(files)
     return _event(trace, table, row, files.trace.name, text)
 
 
-def _now(files: Files) -> File | None:
+def _now(files: TraceFiles) -> File | None:
     try:
         return file_at(files.trace.path)
     except OSError:
         return None
 
 
-def _changed(files: Files) -> TraceError:
+def _changed(files: TraceFiles) -> TraceError:
     message = say(
-        "{name} changed while the event was looked for.", name=brief(files.trace.path, files)
+        "{name} changed while the event was looked for.",
+        name=without_paths(files.trace.path, files),
     )
     return TraceError("changed", message, say("Reload the page, and choose the event again."))
 

@@ -38,11 +38,11 @@ class Failures:
             return
         error, when = self._errors[key]
         if not _may_pass(error) or time.monotonic() - when < _RETRY_S:
-            raise copied(error)
+            raise copy_error(error)
         del self._errors[key]
 
 
-def copied(error: TraceError) -> TraceError:
+def copy_error(error: TraceError) -> TraceError:
     """The same error without the traceback of whom it was raised for before."""
     return TraceError(error.code, error.message, error.hint)
 

@@ -19,7 +19,7 @@ _REPLACED = 5
 _BEAT_S = 1.0
 
 
-def locked(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Lock an open file without waiting; False if another holds it. Closing it ends the lock."""
     if sys.platform == "win32":
         import msvcrt
@@ -88,7 +88,7 @@ def claim(path: Path) -> Claim | None:
     for _ in range(_REPLACED):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
-            held = locked(descriptor)
+            held = try_lock(descriptor)
             current = held and is_at(descriptor, path)
         except BaseException:
             os.close(descriptor)

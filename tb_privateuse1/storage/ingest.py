@@ -16,9 +16,9 @@ from typing import Any
 from tb_privateuse1 import i18n
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.trace_files import Files, check_unchanged, unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, unchanged
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference import build
+from tb_privateuse1.inference import build_trace
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Progress, Sidecar
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 def ingest(
-    files: Files,
+    files: TraceFiles,
     progress: Progress | None = None,
     targets: Sequence[Path] = (),
     vendors: Vendors = OURS,
@@ -49,7 +49,7 @@ def ingest(
     try:
         return _ingest(files, progress, targets, vendors)
     except TraceError as error:
-        raise TraceError(error.code, brief(error.message, files), error.hint) from error
+        raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     except MemoryError as error:
         message = say("{name} needs more memory than there is.", name=shown(files.trace.name))
         raise TraceError("out_of_memory", message) from error
@@ -58,11 +58,11 @@ def ingest(
         name, kind = shown(files.trace.name), type(error).__name__
         message = say("Reading {name} failed: {kind}: {error}", name=name, kind=kind, error=error)
         hint = say("This is a mistake of tb_privateuse1: please report it with the server's log.")
-        raise TraceError("internal", brief(message, files), hint) from error
+        raise TraceError("internal", without_paths(message, files), hint) from error
 
 
 def _ingest(
-    files: Files, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
+    files: TraceFiles, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
 ) -> Trace:
     events = 0
 
@@ -85,7 +85,7 @@ def _ingest(
         return [*_others(files, inferring, targets, vendors)]
 
     inferring()
-    trace = build(
+    trace = build_trace(
         raw,
         sidecar,
         worker=files.worker,
@@ -101,7 +101,7 @@ def _ingest(
 
 
 def _others(
-    files: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors
+    files: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
 ) -> Iterator[Trace]:
     """The other recordings that are there, from where they are stored, or read now."""
     for other in files.others:
@@ -115,12 +115,14 @@ def _others(
             _log.info("%s tells no durations: %s", shown(other.trace.path), error)
 
 
-def _other(other: Files, progress: Progress, targets: Sequence[Path], vendors: Vendors) -> Trace:
+def _other(
+    other: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
+) -> Trace:
     """Another recording: from where it is stored, or read now if nobody reads it already."""
-    name = f"{disk_cache.key(other, vendors)}.arrow"
+    name = f"{disk_cache.cache_key(other, vendors)}.arrow"
     paths = [target.with_name(name) for target in targets]
     with _turn(paths, progress) as claim:
-        known = next(filter(None, (disk_cache.read(path, vendors) for path in paths)), None)
+        known = next(filter(None, (disk_cache.read_trace(path, vendors) for path in paths)), None)
         if known is None:
 
             def reading(*state: Any) -> None:
@@ -155,24 +157,24 @@ def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[C
     return contextlib.nullcontext()
 
 
-def _sidecar(files: Files) -> tuple[Sidecar | None, list[Finding]]:
+def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
     if files.sidecar is None:
         return None, []
     try:
-        return readers_sidecar.read(files.sidecar.path), []
+        return readers_sidecar.read_sidecar(files.sidecar.path), []
     except TraceError as error:
         if isinstance(error, RemoteError):  # that may be otherwise in a moment
             raise
         hint = say("Without it, this trace has no inferred device times.")
-        message = brief(error.message, files)
+        message = without_paths(error.message, files)
         return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
 
 
-def brief(message: str, files: Files) -> str:
+def without_paths(message: str, files: TraceFiles) -> str:
     """Names instead of paths: where a logdir is on the server is not for the page."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):
-            message = i18n.replaced(message, path, shown(file.name))
+            message = i18n.replace_text(message, path, shown(file.name))
     return message
 
 
@@ -180,7 +182,7 @@ def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
     """Write a trace to the first of these files that can be written; None if none can."""
     for target in targets:
         try:
-            disk_cache.write(trace, target)
+            disk_cache.write_trace(trace, target)
             return target
         except OSError:
             _log.info("%s", traceback.format_exc(limit=0))

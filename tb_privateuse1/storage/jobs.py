@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import Trace, TraceError
 
@@ -58,7 +58,7 @@ class Job:
     """A trace on its way to those who ask for it."""
 
     key: str
-    files: Files
+    files: TraceFiles
     progress: Progress
     state: Literal["queued", "running", "elsewhere"] = "queued"
     """``elsewhere``: another server is making the same trace."""
@@ -113,7 +113,7 @@ class Jobs:
         """The job of a key, if there is one."""
         return self._jobs.get(key)
 
-    def ask(self, key: str, files: Files) -> tuple[Job, bool]:
+    def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
         """The job that makes a trace, and whether it is new. ``leave`` it in the end."""
         now = time.monotonic()
         with self._lock:
@@ -207,7 +207,7 @@ class Jobs:
         for job in list(self._jobs.values()):
             forgotten = not job.askers and now - job.asked_s > FORGOTTEN_S
             if forgotten and job.state != "running":
-                self._kill(job, cancelled(job.files))
+                self._kill(job, cancelled_error(job.files))
 
     def _kill(self, job: Job, error: TraceError) -> None:
         job.verdict = error
@@ -226,13 +226,13 @@ class Jobs:
             job.future.set_result(result)
 
 
-def cancelled(files: Files) -> TraceError:
+def cancelled_error(files: TraceFiles) -> TraceError:
     """What those hear who asked for a trace that was cancelled."""
     message = say("Reading {name} was cancelled.", name=shown(files.trace.name))
     return TraceError("cancelled", message, say("Ask for it again to read it."))
 
 
-def vanished(files: Files) -> TraceError:
+def vanished_error(files: TraceFiles) -> TraceError:
     """What who waits for a trace is told if somebody cleared the cache meanwhile."""
     name = shown(files.trace.name)
     message = say("The cache of {name} vanished while it was made.", name=name)

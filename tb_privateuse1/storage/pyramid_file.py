@@ -45,13 +45,13 @@ _KINDS: dict[str, type[Table]] = {
 
 def of(trace: Trace) -> Pyramid:
     """The pyramid of a trace: from its file, or made now."""
-    path = disk_cache.file_of(trace)
+    path = disk_cache.cached_path(trace)
     if path is None or _few(trace):
-        return level_of_detail.build(trace)
-    stored = arrow_file.read(cache_directory.pyramid_of(path), _KINDS, _pyramid)
+        return level_of_detail.build_pyramid(trace)
+    stored = arrow_file.read(cache_directory.pyramid_path(path), _KINDS, _pyramid)
     if stored is not None:
         return stored
-    made = level_of_detail.build(trace)
+    made = level_of_detail.build_pyramid(trace)
     if path.exists():  # else nobody finds the trace again, nor what lies beside it
         _write(made, path)
         cache_directory.make_room(path.parent, keep=path)
@@ -61,7 +61,7 @@ def of(trace: Trace) -> Pyramid:
 def prepare(trace: Trace, path: Path) -> None:
     """Store a trace's pyramid beside the trace's file; a small one's is not worth it."""
     if not _few(trace):
-        _write(level_of_detail.build(trace), path)
+        _write(level_of_detail.build_pyramid(trace), path)
 
 
 def _few(trace: Trace) -> bool:
@@ -83,7 +83,7 @@ def _write(made: Pyramid, path: Path) -> None:
     }
     head = msgspec.json.encode(_Head([level.bin_ns for level in made.levels]))
     with contextlib.suppress(OSError):  # a cache without room: it is made again when asked for
-        arrow_file.write(cache_directory.pyramid_of(path), arrow_file.Content(head, tables))
+        arrow_file.write(cache_directory.pyramid_path(path), arrow_file.Content(head, tables))
 
 
 def _pyramid(content: arrow_file.Content) -> Pyramid:

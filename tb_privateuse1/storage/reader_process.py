@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.discovery.trace_files import Files, unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
@@ -41,12 +41,12 @@ _GRAVE = ("out_of_memory", "internal")
 """After these neither: who knows what they left."""
 
 _VendorFiles = tuple[user_file.File, ...]
-msgspec.json.Decoder(Files)  # here, as in ``cache``
+msgspec.json.Decoder(TraceFiles)  # here, as in ``cache``
 msgspec.json.Decoder(_VendorFiles)
 
 
 def in_process(
-    files: Files,
+    files: TraceFiles,
     targets: Sequence[Path],
     progress: Progress,
     started: Callable[[worker_process.Process | None], None],
@@ -74,7 +74,7 @@ def in_process(
 
 
 def _in_process(
-    files: Files,
+    files: TraceFiles,
     targets: Sequence[Path],
     progress: Progress,
     started: Callable[[worker_process.Process | None], None],
@@ -119,7 +119,7 @@ def _in_process(
     return Path(answer["done"])
 
 
-def _died(files: Files, how: int) -> TraceError:
+def _died(files: TraceFiles, how: int) -> TraceError:
     name = shown(files.trace.name)
     told = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
     hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
@@ -149,7 +149,7 @@ def main() -> None:
 
 def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
     try:
-        files = msgspec.convert(request["files"], Files)
+        files = msgspec.convert(request["files"], TraceFiles)
         try:
             vendors = user_file.parsed(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
@@ -164,7 +164,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
 
 
 def _saved(
-    files: Files, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
+    files: TraceFiles, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
 ) -> Path:
     """Where the trace of some files is stored now, which is read for that."""
     limited = _limit(lambda *state: reply(progress=state))
@@ -180,7 +180,7 @@ def _saved(
     return saved
 
 
-def _too_large(files: Files) -> TraceError:
+def _too_large(files: TraceFiles) -> TraceError:
     name, limit = shown(files.trace.name), limit_bytes()
     if limit is None:
         return TraceError(

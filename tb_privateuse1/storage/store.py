@@ -21,14 +21,22 @@ from typing import cast
 
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.discovery.trace_files import Files, as_now, unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles, as_now, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.cache_directory import STALL_S
-from tb_privateuse1.storage.failure_cache import Failures, copied
+from tb_privateuse1.storage.failure_cache import Failures, copy_error
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.ingest import ingest, save
-from tb_privateuse1.storage.jobs import Job, Jobs, Pending, Phase, Progress, cancelled, vanished
+from tb_privateuse1.storage.jobs import (
+    Job,
+    Jobs,
+    Pending,
+    Phase,
+    Progress,
+    cancelled_error,
+    vanished_error,
+)
 from tb_privateuse1.storage.reader_process import in_process
 from tb_privateuse1.storage.worker_process import Waiting
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
@@ -61,7 +69,7 @@ class Store:
         *,
         memory: MemoryBudget = BUDGET,
         stall_s: float = STALL_S,
-        on_progress: Callable[[Files, Progress], None] | None = None,
+        on_progress: Callable[[TraceFiles, Progress], None] | None = None,
         vendors: Vendors = OURS,
     ) -> None:
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
@@ -87,7 +95,7 @@ class Store:
         """As it was given; None: the default places."""
         return self._cache_dir
 
-    def trace(self, files: Files, wait_s: float | None = None) -> Trace:
+    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
         """The trace of some files as they are now, read if it has to be.
 
         Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
@@ -113,10 +121,10 @@ class Store:
             self._jobs.leave(job)
         error = job.future.exception()
         if isinstance(error, TraceError):
-            raise copied(error)
+            raise copy_error(error)
         return job.future.result()
 
-    def in_cache(self, files: Files) -> bool:
+    def in_cache(self, files: TraceFiles) -> bool:
         """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
         files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
@@ -125,18 +133,18 @@ class Store:
                 return True
         return False
 
-    def discard(self, files: Files) -> None:
+    def discard(self, files: TraceFiles) -> None:
         """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
         files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
             cache_directory.remove(path)
 
-    def cancel(self, files: Files) -> bool:
+    def cancel(self, files: TraceFiles) -> bool:
         """Give up reading a trace; whether it was being read, or waited for it.
 
         Its reader is killed, and who asked for it hears TraceError ``cancelled``.
         """
-        return self._jobs.cancel(cancelled(files), files.trace.path)
+        return self._jobs.cancel(cancelled_error(files), files.trace.path)
 
     def close(self) -> None:
         """Give up what is being read, and wait until nothing of it is left running or on disk.
@@ -158,12 +166,12 @@ class Store:
     def _open(self, key: str) -> Trace | None:
         return cast(Trace | None, self._memory.find(self, key))
 
-    def _stored(self, key: str, files: Files) -> Trace | None:
+    def _stored(self, key: str, files: TraceFiles) -> Trace | None:
         """The trace from the cache on disk, if it is there; opened once for all who ask."""
 
         def read() -> Trace:
             for path in self._paths(key, files):
-                if (known := disk_cache.read(path, self._vendors)) is not None:
+                if (known := disk_cache.read_trace(path, self._vendors)) is not None:
                     return known
             raise _NotStored
 
@@ -174,7 +182,7 @@ class Store:
         self._forget_older(key, files)
         return known
 
-    def _forget_older(self, key: str, files: Files) -> None:
+    def _forget_older(self, key: str, files: TraceFiles) -> None:
         """Remove from disk what a trace's file held before it grew.
 
         Nobody finds that again, and who has it open has it in memory.
@@ -278,13 +286,13 @@ class Store:
                 written = in_process(
                     job.files, targets, progress, job.runs_in, self._waiting, self._vendors
                 )
-                if (stored := disk_cache.read(written, self._vendors)) is not None:
+                if (stored := disk_cache.read_trace(written, self._vendors)) is not None:
                     return stored
         finally:
             shutil.rmtree(spare.parent, ignore_errors=True)
             for path in paths:
                 cache_directory.make_room(path.parent, keep=path)
-        raise vanished(job.files)
+        raise vanished_error(job.files)
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
@@ -295,15 +303,17 @@ class Store:
         if self._on_progress:
             self._on_progress(job.files, job.progress)
 
-    def _paths(self, key: str, files: Files) -> list[Path]:
+    def _paths(self, key: str, files: TraceFiles) -> list[Path]:
         """Where a trace is stored, the preferred place first."""
         folders = (
-            [self._cache_dir] if self._cache_dir else cache_directory.directories(files.trace.path)
+            [self._cache_dir]
+            if self._cache_dir
+            else cache_directory.cache_directories(files.trace.path)
         )
         return [folder / f"{key}.arrow" for folder in folders]
 
 
-def _current(files: Files, vendors: Vendors) -> tuple[Files, str]:
+def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
     """The files as they are now, and their key: a trace that grew or was replaced is another.
 
     Remote ones are as the last search found them, so that a host that does not answer holds up
@@ -311,7 +321,7 @@ def _current(files: Files, vendors: Vendors) -> tuple[Files, str]:
     """
     try:
         files = as_now(files)
-        return files, disk_cache.key(files, vendors)
+        return files, disk_cache.cache_key(files, vendors)
     except OSError as error:
         name = shown(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")

@@ -34,7 +34,7 @@ class Nodes:
         return len(self.parent)
 
 
-def merged(parent: I32, name: I32, rows: Bools) -> Nodes:
+def merge_calls(parent: I32, name: I32, rows: Bools) -> Nodes:
     """The call tree of some rows; ``parent`` of a chosen row is a chosen row or ``NONE``.
 
     Near-linear: the rows of a level are told apart by their parent's node and their name.
@@ -45,7 +45,7 @@ def merged(parent: I32, name: I32, rows: Bools) -> Nodes:
     above = 0  # the first node of the level above
     for level in _levels(parent, np.flatnonzero(rows)):
         up = np.maximum(of[parent[level]] - above, 0)  # at the root there is one place
-        found, node = numbered(up.astype(np.int64) * labels + name[level])
+        found, node = number_keys(up.astype(np.int64) * labels + name[level])
         parents.append(found // labels + above if count else np.full(len(found), NONE))
         names.append(found % labels)
         of[level] = node + count
@@ -74,7 +74,7 @@ _SPARSE = 64
 names has a level, and would have a table of all names, for each of them."""
 
 
-def numbered(key: I64) -> tuple[I64, I64]:
+def number_keys(key: I64) -> tuple[I64, I64]:
     """The different keys in order, and the number of each row's; keys are 0 or more."""
     largest = int(key.max(initial=0))
     if largest >= min(_DENSE, _SPARSE * len(key)):
@@ -85,14 +85,14 @@ def numbered(key: I64) -> tuple[I64, I64]:
     return np.flatnonzero(seen), number[key]
 
 
-def starts(trace: Trace, *prefixes: str) -> Bools:
+def starts_with(trace: Trace, *prefixes: str) -> Bools:
     """Which of the trace's strings start with one of these."""
     return np.array([text.startswith(prefixes) for text in trace.strings], np.bool_)
 
 
 def is_module(trace: Trace) -> Bools:
     """Which rows of ``trace.frames`` are calls of an nn.Module."""
-    named: Bools = starts(trace, MODULE)[trace.frames.name]
+    named: Bools = starts_with(trace, MODULE)[trace.frames.name]
     return named
 
 
@@ -111,7 +111,7 @@ def class_of(name: str) -> str:
     return head if head and number.isdigit() else name
 
 
-def names(path: str) -> list[str]:
+def split_path(path: str) -> list[str]:
     r"""The names of a path; ``\;`` is a semicolon and ``\\`` a backslash of a name."""
     found, escaped = [""], False
     for c in path:
@@ -123,13 +123,13 @@ def names(path: str) -> list[str]:
     return found
 
 
-def own_or_nearest(parent: I32, wanted: Bools) -> I32:
+def self_or_nearest(parent: I32, wanted: Bools) -> I32:
     """The row itself if it is wanted, else its nearest ancestor that is, or ``NONE``."""
     rows = np.arange(len(parent), dtype=np.int32)
     return np.where(wanted, rows, intervals.nearest(parent, wanted)).astype(np.int32)
 
 
-def at(column: I32 | I64, rows: I32) -> I32:
+def take(column: I32 | I64, rows: I32) -> I32:
     """``column[rows]``, and ``NONE`` for the rows that are ``NONE``."""
     return np.where(rows >= 0, np.append(column, NONE)[rows], NONE).astype(np.int32)
 
@@ -143,7 +143,7 @@ def forward_of(ops: Ops) -> I32:
     backward pass calls belongs to the same forward operator.
     """
     found = linked_forward(ops)
-    return at(found, own_or_nearest(ops.parent, found >= 0))
+    return take(found, self_or_nearest(ops.parent, found >= 0))
 
 
 def linked_forward(ops: Ops) -> I32:
@@ -159,7 +159,7 @@ def linked_forward(ops: Ops) -> I32:
     return np.where(hit, found, NONE).astype(np.int32)
 
 
-def joined(trace: Trace) -> I32:
+def parents_of_all(trace: Trace) -> I32:
     """The innermost range around each operator, annotation and frame, of all three kinds.
 
     Rows are those of ``trace.ops``, then those of ``trace.frames``.
@@ -178,7 +178,7 @@ def joined(trace: Trace) -> I32:
     return inner.astype(np.int32)
 
 
-def clipped(thread: I32, parent: I32, starts: I64, ends: I64) -> I64:
+def clip_ends(thread: I32, parent: I32, starts: I64, ends: I64) -> I64:
     """The ends of nested ranges, so that those directly inside one never overlap.
 
     Where two ranges of a thread cross, the later one has closed the earlier (``intervals.nest``):

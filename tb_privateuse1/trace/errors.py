@@ -20,9 +20,9 @@ class TraceError(Exception):
     def packed(self) -> dict[str, Any]:
         """What one process tells another of it, as plain JSON."""
         told = {"code": self.code, "message": self.message, "hint": self.hint}
-        return {name: i18n.packed(text) for name, text in told.items()}
+        return {name: i18n.pack(text) for name, text in told.items()}
 
     @classmethod
     def unpacked(cls, told: Mapping[str, Any]) -> TraceError:
         """The error that ``packed`` told."""
-        return cls(**{name: i18n.unpacked(text) for name, text in told.items()})
+        return cls(**{name: i18n.unpack(text) for name, text in told.items()})

@@ -23,7 +23,7 @@ def sums(group: I32 | I64, values: I64, groups: int) -> I64:
     return total
 
 
-def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
+def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
     """Rows with equal values in all columns: a first row of each group, each row's group."""
     key, keys = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
@@ -37,7 +37,7 @@ def grouped(*columns: NDArray[Any]) -> tuple[I64, I64]:
     return first, group
 
 
-def distinct(column: NDArray[Any]) -> I64:
+def distinct_values(column: NDArray[Any]) -> I64:
     """The different values, in order. Of small numbers (names, rows) without sorting them."""
     if not len(column):
         return np.empty(0, np.int64)
@@ -50,7 +50,7 @@ def distinct(column: NDArray[Any]) -> I64:
     return np.flatnonzero(there) + low
 
 
-def apart(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
+def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
     """Each value of a column, in order, with its rows: one sort, however many values there are."""
     order = np.argsort(column, kind="stable")
     cuts = np.flatnonzero(np.diff(column[order])) + 1
@@ -77,7 +77,7 @@ def _codes(column: NDArray[Any]) -> tuple[I64, int]:
     return place[at], int(place[-1]) + 1
 
 
-def counted(trace: Trace) -> Bools:
+def counted_operators(trace: Trace) -> Bools:
     """The operators that tables count, as ``prof.key_averages()`` counts them.
 
     Not annotations, and not an operator that is alone inside one of its own name: torch takes
@@ -87,7 +87,7 @@ def counted(trace: Trace) -> Bools:
     return own
 
 
-def calls(ops: Ops) -> I32:
+def outermost_calls(ops: Ops) -> I32:
     """The row that counts for each operator: of a chain of lone calls the outermost."""
     outer = intervals.nearest(ops.parent, ~ops.single)
     return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)

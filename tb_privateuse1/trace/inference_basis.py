@@ -34,7 +34,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Grounds:
+class InferenceBasis:
     """What was found out before, and while, a timeline was inferred or refused."""
 
     kind: Kind

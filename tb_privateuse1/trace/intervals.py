@@ -77,7 +77,7 @@ def subtract(a: Set, b: Set) -> Set:
     return intersect(a, complement(b, int(a[0][0]), int(a[1][-1])))
 
 
-def covered(a: Set, starts: I64, ends: I64) -> I64:
+def covered_length(a: Set, starts: I64, ends: I64) -> I64:
     """How much of each interval [starts, ends) the set covers; the intervals may overlap."""
     if not len(a[0]):
         return np.zeros(len(starts), np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1.i18n import listed, say
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.model import OPERATOR, Kernels, Trace
 
 _CONSTANTS = {
@@ -118,7 +118,7 @@ def _device(trace: Trace) -> Iterable[Fact]:
             told[most] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
     for label, values in told.items():
         if values:
-            yield Fact(label, listed(values))
+            yield Fact(label, join_list(values))
     streams = Counter(trace.lanes.device.tolist())
     for device, count in streams.items():
         yield Fact(say("Streams of device {device}", device=device), str(count))
@@ -167,7 +167,7 @@ def _run(trace: Trace) -> Iterable[Fact]:
         say("Process group"): meta.distributed_backend,
         say("torch"): meta.torch_version,
         say("Profiler state"): meta.profiler.get("profiler_state"),
-        say("Recorded with"): listed(k for k, on in meta.profiler.items() if on is True),
+        say("Recorded with"): join_list(k for k, on in meta.profiler.items() if on is True),
         say("Operators"): f"{int((trace.ops.kind == OPERATOR).sum()):,}",
         say("Host threads"): str(len(np.unique(trace.ops.thread))),
     }

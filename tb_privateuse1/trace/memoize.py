@@ -12,7 +12,7 @@ from tb_privateuse1.trace.model import Trace
 _T = TypeVar("_T")
 
 
-def once(function: Callable[[Trace], _T]) -> Callable[[Trace], _T]:
+def memoize(function: Callable[[Trace], _T]) -> Callable[[Trace], _T]:
     """The function, asked once per trace: for answers that nobody changes.
 
     Threads that ask at the same time wait for the first one's answer. It counts in the memory

@@ -17,7 +17,7 @@ import numpy as np
 from tb_privateuse1.trace.errors import TraceError as TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints as Checkpoints
 from tb_privateuse1.trace.findings import Finding as Finding
-from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.launch_configs import Configs as Configs
 from tb_privateuse1.trace.table import I8 as I8
 from tb_privateuse1.trace.table import I32 as I32
@@ -232,7 +232,7 @@ class Meta:
     """``deviceProperties`` as the trace has them."""
     profiler: Mapping[str, Any] = field(default_factory=dict)
     """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
-    grounds: Grounds | None = None
+    grounds: InferenceBasis | None = None
     timeline: Timeline = "none"
     findings: tuple[Finding, ...] = ()
 

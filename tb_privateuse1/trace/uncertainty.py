@@ -38,7 +38,7 @@ class Evidence:
     """Activities of which nothing tells how far off their start may be."""
 
 
-def evidence(kernels: Kernels) -> Iterator[Evidence]:
+def evidence_classes(kernels: Kernels) -> Iterator[Evidence]:
     """The classes that there are, the best known first."""
     whole = _time(kernels)
     for i, name in enumerate(EVIDENCE):
@@ -64,24 +64,24 @@ LOOKS = ("measured", "inferred", "bounded")
 """How well something is known, as it is drawn: solid, hatched, hollow."""
 
 
-def looks(kernels: Kernels) -> I8:
+def appearance_index(kernels: Kernels) -> I8:
     """The index in ``LOOKS`` of each activity."""
     look = np.select((kernels.evidence == MEASURED, kernels.evidence == BOUND), (0, 2), 1)
     return look.astype(np.int8)
 
 
-def bounded(kernels: Kernels) -> Bools:
+def bounded_only(kernels: Kernels) -> Bools:
     """Activities of which only limits are known: neither they nor their like were seen."""
     only: Bools = kernels.evidence == BOUND
     return only
 
 
-def exact(kernels: Kernels) -> bool:
+def all_measured(kernels: Kernels) -> bool:
     """Whether all of them were measured."""
     return not (kernels.start_bound_ns.any() or kernels.duration_bound_ns.any())
 
 
-def known(bound_ns: int | np.int64) -> int | None:
+def known_bound(bound_ns: int | np.int64) -> int | None:
     """A bound for a result: None where it is not known."""
     return None if bound_ns == MISSING else int(bound_ns)
 
@@ -121,7 +121,7 @@ def union_bound(kernels: Kernels) -> int | None:
     lengths = np.array([_length(one) for one in each])
     error = np.array([int(one.duration_bound_ns.sum()) for one in each])
     low, high = int((lengths - error).max()), int((lengths + error).sum())
-    return min(max(whole - low, high - whole), int(moved(kernels).sum()))
+    return min(max(whole - low, high - whole), int(movable_time(kernels).sum()))
 
 
 def span_bound(kernels: Kernels) -> int | None:
@@ -139,7 +139,7 @@ def span_bound(kernels: Kernels) -> int | None:
     return max(span - max(least, 0), most - span)
 
 
-def moved(kernels: Kernels) -> I64:
+def movable_time(kernels: Kernels) -> I64:
     """The most of each activity's time that may lie elsewhere; its duration's bound is known."""
     duration = kernels.end_ns - kernels.start_ns
     unknown = kernels.start_bound_ns == MISSING
@@ -159,7 +159,7 @@ def limited(kernels: Kernels) -> Bools:
     return both
 
 
-def possible(kernels: Kernels, end_ns: int) -> intervals.Set:
+def possibly_running(kernels: Kernels, end_ns: int) -> intervals.Set:
     """When one of them may have run, in a trace of this length."""
     early, late = _limits(kernels)
     if early is None or late is None:
@@ -167,7 +167,7 @@ def possible(kernels: Kernels, end_ns: int) -> intervals.Set:
     return intervals.union(kernels.start_ns - early, kernels.end_ns + late)
 
 
-def certain(kernels: Kernels) -> intervals.Set:
+def certainly_running(kernels: Kernels) -> intervals.Set:
     """When one of them surely ran."""
     early, late = _limits(kernels)
     if early is None or late is None:
@@ -175,7 +175,7 @@ def certain(kernels: Kernels) -> intervals.Set:
     return intervals.union(kernels.start_ns + early, kernels.end_ns - late)
 
 
-def inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
+def length_inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
     """The part of each that lies in a window at least, and at most.
 
     Where a start's bound is not known, it may be anywhere; so may the end of an unknown duration.
@@ -200,21 +200,21 @@ def inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
 
 def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) -> int | None:
     """The bound of the time in a window in which one of them runs; None if that is not known."""
-    if exact(kernels):
+    if all_measured(kernels):
         return 0
     if not limited(kernels).all():
         return None
     window = (np.array([start_ns]), np.array([stop_ns]))
     end = max(int(kernels.end_ns.max()), stop_ns)
-    low, high = certain(kernels), possible(kernels, end)
+    low, high = certainly_running(kernels), possibly_running(kernels, end)
     least, most = (intervals.length(intervals.intersect(one, window)) for one in (low, high))
-    low_each, high_each = inside(kernels, start_ns, stop_ns)
+    low_each, high_each = length_inside(kernels, start_ns, stop_ns)
     if len(np.unique(kernels.lane)) == 1:  # they do not overlap: a sum
         own = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
         own = np.maximum(own, 0)
         apart = np.maximum(own - low_each, high_each - own)
     else:
-        apart = moved(kernels)[high_each > 0]
+        apart = movable_time(kernels)[high_each > 0]
     return min(max(shown_ns - least, most - shown_ns), int(apart.sum()))
 
 

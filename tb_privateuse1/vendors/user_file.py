@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tb_privateuse1.i18n import Text, filled, say
+from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.vendor import Peak, Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS
@@ -202,4 +202,4 @@ def _peak(path: Path, told: _Peak) -> Peak:
 
 
 def _bad(path: Path, template: Text, **values: Any) -> TraceError:
-    return TraceError("bad_vendor", filled(template, name=path.name, **values), _HINT)
+    return TraceError("bad_vendor", fill(template, name=path.name, **values), _HINT)

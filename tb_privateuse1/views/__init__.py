@@ -37,7 +37,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "distributed": collectives.reduce,
-    "clock": collectives.reduce,
+    "distributed": collectives.reduce_trace,
+    "clock": collectives.reduce_trace,
 }
 """What is kept of each trace for a view or lookup that reads ``ranks``."""

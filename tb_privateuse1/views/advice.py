@@ -33,7 +33,7 @@ class AdviceTable(Result):
     """The most severe first, then by saving."""
     causes: tuple[CauseRow, ...]
     """The greatest saving first."""
-    asked: tuple[engine.Asked, ...]
+    asked: tuple[engine.RuleStatus, ...]
     """Every rule, and what became of it."""
     saving_ns: int
     """Of all rows: never more than ``window_ns``."""
@@ -65,7 +65,7 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
     )
 
 
-def _cause(cause: str, told: engine.Advised) -> CauseRow | None:
+def _cause(cause: str, told: engine.Advice) -> CauseRow | None:
     rows = [row for row in told.found if row.cause == cause]
     known = [row.saving_ns for row in rows if row.saving_ns is not None]
     if not rows:

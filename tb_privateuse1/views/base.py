@@ -19,7 +19,7 @@ from tb_privateuse1.trace.model import I32, I64, Bools, Finding, Timeline, Trace
 from tb_privateuse1.version import __version__
 
 bound_sums, calls, counted, grouped, sums, with_descendants = (
-    groupby.bound_sums, groupby.calls, groupby.counted, groupby.grouped, groupby.sums,
+    groupby.bound_sums, groupby.outermost_calls, groupby.counted_operators, groupby.group_rows, groupby.sums,
     groupby.with_descendants,
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
@@ -150,7 +150,7 @@ class Turns:
             self._free.release()
 
 
-def open_trace(store: Store, files: Files, report: Report) -> Trace:
+def open_trace(store: Store, files: TraceFiles, report: Report) -> Trace:
     """The trace of some files, however long reading takes. Raises TraceError."""
     while True:
         try:

@@ -124,16 +124,16 @@ def diff(
     if by == "kernels":
         unit = "device"
     now, old = (
-        items_per_step.items(trace, by, now_steps),
-        items_per_step.items(base, by, base_steps),
+        items_per_step.items_per_step(trace, by, now_steps),
+        items_per_step.items_per_step(base, by, base_steps),
     )
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
         rows=_rows(old, now, unit),
         figures=_figures(base, trace, base_steps, now_steps),
-        memory=comparison_memory.figures(base, trace, base_steps, now_steps),
-        allocators=comparison_memory.operators(base, trace, base_steps, now_steps),
+        memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
+        allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
         steps=tuple(_paired(base, trace, base_steps, now_steps)),
         by=by,
         time=unit,
@@ -239,9 +239,9 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
 def _figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
     sides = []
     for one, rows in ((base, base_steps), (trace, now_steps)):
-        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.of_steps(one)}
-        samples = {name: significance.of_steps(ns[rows]) for name, ns in parts.items()}
-        sides.append((samples, items_per_step.bounds(one, rows, parts)))
+        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.step_breakdown(one)}
+        samples = {name: significance.sample_steps(ns[rows]) for name, ns in parts.items()}
+        sides.append((samples, items_per_step.part_bounds(one, rows, parts)))
     (old, a), (now, b) = sides
     return tuple(_figure(name, old[name], now[name], a[name], b[name]) for name in old)
 

@@ -10,14 +10,20 @@ import numpy as np
 
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
-from tb_privateuse1.advice.rank_rules.base import RankCase
+from tb_privateuse1.advice.rank_rules.base import RankContext
 from tb_privateuse1.analysis.ranks import clock_alignment
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
-from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collectives
-from tb_privateuse1.analysis.ranks.collectives import Part, together, without
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
+from tb_privateuse1.analysis.ranks.collectives import RankPart, drop_matches, match_calls
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
-from tb_privateuse1.analysis.ranks.stragglers import CAUSES, Blame, Straggler, blame, stragglers
+from tb_privateuse1.analysis.ranks.stragglers import (
+    CAUSES,
+    Blame,
+    Straggler,
+    assign_blame,
+    find_stragglers,
+)
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
 from tb_privateuse1.version import __version__
@@ -130,35 +136,35 @@ def distributed(
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
-    read = [r for r in ranks if isinstance(r.part, Part)]
-    parts: list[Part] = [r.part for r in read]
-    calls = together(parts)
-    aligned = clock_alignment.of(parts, calls)
-    calls = without(calls, aligned.apart)
+    read = [r for r in ranks if isinstance(r.part, RankPart)]
+    parts: list[RankPart] = [r.part for r in read]
+    calls = match_calls(parts)
+    aligned = clock_alignment.align_clocks(parts, calls)
+    calls = drop_matches(calls, aligned.apart)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
-    blamed = blame(calls, in_step, len(parts))
-    steps = ranks_steps.of(parts, calls)
+    blamed = assign_blame(calls, in_step, len(parts))
+    steps = ranks_steps.rank_steps(parts, calls)
     chosen = wanted[steps.step]
     numbers = [r.rank for r in read]
-    shown = ranks_steps.worst(steps, chosen, limit)
-    talk_total, talk = collectives(calls, in_step, numbers, limit)
+    shown = ranks_steps.worst_steps(steps, chosen, limit)
+    talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
-    late = stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
-    told = ranks_notes.notes(
+    late = find_stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
+    told = ranks_notes.rank_notes(
         numbers, parts, calls,
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
-    case = RankCase(
+    case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
         calls=calls,
         steps=steps,
-        counted=ranks_steps.counted(steps, chosen, len(read)),
+        counted=ranks_steps.counted_steps(steps, chosen, len(read)),
         in_step=in_step,
         blamed=blamed,
         stragglers=late,
@@ -171,13 +177,13 @@ def distributed(
         rows=rows,
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranks_steps.grid(steps, chosen, calls.step_names, numbers, measure),
+        grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
         stragglers=late,
         world_size=world,
         notes=tuple(told),
-        advice=rank_engine.advise(case),
+        advice=rank_engine.advise_ranks(case),
     )
 
 
@@ -192,7 +198,7 @@ def _wanted(names: tuple[str, ...], step: int | None) -> Bools:
     return np.array([*found, False], np.bool_)
 
 
-def _provenance(parts: Sequence[Part]) -> Provenance:
+def _provenance(parts: Sequence[RankPart]) -> Provenance:
     timelines = {part.timeline for part in parts}
     whole: Timeline = "none"
     for timeline in ("measured", "inferred"):  # one inferred rank makes the figures inferred
@@ -226,8 +232,8 @@ def _rank_rows(
     blamed: Blame,
     aligned: clock_alignment.Clocks,
 ) -> tuple[RankRow, ...]:
-    counted = ranks_steps.counted(steps, chosen, len(read))
-    means = ranks_steps.means(steps, counted, len(read))
+    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    means = ranks_steps.step_means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
     bounds = ranks_steps.mean_bounds(steps, counted, len(read))
     bounds["step"] = bounds.pop("duration")
@@ -250,7 +256,7 @@ def _row(
     numbers: Sequence[int],
     blamed: Blame,
 ) -> RankRow:
-    part: Part | None = None if at is None else rank.part
+    part: RankPart | None = None if at is None else rank.part
     return RankRow(
         rank=rank.rank,
         worker=rank.worker,

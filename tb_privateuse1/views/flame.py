@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n import say, spoken
+from tb_privateuse1.i18n import all_languages, say
 from tb_privateuse1.trace import call_tree, intervals
 from tb_privateuse1.trace.model import (
     I8,
@@ -133,17 +133,20 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     kind = np.concatenate((called, framed)).astype(np.int8)
     name = np.concatenate((ops.name, frames.name))
     # Steps would keep the calls of each apart.
-    keep = ~np.isin(kind, _left_out(kind, levels)) & ~call_tree.starts(trace, call_tree.STEP)[name]
+    keep = (
+        ~np.isin(kind, _left_out(kind, levels))
+        & ~call_tree.starts_with(trace, call_tree.STEP)[name]
+    )
     inside = keep & call_tree.started_in(trace, start, row)
     thread = np.concatenate((ops.thread, frames.thread))
-    around = call_tree.joined(trace)
+    around = call_tree.parents_of_all(trace)
     parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
     value = np.zeros(len(start), np.int64)
     if not on_device:
-        value = np.where(inside, call_tree.clipped(thread, around, start, end) - start, 0)
+        value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
-        holder = call_tree.own_or_nearest(around, inside)[: len(ops)]
+        holder = call_tree.self_or_nearest(around, inside)[: len(ops)]
         leaves = _leaves(trace, holder, row, len(start))
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
@@ -152,7 +155,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         value = np.concatenate((value, leaves.value))
         bound = np.concatenate((bound, leaves.bound))
     labels, label = _labels(trace, kind, name, inside, group)
-    nodes = call_tree.merged(parent, label, inside)
+    nodes = call_tree.merge_calls(parent, label, inside)
     n = len(nodes)
     summed = sums(nodes.of, value, n)
     known = np.where(bound == MISSING, 0, bound)
@@ -197,13 +200,13 @@ def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     n = len(kernels)
     nowhere = rows + n
-    parent = call_tree.at(holder, kernels.op)
+    parent = call_tree.take(holder, kernels.op)
     parent = np.where(parent >= 0, parent, nowhere)
     lost = bool((parent == nowhere).any())
     return _Leaves(
         np.append(parent, NONE).astype(np.int32),
         np.append(kernels.name, 0).astype(np.int32),
-        np.append(breakdown.kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
+        np.append(breakdown.activity_kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
         np.append(np.ones(n, np.bool_), lost),
         np.append(kernels.end_ns - kernels.start_ns, 0),
         np.append(kernels.duration_bound_ns, 0),
@@ -215,7 +218,7 @@ def _labels(
 ) -> tuple[list[tuple[int, str]], I32]:
     """Kind and text of each label, and the label of each row."""
     key = name.astype(np.int64) * len(KINDS) + kind
-    found, code = call_tree.numbered(key[rows])
+    found, code = call_tree.number_keys(key[rows])
     number: dict[tuple[int, str], int] = {}
     of = [number.setdefault(_label(trace, int(k), group), len(number)) for k in found]
     label = np.zeros(len(key), np.int32)
@@ -236,9 +239,9 @@ def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
 def _find(tree: _Tree, root: str) -> int:
     """The node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
-    for name in call_tree.names(root):
+    for name in call_tree.split_path(root):
         inside = np.flatnonzero(tree.parent == at)
-        found = [n for n in inside.tolist() if name in spoken(tree.labels[tree.label[n]][1])]
+        found = [n for n in inside.tolist() if name in all_languages(tree.labels[tree.label[n]][1])]
         if not found:
             message = say("There is no {name!r} at this place of the tree.", name=name)
             raise TraceError("unknown_node", message)

@@ -147,7 +147,7 @@ def kernels(
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
     chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
     table = trace.kernels.take(chosen)
-    first, member = groups.groups(trace, table, group)
+    first, member = groups.group_kernels(trace, table, group)
     duration = table.end_ns - table.start_ns
     totals = sums(member, duration, len(first))
     some = _having(trace, table, first, group, find)
@@ -181,7 +181,7 @@ def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | 
     having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
     found: Bools = np.isin(table.name[first], having)
     if group != "name":
-        found |= np.isin(groups.operators(trace, table)[first], having)
+        found |= np.isin(groups.launching_names(trace, table)[first], having)
     return np.flatnonzero(found)
 
 
@@ -210,11 +210,11 @@ class _Rows:
         configs = trace.configs
         self._trace, self._table, self._chosen, self._group = trace, table, chosen, group
         self._short = short_ns
-        self._kind = breakdown.kinds(table)
-        self._operator = groups.operators(trace, table)
-        self._only_limits = uncertainty.bounded(table)
-        self._occupancy = groups.numbers(trace, configs.occupancy) / 100
-        self._blocks = groups.numbers(trace, configs.blocks_per_sm)
+        self._kind = breakdown.activity_kinds(table)
+        self._operator = groups.launching_names(trace, table)
+        self._only_limits = uncertainty.bounded_only(table)
+        self._occupancy = groups.parse_numbers(trace, configs.occupancy) / 100
+        self._blocks = groups.parse_numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
         self.matrix = groups.on_matrix_unit(trace, table)
 

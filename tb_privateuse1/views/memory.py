@@ -104,22 +104,22 @@ def memory(
         raise TraceError(
             "bad_option", say("points must be at least 10, limit and offset at least 0.")
         )
-    found = allocations.devices(trace.memory)
-    chosen = memory_devices.chosen(trace, found, device)
+    found = allocations.memory_devices(trace.memory)
+    chosen = memory_devices.choose_device(trace, found, device)
     start, end = _selected(trace, step, start_ns, end_ns)
-    events = allocations.of_device(trace.memory, chosen) if chosen else trace.memory
-    level, blocks = allocations.level(events), allocations.blocks(events)
-    devices = tuple(memory_devices.facts(trace, one) for one in found)
+    events = allocations.device_events(trace.memory, chosen) if chosen else trace.memory
+    level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
+    devices = tuple(memory_devices.device_facts(trace, one) for one in found)
     shown = devices[found.index(chosen)] if chosen else None
-    steps = allocations.steps(trace, events, level)
-    growth = allocations.growth(steps)
+    steps = allocations.memory_steps(trace, events, level)
+    growth = allocations.find_growth(steps)
     at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
     within = _within(events.ts_ns[at], start, end)
     inside = blocks.take(within)
-    split = categories.split(trace, events, level, blocks)
+    split = categories.categorize(trace, events, level, blocks)
     kind = split.of[within]
     order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
-    told, over_time = categories.figures(level, events, blocks, split, start, end, points)
+    told, over_time = categories.category_rows(level, events, blocks, split, start, end, points)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -131,10 +131,12 @@ def memory(
         steps=steps,
         alive=_alive(trace, events, level, blocks, level.peak(start, end)),
         operators=tuple(
-            by_operator.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
+            by_operator.memory_operators(
+                trace, events.take(_within(events.ts_ns, start, end)), start, end
+            )
         ),
         allocations=len(inside),
-        rows=tuple(by_operator.rows(trace, events, inside.take(order), kind[order])),
+        rows=tuple(by_operator.allocation_rows(trace, events, inside.take(order), kind[order])),
         curve=_curve(level, start, end, points) if shown else (),
         categories=told,
         category_curve=over_time,
@@ -167,7 +169,7 @@ def _within(at_ns: I64, start: int, end: int) -> Bools:
 
 
 def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
-    size = allocations.known(events.bytes)[_within(events.ts_ns, start, end)]
+    size = allocations.zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
     peak = level.peak(start, end) if level.told else None
     return MemoryWindow(
         start_ns=start,
@@ -188,13 +190,13 @@ def _alive(
     """Nothing where the trace has no totals or no addresses."""
     if peak is None or not level.told or (blocks.fate == UNKNOWN).all():
         return ()
-    return tuple(by_operator.alive(trace, events, level, blocks, peak))
+    return tuple(by_operator.live_blocks(trace, events, level, blocks, peak))
 
 
 def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:
     low, high = np.searchsorted(level.at_ns, (start, end))
     part = slice(low, high)
-    kept = allocations.reduce(
+    kept = allocations.thin_out(
         level.at_ns[part], (level.allocated[part], level.reserved[part]), points - 2
     )
     times = [start, *level.at_ns[part][kept].tolist(), end]

@@ -80,11 +80,11 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
     any_device = len(trace.kernels) > 0
     grounds = meta.grounds
     counts = grounds.counts if grounds else {}
-    linked = breakdown.linked(trace, kernels)
+    linked = breakdown.linked_activities(trace, kernels)
     refused = tuple(f for code in _REFUSALS for f in meta.findings if f.code == code)
     # That there are no device times says nothing beside the reason for it.
     refused = refused if len(refused) == 1 else tuple(f for f in refused if f.code != _NOTHING)
-    found = inference_limits.limits(trace, kernels)
+    found = inference_limits.find_limits(trace, kernels)
     return Method(
         provenance=provenance(trace),
         reason=_reason(trace, refused),
@@ -99,10 +99,10 @@ def method(trace: Trace, *, step: StepOption = None) -> Method:
         device_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
         median_start_bound_ns=_median(kernels.start_bound_ns),
         median_duration_bound_ns=_median(kernels.duration_bound_ns),
-        evidence=tuple(uncertainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence_classes(kernels)),
         constants=grounds.constants if grounds else (),
         limits=found,
-        advice=inference_limits.advice(trace, found),
+        advice=inference_limits.limit_advice(trace, found),
         refused=refused,
         others=grounds.others if grounds else (),
         **{name: counts.get(name) for name in _COUNTS},

@@ -86,10 +86,10 @@ def modules(
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    ranges = named_regions.of(trace, source)
+    ranges = named_regions.find_regions(trace, source)
     chosen = call_tree.started_in(trace, ranges.start_ns, row)
-    labels, label = named_regions.labels(trace, ranges.name, group)
-    nodes = call_tree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
+    labels, label = named_regions.region_labels(trace, ranges.name, group)
+    nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
 
 
@@ -123,10 +123,10 @@ def _result(
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
     forward = call_tree.forward_of(ops)
-    node_of_op = call_tree.at(nodes.of, ranges.of_op)
-    back_of_op = call_tree.at(node_of_op, forward)
+    node_of_op = call_tree.take(nodes.of, ranges.of_op)
+    back_of_op = call_tree.take(node_of_op, forward)
     node_of_op = np.where(forward >= 0, NONE, node_of_op).astype(np.int32)
-    first = (forward >= 0) & (call_tree.at(forward, ops.parent) < 0) & in_step(ops.step, row)
+    first = (forward >= 0) & (call_tree.take(forward, ops.parent) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
     ahead = _device(trace, kernels.op, node_of_op, n, row)
     back = _device(trace, kernels.op, back_of_op, n, row)
@@ -161,7 +161,7 @@ def _result(
 
 def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None) -> _Device:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    node = call_tree.at(node_of_op, op)
+    node = call_tree.take(node_of_op, op)
     bound = kernels.duration_bound_ns
     return _Device(
         sums(node, kernels.end_ns - kernels.start_ns, nodes),

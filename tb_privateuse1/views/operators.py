@@ -140,13 +140,13 @@ def operators(
     key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
-    first, member = grouped(*groups.columns(trace, rows, group))
+    first, member = grouped(*groups.group_columns(trace, rows, group))
     ahead = call_tree.forward_of(trace.ops)
-    figures = totals.figures(trace, rows, member, len(first), ahead)
+    figures = totals.operator_totals(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
     if find is not None:
-        some = np.flatnonzero(groups.having(trace, rows[first], group, find))
+        some = np.flatnonzero(groups.matching_rows(trace, rows[first], group, find))
     by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
     order = some[by_time]
     if key == "name":
@@ -206,7 +206,7 @@ def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict
         if key in absent:
             found[key] = None
         elif key != "bounded_ns":
-            found[key] = uncertainty.known(column[i]) if key in _BOUNDS else int(column[i])
+            found[key] = uncertainty.known_bound(column[i]) if key in _BOUNDS else int(column[i])
     return found
 
 
@@ -215,7 +215,7 @@ class _Texts:
 
     def __init__(self, trace: Trace, group: Group, rows: I64) -> None:
         self._trace, self._group, self._rows = trace, group, rows
-        self._module = groups.modules(trace)[rows] if group == "module" else None
+        self._module = groups.innermost_modules(trace)[rows] if group == "module" else None
 
     def of(self, i: int) -> dict[str, Any]:
         """The fields of a row that are words."""
@@ -230,7 +230,7 @@ class _Texts:
                 trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
             ),
             "module": groups.module_title(module) if module else None,
-            "stack": groups.stack(trace, row) if self._group == "stack" else None,
+            "stack": groups.python_stack(trace, row) if self._group == "stack" else None,
         }
 
     def name(self, i: int) -> str:
@@ -246,7 +246,7 @@ def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
     kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
     total = int((kernels.end_ns - kernels.start_ns).sum())
     bound = uncertainty.bound_sum(kernels.duration_bound_ns)
-    only = (kernels.end_ns - kernels.start_ns)[uncertainty.bounded(kernels)]
+    only = (kernels.end_ns - kernels.start_ns)[uncertainty.bounded_only(kernels)]
     calls = np.unique(kernels.launch[kernels.launch >= 0])
     spent = trace.launches.end_ns[calls] - trace.launches.start_ns[calls]
     any_launch = len(trace.launches) > 0

@@ -11,7 +11,14 @@ from tb_privateuse1.analysis.idle import table as idle_table
 from tb_privateuse1.analysis.operators import totals as operators_totals
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.analysis.steps.table import Average, Spread, Step, averages_of, spread_of, table
+from tb_privateuse1.analysis.steps.table import (
+    Average,
+    Spread,
+    Step,
+    step_averages,
+    step_spread,
+    step_table,
+)
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
 from tb_privateuse1.trace.model import I64, MEMCPY, MEMSET, Kernels, Trace
@@ -108,7 +115,7 @@ class Overview(Result):
     """Why the device was idle within the span of ``totals``."""
     idle_steps: tuple[idle_table.StepIdle, ...]
     """The same of the window of each step."""
-    idle_before: tuple[idle_table.Awaited, ...]
+    idle_before: tuple[idle_table.AwaitedOperator, ...]
     """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
@@ -121,11 +128,11 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    steps = table(trace)
-    spread = spread_of(steps)
+    steps = step_table(trace)
+    spread = step_spread(steps)
     utilisation, utilisation_bound = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    idle = idle_table.table(trace, kernels)
+    idle = idle_table.idle_table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
         device=trace_labels.device(trace),
@@ -135,10 +142,10 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         average_step_ns=spread.mean_ns if spread else None,
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
-        averages=averages_of(trace),
+        averages=step_averages(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
-        sm_efficiency=sm_occupancy.share(trace, trace.kernels, *_windows(trace, row)),
+        sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
         occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         idle=idle.causes,
@@ -146,7 +153,7 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
         idle_before=idle.awaited,
         top_operators=_top_operators(trace, row),
         top_kernels=_top_kernels(trace, kernels),
-        evidence=tuple(uncertainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
 
 
@@ -165,10 +172,10 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
     window = int((end - start).sum())
     if not window:
         return None, None
-    busy = int(intervals.covered(breakdown.busy(kernels), start, end).sum())
+    busy = int(intervals.covered_length(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
     error = uncertainty.union_bound(kernels.take(inside))
-    limits = steps_bounds.windows(trace)
+    limits = steps_bounds.step_windows(trace)
     if error is None or not limits.known:
         return busy / window, None
     if row is None:  # a later end of one step is a later start of the next
@@ -188,7 +195,7 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
     of = {
         "busy": kernels,
-        "compute": breakdown.compute(kernels),
+        "compute": breakdown.compute_kernels(kernels),
         "communication": kernels.take(kernels.communication),
         "memcpy": kernels.take(kernels.kind == MEMCPY),
         "memset": kernels.take(kernels.kind == MEMSET),
@@ -198,7 +205,7 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     error = {name: uncertainty.union_bound(some) for name, some in of.items()}
     overlap = intervals.length(intervals.intersect(when["compute"], when["communication"]))
     span_bound = uncertainty.span_bound(kernels)
-    linked = int(breakdown.linked(trace, kernels).sum())
+    linked = int(breakdown.linked_activities(trace, kernels).sum())
     return Totals(
         span_ns=span,
         **{f"{name}_ns": n for name, n in length.items()},
@@ -241,7 +248,7 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
-    kinds = breakdown.kinds(kernels)
+    kinds = breakdown.activity_kinds(kernels)
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
     time = kernels.end_ns - kernels.start_ns
@@ -250,7 +257,7 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
 
 def _bounded(kernels: Kernels) -> I64:
     """The duration of each of which only limits are known."""
-    return np.where(uncertainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
+    return np.where(uncertainty.bounded_only(kernels), kernels.end_ns - kernels.start_ns, 0)
 
 
 def _top(
@@ -269,7 +276,7 @@ def _top(
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),
-            bound_ns=uncertainty.known(error[i]),
+            bound_ns=uncertainty.known_bound(error[i]),
             bounded_share=int(bounded[i]) / int(totals[i]),
             share=int(totals[i]) / whole,
         )

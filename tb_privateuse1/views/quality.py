@@ -70,7 +70,7 @@ def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     rows = sorted(meta.findings, key=lambda finding: SEVERITIES.index(finding.severity))
     count = {s: sum(f.severity == s for f in rows) for s in SEVERITIES}
     any_device = len(trace.kernels) > 0
-    linked = breakdown.linked(trace, kernels)
+    linked = breakdown.linked_activities(trace, kernels)
     whole, lost = _time(kernels), _time(kernels.take(~linked))
     return Quality(
         provenance=dataclasses.replace(provenance(trace), warnings=()),

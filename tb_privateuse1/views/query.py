@@ -17,7 +17,7 @@ import numpy as np
 from tb_privateuse1 import i18n
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import LANGUAGES, say
@@ -40,7 +40,7 @@ def view_named(name: str) -> Callable[..., Any]:
     return found
 
 
-def only(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
+def reject_unknown(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
     """Raises TraceError ``unknown_option`` for the first given name that is not allowed."""
     if unknown := [name for name in given if name not in allowed]:
         message = say("{what} has no option {unknown!r}.", what=what, unknown=unknown[0])
@@ -48,22 +48,22 @@ def only(what: str, given: Iterable[str], allowed: Sequence[str]) -> None:
         raise TraceError("unknown_option", message, hint)
 
 
-def options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
+def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """A view's keyword arguments from the query's texts; absent ones keep their default.
 
     Raises TraceError ``unknown_option`` or ``bad_option``.
     """
     known = {name: hint for name, hint, _ in typescript.query_of(view)}
-    only(view.__name__, texts, list(known))
+    reject_unknown(view.__name__, texts, list(known))
     return {name: _value(name, text, known[name]) for name, text in texts.items()}
 
 
-def whole(name: str, text: str | None) -> int | None:
+def parse_whole(name: str, text: str | None) -> int | None:
     """A number of the selection (rank, span). Raises TraceError ``bad_option``."""
     return None if text is None else typing.cast(int, _value(name, text, int))
 
 
-def run(
+def run_view(
     view: Callable[..., Any],
     trace: Trace,
     asked: Mapping[str, Any],
@@ -89,23 +89,23 @@ def export(texts: Mapping[str, str]) -> tuple[FormatName, Window]:
             "bad_option", say("format is missing: one of {names}.", names=", ".join(FORMATS))
         )
     name: FormatName = _value("format", texts["format"], FormatName)
-    return name, Window(*(whole(key, texts.get(key)) for key in EXPORT[1:]))
+    return name, Window(*(parse_whole(key, texts.get(key)) for key in EXPORT[1:]))
 
 
-def event(
-    store: Store, files: Files, texts: Mapping[str, str], wait_s: float | None = None
+def run_event(
+    store: Store, files: TraceFiles, texts: Mapping[str, str], wait_s: float | None = None
 ) -> events.EventRecord:
     """The event that a query's texts name by ``table`` and ``row``.
 
     Raises TraceError ``unknown_option`` or ``bad_option``, and what ``event.event`` does.
     """
-    asked = options(events.event, texts)
-    for name, _, _ in typescript.query_of(events.event):
+    asked = parse_options(events.read_record, texts)
+    for name, _, _ in typescript.query_of(events.read_record):
         if name not in asked:
             raise TraceError(
                 "bad_option", say("An event has a table and a row: {name} is missing.", name=name)
             )
-    return events.event(store, files, wait_s, **asked)
+    return events.read_record(store, files, wait_s, **asked)
 
 
 def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
@@ -117,7 +117,7 @@ def encode(result: Any, language: str = LANGUAGES[0]) -> bytes:
     return msgspec.json.encode(result, enc_hook=plain)
 
 
-def packed(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
+def encode_columns(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
     """A result with its columns of numbers as they are in memory; None if it has none.
 
     ``uint32`` length of the JSON, JSON, padding to 8 bytes, columns. In the JSON a column is

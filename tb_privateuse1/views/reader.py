@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.catalog import Catalog, Worker
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress
@@ -35,7 +35,7 @@ _HEAVY_AT_A_TIME = 2
 
 
 @dataclass(frozen=True)
-class Place:
+class Selection:
     """Which trace: by default the first run, the lowest rank, the latest span."""
 
     run: str | None = None
@@ -43,10 +43,10 @@ class Place:
     span: int | None = None
 
 
-HERE = Place()
+HERE = Selection()
 
 
-_Key = tuple[Callable[[Trace], Any], Files]
+_Key = tuple[Callable[[Trace], Any], TraceFiles]
 """A reduction and what it reduces: views may share one."""
 
 
@@ -72,8 +72,8 @@ class Reader:
         self,
         view: Callable[..., Any],
         catalog: Catalog,
-        place: Place = HERE,
-        base: Place = HERE,
+        place: Selection = HERE,
+        base: Selection = HERE,
         asked: Mapping[str, Any] | None = None,
         *,
         base_catalog: Catalog | None = None,
@@ -105,7 +105,7 @@ class Reader:
             if others:
                 return view(first, *others, **options)
             with self._heavy.turn(report) if _HEAVY & set(names) else contextlib.nullcontext():
-                return query.run(view, first, options, rules)
+                return query.run_view(view, first, options, rules)
 
         return self.compute((view, tuple(files), rules, repr(options)), of_traces, wait_s)
 
@@ -116,7 +116,7 @@ class Reader:
     def _ranks(
         self,
         view: Callable[..., Any],
-        members: Sequence[tuple[Worker, Files | None]],
+        members: Sequence[tuple[Worker, TraceFiles | None]],
         report: Report,
     ) -> tuple[Rank, ...]:
         reduce = REDUCTIONS[view.__name__]
@@ -135,7 +135,9 @@ class Reader:
         report(_together([], len(found), len(members)))
         return tuple(found[rank] for rank in sorted(found))
 
-    def _rank(self, reduce: Callable[[Trace], Any], worker: Worker, files: Files | None) -> Rank:
+    def _rank(
+        self, reduce: Callable[[Trace], Any], worker: Worker, files: TraceFiles | None
+    ) -> Rank:
         """Raises Pending."""
         if files is None:
             finding = Finding("unknown_span", say("It has no such span."))
@@ -154,13 +156,13 @@ class Reader:
         return reduce(self._store.trace(files, _SHARE_S))
 
 
-def _find(catalog: Catalog, place: Place) -> Files:
+def _find(catalog: Catalog, place: Selection) -> TraceFiles:
     return catalog.find(place.run, place.rank, place.span)
 
 
 def _members(
-    catalog: Catalog, place: Place, only: frozenset[int] | None
-) -> list[tuple[Worker, Files | None]]:
+    catalog: Catalog, place: Selection, only: frozenset[int] | None
+) -> list[tuple[Worker, TraceFiles | None]]:
     """The workers of a run with the files of one span; None where one has no such span.
 
     ``only`` names their ranks. By default of the first run, and the latest span of any. Raises

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tb_privateuse1.i18n.units import bounds, plain, shown, title
+from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import TraceError
 
@@ -43,7 +43,7 @@ class Result:
         """
         import pyarrow
 
-        name, row = chosen(type(self), table)
+        name, row = tables_of(type(self), table)
         kinds = {field: _arrow(hint) for field, hint in typing.get_type_hints(row).items()}
         rows = [_plain(one) for one in getattr(self, name)]
         columns = {
@@ -86,7 +86,7 @@ def tables(result: type[Any]) -> dict[str, type[Any]]:
     }
 
 
-def chosen(result: type[Any], table: str | None = None) -> tuple[str, type[Any]]:
+def tables_of(result: type[Any], table: str | None = None) -> tuple[str, type[Any]]:
     """The table of a name, or the one that is meant, and the dataclass of its rows.
 
     Raises TraceError ``no_table`` or ``unknown_table``.
@@ -151,8 +151,8 @@ def _blocks(result: Any) -> Iterator[str]:
 def _cell(row: Any, name: str, bound: str | None) -> str:
     value = getattr(row, name)
     if isinstance(value, tuple):
-        return plain(", ".join(map(str, value))) if _are_plain(value) else str(len(value))
-    return shown(row, name, bound)
+        return plain_text(", ".join(map(str, value))) if _are_plain(value) else str(len(value))
+    return with_bound(row, name, bound)
 
 
 def _are_plain(values: tuple[Any, ...]) -> bool:
@@ -170,9 +170,9 @@ def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
         elif isinstance(value, tuple):
             for finding in value:
                 if isinstance(finding, Finding):
-                    yield of + title(name), plain(f"{finding.message} {finding.hint or ''}")
+                    yield of + title(name), plain_text(f"{finding.message} {finding.hint or ''}")
         else:
-            yield of + title(name), shown(result, name, bound.get(name))
+            yield of + title(name), with_bound(result, name, bound.get(name))
 
 
 def _html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
 from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPERATORS, Pyramid
 from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
-from tb_privateuse1.i18n.units import shortened
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import uncertainty
 from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace, TraceError
 from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
@@ -153,13 +153,13 @@ def timeline(
         end_ns=trace.end_ns,
         start_ns=start,
         stop_ns=stop,
-        tracks=timeline_tracks.tracks(trace, pyramid),
+        tracks=timeline_tracks.list_tracks(trace, pyramid),
         rectangles=rectangles,
         names=names,
         kinds=appearance.CLASSES,
         looks=uncertainty.LOOKS,
         table_names=appearance.TABLES,
-        has_modules=module_of.recorded(trace),
+        has_modules=module_of.has_modules(trace),
         modules=bearers,
         counters=counters,
         curves=joined,
@@ -207,7 +207,7 @@ def _rectangles(
     # Of several tracks without rows before it, the last one has this row.
     kind = pyramid.tracks.kind[track]
     table, index = _referred(trace, kind, found.ref)
-    seen = appearance.of(trace, table, index)
+    seen = appearance.appearances(trace, table, index)
     used, place = np.unique(seen.name, return_inverse=True)
     bearers, module = _modules(trace, table, index) if modules else ((), np.full(len(row), NONE))
     return (
@@ -226,17 +226,17 @@ def _rectangles(
             bound_ns=seen.bound_ns,
             module=module.astype(np.int16),
         ),
-        tuple(shortened(trace.text(i), _LONGEST_NAME) for i in used),
+        tuple(shorten(trace.text(i), _LONGEST_NAME) for i in used),
         bearers,
     )
 
 
 def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
     """The modules of some ranges, and each one's place among these."""
-    used, place = np.unique(module_of.of(trace, table, index), return_inverse=True)
+    used, place = np.unique(module_of.modules_of(trace, table, index), return_inverse=True)
     none = int(len(used) > 0 and used[0] == NONE)
     titles = (groups.module_title(trace.text(i)) or "" for i in used[none:])
-    names = tuple(shortened(title, _LONGEST_NAME) for title in titles)
+    names = tuple(shorten(title, _LONGEST_NAME) for title in titles)
     return names, (place - none).astype(np.int32)
 
 

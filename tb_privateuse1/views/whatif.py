@@ -112,9 +112,9 @@ def whatif(
 
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
-    rows = prediction.judged(trace, step_row(trace, step))
-    made = changing.parse(trace, changes)
-    base = prediction.baseline(trace, dependencies)
+    rows = prediction.judged_steps(trace, step_row(trace, step))
+    made = changing.parse_changes(trace, changes)
+    base = prediction.replay_baseline(trace, dependencies)
     told = prediction.predict(trace, dependencies, base, made)
     window = trace.steps.end_ns - trace.steps.start_ns
     measured, gain = _mean(window[rows]), _mean(told.gain[rows])
@@ -123,7 +123,7 @@ def whatif(
     table = _path(trace, own, len(rows))
     ranked = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
-        ranked = simulation_ranking.ranking(
+        ranked = simulation_ranking.rank_gains(
             trace, dependencies, critical, base, rows, max(limit, 0)
         )
     error = None if not measured or replayed is None else (replayed - measured) / measured
@@ -161,7 +161,7 @@ def _mean(values: I64) -> int | None:
 
 
 def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
-    touched = changing.scope(trace, change)
+    touched = changing.change_scope(trace, change)
     steps = trace.steps
     host = 0
     for _, (starts, ends) in touched.ranges.by_thread():
@@ -198,7 +198,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
-    name = critical_path.names(trace, path)
+    name = critical_path.piece_names(trace, path)
     key = path.cause.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
     sums = np.zeros(len(keys), np.int64)

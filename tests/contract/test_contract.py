@@ -112,9 +112,9 @@ def test_a_result_has_tables(name: str) -> None:
     """For CSV, Arrow and notebooks: each of its tables, also without a row."""
     result = result_of(VIEWS[name], Trace())
     assert isinstance(result, views_result.Result)
-    main, _ = views_result.chosen(type(result))
+    main, _ = views_result.tables_of(type(result))
     for table in result.tables:
-        heads = csv.table(result, table).splitlines()[0].split(",")
+        heads = csv.csv_table(result, table).splitlines()[0].split(",")
         assert result.to_arrow(table).column_names == heads
     assert result.to_arrow() == result.to_arrow(main)
     assert type(result).__name__ in result._repr_html_()

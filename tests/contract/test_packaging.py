@@ -18,7 +18,7 @@ from tb_privateuse1.version import __version__
 from tests.support.server import serve
 
 ROOT = Path(__file__).parents[2]
-STATIC = "tb_privateuse1/static"
+STATIC = "tb_privateuse1/server/static"
 
 
 def run(*command: str | Path, **options: object) -> str:
@@ -109,7 +109,7 @@ def test_the_wheel_has_the_package_and_nothing_else(tree: Path, built: Sequence[
     info = f"tb_privateuse1-{__version__}.dist-info/"
     assert {name for name in names if not name.startswith(info)} == expected(tree)
     assert {f"{STATIC}/index.js", "tb_privateuse1/py.typed", f"{info}licenses/LICENSE"} <= names
-    assert "tb_privateuse1/infer/host_only.txt" in names
+    assert "tb_privateuse1/inference/host_only.txt" in names
     assert any(name.startswith(f"{STATIC}/assets/") for name in names)
     points = zipfile.ZipFile(built[0]).read(info + "entry_points.txt").decode()
     assert "[tensorboard_plugins]\nprivateuse1 = tb_privateuse1.server.loader:Loader\n" in points

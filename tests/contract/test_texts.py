@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from tb_privateuse1 import i18n
-from tb_privateuse1.i18n import Text, listed, plural, render, say
+from tb_privateuse1.i18n import Text, join_list, plural, render, say
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views import query
 from tests.support.said import PACKAGE, bare, called, calls, scoped, within
@@ -190,13 +190,13 @@ def test_a_text_is_english_and_can_be_rendered(monkeypatch: pytest.MonkeyPatch) 
     assert render(say("a {b} c"), "zh") == "甲 {b} 丙"
     assert render(say("Unknown {x}", x=1), "zh") == "Unknown 1"
     assert render("plain", "zh") == "plain"
-    both = listed(["x", plural(2, "copy"), "z"])
+    both = join_list(["x", plural(2, "copy"), "z"])
     assert both == "x, 2 copies, z"
     assert render(both, "zh") == "x、2 次拷贝、z"
 
 
 def _through_json(text: Text) -> Text:
-    return i18n.unpacked(json.loads(msgspec.json.encode(text, enc_hook=i18n.packed)))
+    return i18n.unpack(json.loads(msgspec.json.encode(text, enc_hook=i18n.pack)))
 
 
 @pytest.mark.parametrize("through", [pickle.dumps, copy.deepcopy, _through_json])
@@ -212,7 +212,7 @@ def test_texts_of_stored_findings_are_restored() -> None:
     """As the cache keeps them, which knows English and a list of texts."""
     text = say("a {b}", b=1)
     finding = Finding("code", str(text), "plain")
-    (same,) = i18n.restored((finding,), {"a 1": text})
+    (same,) = i18n.restore_texts((finding,), {"a 1": text})
     assert same == finding
     assert same.message.template == "a {b}"
     assert type(same.hint) is str

@@ -97,8 +97,8 @@ def told(request: pytest.FixtureRequest, trace: Trace, tmp_path_factory: Any) ->
     if request.param == "read":
         return trace
     path = tmp_path_factory.mktemp("cache") / "trace.arrow"
-    disk_cache.write(trace, path)
-    again = disk_cache.read(path)
+    disk_cache.write_trace(trace, path)
+    again = disk_cache.read_trace(path)
     assert again is not None
     return again
 
@@ -146,8 +146,8 @@ def test_the_damaged_trace_has_much_to_tell(folder: Path) -> None:
 
 def test_nothing_is_english_only_by_the_cache(trace: Trace, tmp_path: Path) -> None:
     """In each language it says the same as before."""
-    disk_cache.write(trace, tmp_path / "trace.arrow")
-    again = disk_cache.read(tmp_path / "trace.arrow")
+    disk_cache.write_trace(trace, tmp_path / "trace.arrow")
+    again = disk_cache.read_trace(tmp_path / "trace.arrow")
     assert again is not None
     for language in LANGUAGES:
         one, other = (query.encode(result(VIEWS["quality"], t), language) for t in (trace, again))

@@ -53,7 +53,7 @@ def both(
         data = importlib.import_module("torch_tb_profiler.profiler.data")
         folder = tmp_path_factory.mktemp("parity")
         theirs = data.RunProfileData.parse("worker", "span", str(path), str(folder))
-    return inference.build(
+    return inference.build_trace(
         chrome.read(str(path)), None, worker="worker", files=(path.name,)
     ), theirs
 
@@ -80,7 +80,7 @@ def test_how_full_the_multiprocessors_are(both: tuple[Trace, Any]) -> None:
     trace, theirs = both
     (gpu,) = theirs.used_devices
     steps = trace.steps
-    ours = sm_occupancy.share(trace, trace.kernels, steps.start_ns[:1], steps.end_ns[-1:])
+    ours = sm_occupancy.sm_efficiency(trace, trace.kernels, steps.start_ns[:1], steps.end_ns[-1:])
     assert ours == pytest.approx(
         theirs.gpu_metrics_parser.avg_approximated_sm_efficiency_per_device[gpu], rel=1e-6
     )
@@ -206,7 +206,7 @@ def test_how_much_of_the_steps_the_device_computes(both: tuple[Trace, Any]) -> N
     own = k.kind == KERNEL
     union = intervals.union(k.start_ns[own], k.end_ns[own])
     start, end = steps.host_start_ns.min(), steps.end_ns.max()
-    (busy,) = intervals.covered(union, np.array([start]), np.array([end]))
+    (busy,) = intervals.covered_length(union, np.array([start]), np.array([end]))
     told = theirs.gpu_metrics_parser.gpu_utilization[0]
     assert told == pytest.approx(busy / (end - start), abs=1e-9)
     ours = overview(trace).utilisation

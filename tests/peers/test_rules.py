@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from docs.generate.rules import LEFT_OUT, verdicts
-from tb_privateuse1.advice.context import Case
+from tb_privateuse1.advice.context import RuleContext
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.trace import intervals
@@ -76,7 +76,7 @@ def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
     columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))
     start, end = (np.array(columns[name], np.int64) - trace.base_ns for name in _ENDS)
     truth = intervals.union(start, end)
-    case = Case(trace)
+    case = RuleContext(trace)
     found = case.limits
     assert intervals.length(intervals.intersect(found.all_idle, truth)) <= _WRONG * case.window_ns
     assert intervals.length(intervals.subtract(found.busy, truth)) <= _WRONG * case.window_ns

@@ -31,8 +31,10 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces a
 
 def load(path: Path) -> Trace:
     beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    sidecar = readers_sidecar.read(str(beside)) if beside.exists() else None
-    return inference.build(chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,))
+    sidecar = readers_sidecar.read_sidecar(str(beside)) if beside.exists() else None
+    return inference.build_trace(
+        chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,)
+    )
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])

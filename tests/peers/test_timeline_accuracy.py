@@ -45,7 +45,7 @@ def judged(case: Case) -> tuple[Trace, Score]:
 def load(name: str) -> Trace:
     path = next((FOLDER / "privateuse1" / name).glob("*.pt.trace.json.gz"))
     beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    return inference.build(chrome.read(str(path)), sidecar.read(str(beside)))
+    return inference.build_trace(chrome.read(str(path)), sidecar.read_sidecar(str(beside)))
 
 
 @pytest.mark.parametrize("case", MARKED, ids=lambda c: c.name)

@@ -12,7 +12,7 @@ import pytest
 
 from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import store
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
@@ -91,7 +91,7 @@ def test_only_what_changed_is_read(
     read: list[str] = []
     original = store.ingest
 
-    def counting(files: Files, *rest: object) -> object:
+    def counting(files: TraceFiles, *rest: object) -> object:
         read.append(files.trace.path)
         return original(files, *rest)  # type: ignore[arg-type]
 

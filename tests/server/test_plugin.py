@@ -85,7 +85,7 @@ def test_the_bundle_is_served(tensorboard: Server) -> None:
     assert entry.headers["Content-Encoding"] == "gzip"
     again = tensorboard.plugin("static/index.js", If_None_Match="*")
     assert again.status == 200
-    for asset in Path(made.__file__).parents[1].glob("tb_privateuse1/static/assets/*.js"):
+    for asset in Path(made.__file__).parents[1].glob("tb_privateuse1/server/static/assets/*.js"):
         answer = tensorboard.plugin(f"static/assets/{asset.name}")
         assert answer.status == 200
         assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"

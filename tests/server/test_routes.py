@@ -16,12 +16,12 @@ from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import query
-from tb_privateuse1.views.reader import Place, Reader
+from tb_privateuse1.views.reader import Reader, Selection
 
 BASE = "/data/plugin/privateuse1/"
 
@@ -60,7 +60,7 @@ def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str
     assert answer.status_code == 200
     reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(logdir))
     assert answer.data == query.encode(
-        reader.run(views.VIEWS[name], catalog, Place(run), Place(run))
+        reader.run(views.VIEWS[name], catalog, Selection(run), Selection(run))
     )
 
 
@@ -83,7 +83,7 @@ def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
     assert answer.status_code == 200
     files = discovery_catalog.scan(str(logdir)).find("ddp", 1)
     asked = {"table": "kernels", "row": "3"}
-    assert answer.data == query.encode(query.event(Store(jobs=0), files, asked))
+    assert answer.data == query.encode(query.run_event(Store(jobs=0), files, asked))
     assert json.loads(answer.json["record"])["name"] == answer.json["name"]
 
 
@@ -165,11 +165,11 @@ class Shelf:
         self.answer = answer
         self.cancelled: list[str] = []
 
-    def cancel(self, files: Files) -> bool:
+    def cancel(self, files: TraceFiles) -> bool:
         self.cancelled.append(files.trace.name)
         return len(self.cancelled) == 1
 
-    def trace(self, files: Files, wait_s: float | None = None) -> Trace:
+    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
         if isinstance(self.answer, Trace):
             return self.answer
         raise self.answer

@@ -34,7 +34,7 @@ ODD = (
     "漢字", "a" * 3000, "name,-calls", "0..1", "[]", "null", "true",
 )  # fmt: skip
 RUNS = ("ddp", "mlp", "host", "nothing", "instants")
-ASKED: dict[str, Callable[..., Any]] = {**VIEWS, **LOOKUPS, "event": event_record.event}
+ASKED: dict[str, Callable[..., Any]] = {**VIEWS, **LOOKUPS, "event": event_record.read_record}
 
 
 @pytest.fixture(scope="module")

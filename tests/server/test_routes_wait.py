@@ -134,7 +134,7 @@ def test_events_and_queries_do_not_take_longer_either(
         return sql.SqlResult((), (), cut=False, elapsed_ms=0.0)
 
     monkeypatch.setattr(sql, "query", slow)
-    monkeypatch.setattr(query, "event", slow)
+    monkeypatch.setattr(query, "run_event", slow)
     answer = client.get(f"{BASE}{path}&wait_ms=100")
     assert (answer.status_code, answer.json["phase"]) == (202, "computing")
     gate.open.set()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import store
 from tests.support.same import digest
 
@@ -23,7 +23,7 @@ def main(folder: str, logdir: str, seed: str) -> None:
     readings: list[str] = []
     original = store.in_process
 
-    def counted(files: Files, *rest: Any) -> Path:
+    def counted(files: TraceFiles, *rest: Any) -> Path:
         readings.append(files.trace.name)
         return original(files, *rest)
 

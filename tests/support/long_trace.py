@@ -42,8 +42,8 @@ def write(folder: Path, stored: Path) -> Trace:
     path.write_text(json.dumps(document(*events)))
     files = catalog.scan(str(folder)).find()
     many = _many(Store(jobs=0, cache_dir=stored).trace(files))
-    target = stored / f"{disk_cache.key(files)}.arrow"
-    disk_cache.write(many, target)
+    target = stored / f"{disk_cache.cache_key(files)}.arrow"
+    disk_cache.write_trace(many, target)
     pyramid_file.prepare(many, target)
     return many
 

@@ -10,4 +10,4 @@ from tb_privateuse1.views import query
 
 
 def ask(lookup: Callable[..., Any], trace: Trace, **asked: Any) -> Any:
-    return query.run(lookup, trace, asked)
+    return query.run_view(lookup, trace, asked)

@@ -107,7 +107,7 @@ def trace(
         if elapsed is not None:
             beside = Path(folder, "worker.1.kernel_event.json")
             beside.write_text(json.dumps(sidecar(elapsed)))
-            side = readers_sidecar.read(str(beside))
-        return inference.build(
+            side = readers_sidecar.read_sidecar(str(beside))
+        return inference.build_trace(
             chrome.read(str(path)), side, worker="worker", files=(path.name,), known=known
         )

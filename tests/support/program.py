@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tb_privateuse1.advice.engine import AdviceRow, Advised, advise
+from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.trace.model import Trace
 from tests.support import chinese, make
@@ -122,7 +122,7 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     return list(told.found)
 
 
-def check(told: Advised) -> None:
+def check(told: Advice) -> None:
     """What must hold of all advice."""
     assert sum(row.saving_ns or 0 for row in told.found) <= told.window_ns
     for row in told.found:

@@ -98,7 +98,7 @@ def found(result: Distributed, rule: str) -> list[RankAdvice]:
     """What a rule said; and what must hold of all."""
     mean_ns = max(rank.step_ns or 0 for rank in result.rows)
     assert sum(row.saving_ns or 0 for row in result.advice) <= mean_ns
-    assert query.packed(result) is None, "numbers are Python's"
+    assert query.encode_columns(result) is None, "numbers are Python's"
     for row in result.advice:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference, row.evidence))
         assert (row.saving_ns is None) == (row.saving_share is None)

@@ -16,7 +16,9 @@ def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     names = typescript.reads_of(view)
     if names == ("ranks",):
         return view(ranks(trace, view=view.__name__), **options)
-    return view(trace, trace, **options) if "base" in names else query.run(view, trace, options)
+    return (
+        view(trace, trace, **options) if "base" in names else query.run_view(view, trace, options)
+    )
 
 
 def ranks(*traces: Trace | None, view: str = "distributed") -> tuple[Rank, ...]:

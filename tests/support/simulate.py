@@ -133,8 +133,8 @@ def infer_from(
     """The trace of some events and a sidecar of their elapsed times."""
     with tempfile.TemporaryDirectory() as folder:
         path, beside = write(Path(folder), events, elapsed, **facts)
-        trace = inference.build(
-            chrome.read(str(path)), sidecar.read(str(beside)), files=(path.name,),
+        trace = inference.build_trace(
+            chrome.read(str(path)), sidecar.read_sidecar(str(beside)), files=(path.name,),
             others=others,
         )  # fmt: skip
     types = Kernels.column_types()

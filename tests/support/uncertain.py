@@ -75,7 +75,7 @@ def _with(host: Trace, lanes: list[Kernels]) -> Trace:
     kernels = Kernels(**columns)
     none = np.full(len(lanes), -1, np.int32)
     end = max(host.end_ns, int(kernels.end_ns.max()))
-    step, of_ops, of_kernels = steps.build(
+    step, of_ops, of_kernels = steps.build_steps(
         host.ops, kernels, host.launches, Strings(host.strings), end
     )
     return dataclasses.replace(

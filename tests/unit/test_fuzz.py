@@ -149,7 +149,7 @@ def test_mutated_traces(tmp_path: Path) -> None:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
-                    invariants.check(inference.build(raw, None))
+                    invariants.check(inference.build_trace(raw, None))
             except Exception as error:
                 pytest.fail(f"trace {number} of seed {SEED}: {error!r}")
         assert code in {None, "not_json", "not_a_trace"}, number

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.advice.rules.base import Confidence
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
-from tb_privateuse1.analysis.ranks.collectives import Part, Together
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import Blame, Straggler
-from tb_privateuse1.i18n import listed as listed
+from tb_privateuse1.i18n import join_list as join_list
 from tb_privateuse1.i18n import say as say
 from tb_privateuse1.trace.model import MISSING, Bools
 
@@ -29,13 +29,13 @@ MOST_RANKS = 20
 
 
 @dataclass(frozen=True)
-class RankCase:
+class RankContext:
     """All ranks that could be read; arrays are by the index of the part."""
 
     numbers: tuple[int, ...]
     """The rank of each part."""
-    parts: Sequence[Part]
-    calls: Together
+    parts: Sequence[RankPart]
+    calls: MatchedCalls
     steps: RankSteps
     counted: Bools
     """Which rows of ``steps`` means are of."""
@@ -127,7 +127,7 @@ class RankEvidence:
 
 
 @dataclass(frozen=True)
-class RankFound:
+class RankFinding:
     """What a rule found in a run."""
 
     title: str
@@ -155,7 +155,7 @@ class RankRule:
     fix: str
     threshold: str
     reference: str
-    check: Callable[[RankCase], Iterable[RankFound]]
+    check: Callable[[RankContext], Iterable[RankFinding]]
 
 
 def milliseconds(ns: float) -> str:

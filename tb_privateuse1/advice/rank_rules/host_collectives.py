@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rank_rules.base import (
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
-    listed,
+    join_list,
     milliseconds,
     say,
 )
@@ -22,7 +22,7 @@ _MOSTLY = 0.5
 """Of what nothing hides: from there on it is bare because it is the host's."""
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """By the calls that ran on the host, of ranks that have device times."""
     calls = case.calls
     hosted = np.array([shape.label.on_host for shape in calls.shapes] + [False], np.bool_)
@@ -37,7 +37,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
     bare = case.average(case.bare)
     same = bare > 0 and case.average(np.minimum(each, case.bare)) >= _MOSTLY * bare
     kinds = sorted({calls.shapes[i].label.kind for i in np.unique(calls.shape[rows]).tolist()})
-    yield RankFound(
+    yield RankFinding(
         title=say(
             "Ranks with a device communicate on the host: {share} of the time",
             share=percent(case.share(spent)),
@@ -45,7 +45,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
         explanation=say(
             "{calls:,} calls ({names}) went through the host's memory and network, by way of gloo.",
             calls=len(rows),
-            names=listed(kinds),
+            names=join_list(kinds),
         ),
         evidence=tuple(
             RankEvidence(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rank_rules.base import (
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
     milliseconds,
     say,
@@ -17,7 +17,7 @@ from tb_privateuse1.advice.rules.base import percent
 _LEAST, _HIDDEN = 0.05, 0.5
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """Exposed communication less the waiting for others, and for itself."""
     if all(part.on_host for part in case.parts):
         return
@@ -34,7 +34,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
         if case.absent
         else ""
     )
-    yield RankFound(
+    yield RankFinding(
         title=say(
             "Transfers that no computation hides: {share} of the time",
             share=percent(case.share(bare)),

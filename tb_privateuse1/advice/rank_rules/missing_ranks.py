@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rank_rules.base import (
     MOST_RANKS,
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
     say,
 )
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """By the world's size in the traces, and traces that cannot be read."""
     lost = len(case.absent) + len(case.unread)
     if not lost:
@@ -22,7 +22,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
     whole = lost + len(case.parts)
     notes = [(rank, say("no trace")) for rank in case.absent]
     notes += [(rank, say("its trace cannot be read")) for rank in case.unread]
-    yield RankFound(
+    yield RankFinding(
         title=say("{lost:,} of {whole:,} ranks are not here", lost=lost, whole=whole),
         explanation=say(
             "Who waits for whom is known among the others only: the one they all wait for may "

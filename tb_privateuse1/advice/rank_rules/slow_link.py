@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rank_rules.base import RankCase, RankEvidence, RankFound, RankRule, say
+from tb_privateuse1.advice.rank_rules.base import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+    say,
+)
 from tb_privateuse1.advice.rules.base import percent
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
 
@@ -17,7 +23,7 @@ _TIMES = 4
 _LEAST = 0.02
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """By kind, group and bytes: the bandwidth of the transfer alone, where that is known."""
     rows = [c for c in case.collectives if _known(c)]
     best: dict[tuple[str, int | None], float] = {}
@@ -38,7 +44,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
             else say("Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25.")
         )
         group = say(" of group {group}", group=row.group) if row.group else ""
-        yield RankFound(
+        yield RankFinding(
             title=say(
                 "{kind}{group} at {rate:.2g} GB/s: {share} of the time",
                 kind=row.kind.replace("_", "-"),
@@ -74,7 +80,7 @@ def _known(row: CollectiveRow) -> bool:
     )
 
 
-def _members(case: RankCase, row: CollectiveRow) -> tuple[RankEvidence, ...]:
+def _members(case: RankContext, row: CollectiveRow) -> tuple[RankEvidence, ...]:
     calls = case.calls
     mine = [
         s.label.kind == row.kind and s.label.group == (row.group or "") and s.bytes == row.bytes

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rank_rules.base import (
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
     milliseconds,
     say,
@@ -32,7 +32,7 @@ IDLE = {
 }
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """What the others wait for it, per step."""
     for late in case.stragglers:
         at = case.numbers.index(late.rank)
@@ -40,7 +40,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
         if case.share(saving) < _LEAST:
             continue
         why, sure = _why(case, late, at)
-        yield RankFound(
+        yield RankFinding(
             title=say(
                 "Rank {rank} keeps the others waiting: {share} of their time",
                 rank=late.rank,
@@ -63,13 +63,13 @@ def check(case: RankCase) -> Iterator[RankFound]:
         )
 
 
-def _waiting(case: RankCase, at: int) -> float:
+def _waiting(case: RankContext, at: int) -> float:
     others = np.arange(len(case.parts)) != at
     others &= case.count > 0
     return float(case.waiting[others].mean()) if others.any() else 0.0
 
 
-def _why(case: RankCase, late: Straggler, at: int) -> tuple[str, bool]:
+def _why(case: RankContext, late: Straggler, at: int) -> tuple[str, bool]:
     """In words, and whether the trace tells."""
     excess, hosted = milliseconds(late.excess_ns), case.parts[at].on_host
     if late.cause == "computation":
@@ -109,7 +109,7 @@ def _why(case: RankCase, late: Straggler, at: int) -> tuple[str, bool]:
     ), sure
 
 
-def _most_idle(case: RankCase, at: int) -> tuple[str, float]:
+def _most_idle(case: RankContext, at: int) -> tuple[str, float]:
     """The cause with most beyond the median of the others."""
     more = {}
     for cause in IDLE:
@@ -119,7 +119,7 @@ def _most_idle(case: RankCase, at: int) -> tuple[str, float]:
     return name, more[name]
 
 
-def _kernel(case: RankCase, late: Straggler, at: int) -> str:
+def _kernel(case: RankContext, late: Straggler, at: int) -> str:
     """The kernel with most beyond the median of the others, if it has a part of the excess."""
     others = [part.host.kernels for i, part in enumerate(case.parts) if i != at]
     best, most = "", _PART * late.excess_ns

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_privateuse1.advice.rank_rules.base import (
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
     milliseconds,
     say,
@@ -17,12 +17,12 @@ from tb_privateuse1.advice.rules.base import percent
 _LEAST = 0.03
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """Exposed transfers behind which a waiting call returns at once."""
     held = case.average(case.held)
     if case.share(held) < _LEAST:
         return
-    yield RankFound(
+    yield RankFinding(
         title=say(
             "The host waits for collectives: {share} of the time", share=percent(case.share(held))
         ),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.advice.rank_rules.base import (
-    RankCase,
+    RankContext,
     RankEvidence,
-    RankFound,
+    RankFinding,
     RankRule,
-    listed,
+    join_list,
     milliseconds,
     say,
 )
@@ -22,7 +22,7 @@ _TOP = 3
 _MANY = 8
 
 
-def check(case: RankCase) -> Iterator[RankFound]:
+def check(case: RankContext) -> Iterator[RankFinding]:
     """Waiting that no straggler explains."""
     told = sum(late.caused_ns / max(case.count.mean(), 1) for late in case.stragglers)
     waiting = max(case.average(case.waiting) - told, 0.0)
@@ -34,7 +34,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
     most = [i for i in case.most(np.where(has, work, -1.0))[:_TOP] if work[i] > middle]
     constant = bool(most) and case.share(work[most[0]] - middle) >= _SPREAD
     if constant:
-        names = listed(str(case.numbers[i]) for i in most)
+        names = join_list(str(case.numbers[i]) for i in most)
         why = say("Work differs between ranks: most have ranks {names}.", names=names)
         shown = most
     else:
@@ -46,7 +46,7 @@ def check(case: RankCase) -> Iterator[RankFound]:
             )
         )
         shown = [i for i in case.most(case.waiting)[:_TOP] if case.waiting[i] > 0]
-    yield RankFound(
+    yield RankFinding(
         title=say(
             "Ranks wait for each other: {share} of the time", share=percent(case.share(waiting))
         ),

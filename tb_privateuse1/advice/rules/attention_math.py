@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^aten::_scaled_dot_product_attention_math$"
@@ -14,7 +14,7 @@ _PRODUCTS = r"^aten::(mm|bmm|matmul|baddbmm|addmm)$"
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """What attention's general path launches beside its two products."""
     wanted = case.named("ops", _NAMES)
     rows = case.launched_by(wanted)
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     calls = np.unique(case.around(launcher, wanted))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Attention is computed step by step: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

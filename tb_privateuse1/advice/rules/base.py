@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tb_privateuse1.advice.context import LACKS as LACKS
-from tb_privateuse1.advice.context import Case as Case
 from tb_privateuse1.advice.context import Need as Need
+from tb_privateuse1.advice.context import RuleContext as RuleContext
 from tb_privateuse1.advice.removal_replay import Removal
-from tb_privateuse1.i18n import listed as listed
+from tb_privateuse1.i18n import join_list as join_list
+from tb_privateuse1.i18n import join_sentences as join_sentences
 from tb_privateuse1.i18n import plural as plural
 from tb_privateuse1.i18n import say as say
-from tb_privateuse1.i18n import sentences as sentences
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 
@@ -45,7 +45,7 @@ RANKS: tuple[Rank, ...] = get_args(Rank)
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleFinding:
     """What a rule found in a trace."""
 
     title: str
@@ -85,7 +85,7 @@ class Rule:
     """From when on it speaks, and why from there."""
     reference: str
     """Who else knows this, or the document behind it."""
-    check: Callable[[Case], Iterable[Found]]
+    check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
     rank: Rank = "cause"
 

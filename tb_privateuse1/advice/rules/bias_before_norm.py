@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, NONE, Bools
 
 _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """``conv2d`` with a third size, and next ``batch_norm`` on the same thread."""
     ops = case.trace.ops
     top = case.top
@@ -30,7 +30,7 @@ def check(case: Case) -> Iterator[Found]:
     known = intervals.length(claim) > 0
     cost = say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
     each = len(rows) / len(case.steps)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{convolutions} a step with a bias before batch norm{cost}",
             convolutions=plural(round(each), "convolution"),
@@ -59,7 +59,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _has_bias(case: Case, rows: I64) -> Bools:
+def _has_bias(case: RuleContext, rows: I64) -> Bools:
     told, of = np.unique(case.trace.ops.shapes[rows], return_inverse=True)
     return np.array([_third(case.trace.text(one)) for one in told], np.bool_)[of]
 
@@ -71,7 +71,7 @@ def _third(shapes: str) -> bool:
         return False
 
 
-def _adding(case: Case, rows: I64) -> I64:
+def _adding(case: RuleContext, rows: I64) -> I64:
     """Kernels of ``add_`` inside of these."""
     ops = case.trace.ops
     wanted = np.zeros(len(ops), np.bool_)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^aten::(copy_|_copy_from|_to_copy)$"
@@ -17,7 +17,7 @@ _PAGEABLE = r"[Pp]ageable"
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Waits inside of copies that no other rule knows."""
     waits = case.waits_in(case.named("ops", _NAMES))
     table = case.limits.waits
@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Found]:
         " {copies} used pageable memory, for which non_blocking has no effect.",
         copies=plural(pageable, "copy"),
     )
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Blocking copies cost {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -14,7 +14,7 @@ _NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
 _LEAST = 0.03
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Kernels below ``to``: a copy between devices would be no kernel."""
     kernels = case.trace.kernels
     rows = case.launched_by(case.named("ops", _NAMES))
@@ -24,7 +24,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Conversions between types take {share} of the time",
             share=percent(case.share(intervals.length(claim))),

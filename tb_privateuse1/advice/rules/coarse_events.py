@@ -6,20 +6,27 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say, sentences
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_sentences,
+    percent,
+    say,
+)
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING, Trace
 
 _LEAST = 0.5
 _WIDE = 0.5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Elapsed times against their resolution; bounds against what they bound."""
     trace = case.trace
     coarse = [finding for finding in trace.meta.findings if finding.code == "elapsed_coarse"]
     if coarse:
-        told = sentences((coarse[0].message, coarse[0].hint or ""))
+        told = join_sentences((coarse[0].message, coarse[0].hint or ""))
         yield _found(say("The device's events are too coarse to time operators"), told, 0)
         return
     if trace.meta.timeline != "inferred":
@@ -39,7 +46,7 @@ def check(case: Case) -> Iterator[Found]:
             say(
                 "The backend's events count in {resolution}; most operators take less, so their "
                 "device times are rounded to nothing or to one count.",
-                resolution=worded("resolution_ns", resolution),
+                resolution=with_unit("resolution_ns", resolution),
             ),
             len(elapsed),
         )
@@ -55,8 +62,8 @@ def check(case: Case) -> Iterator[Found]:
         say(
             "Activities last {mean} on average, known to within {bound}: with bounds as wide "
             "as that, rules that need to know when the device was idle stay silent.",
-            mean=worded("mean_ns", round(float(duration.mean()))),
-            bound=worded("mean_ns", round(float(bounds.mean()))),
+            mean=with_unit("mean_ns", round(float(duration.mean()))),
+            bound=with_unit("mean_ns", round(float(bounds.mean()))),
         ),
         len(kernels),
     )
@@ -68,8 +75,8 @@ def _resolution_ns(trace: Trace) -> int | None:
     return next((one.value_ns for one in constants if one.name == "elapsed_resolution"), None)
 
 
-def _found(title: str, explanation: str, events: int) -> Found:
-    return Found(
+def _found(title: str, explanation: str, events: int) -> RuleFinding:
+    return RuleFinding(
         title=title,
         explanation=explanation,
         events=events,

@@ -6,14 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 
 _TO_CPU = r"^aten::_to_cpu$"
 _TOP = 8
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Operators around ``aten::_to_cpu``, which only torch's fallback calls."""
     ops = case.trace.ops
     moved = case.ops(_TO_CPU)
@@ -26,7 +34,7 @@ def check(case: Case) -> Iterator[Found]:
     total = np.bincount(of, weights=spent, minlength=len(names))
     count = np.bincount(of, minlength=len(names))
     order = np.argsort(-total, kind="stable")
-    costliest = listed(
+    costliest = join_list(
         say(
             "{name} ({calls}, {time:,.3g} ms)",
             name=case.trace.text(names[i]),
@@ -37,7 +45,7 @@ def check(case: Case) -> Iterator[Found]:
     )
     more = say(" and {count} more", count=len(names) - _TOP) if len(names) > _TOP else ""
     claim = case.blocking(case.time(rows))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{operators} that the backend lacks, run on the CPU: {share} of the time",
             operators=plural(len(names), "operator"),

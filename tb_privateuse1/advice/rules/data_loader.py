@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
 _LEAST = 0.03
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Time in the loader's ``__next__`` while the device had nothing to do."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     share = percent(case.share(intervals.length(claim)))
-    yield Found(
+    yield RuleFinding(
         title=(
             say("The program waits {share} of the time for the data loader", share=share)
             if case.limits.known == "host"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _OPS = r"^(Broadcast|ReduceAddCoalesced|Scatter|Gather)(Backward)?$"
@@ -14,7 +14,7 @@ _FRAMES = r"torch/nn/parallel/data_parallel\.py|^nn\.Module: DataParallel_"
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Its functions, or its frames, in a trace with several devices."""
     lanes = case.trace.lanes
     used = np.unique(lanes.device[np.unique(case.trace.kernels.lane)])
@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Found]:
     if len(rows) and case.share(intervals.length(claim)) < _LEAST:
         return
     cost = say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "DataParallel feeds {devices} devices from one process{cost}",
             devices=len(used),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import NONE
 
@@ -18,7 +18,7 @@ _NAMES = (
 _LEAST, _MANY = 0.01, 3
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Such operators in which three or more others launch."""
     ops, kernels = case.trace.ops, case.trace.kernels
     wanted = case.named("ops", _NAMES)
@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[Found]:
         return
     names = [case.trace.text(name) for name in np.unique(ops.name[taken])]
     share = percent(case.share(intervals.length(claim)))
-    yield Found(
+    yield RuleFinding(
         title=(
             say(
                 "{name} is built of other operators: {share} of the time",
@@ -50,7 +50,7 @@ def check(case: Case) -> Iterator[Found]:
             if len(names) == 1
             else say(
                 "{names} are built of other operators: {share} of the time",
-                names=listed(names[:4]),
+                names=join_list(names[:4]),
                 share=share,
             )
         ),

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.vendors import words
 
@@ -18,18 +26,18 @@ _OTHERS = r"(?i)freeze"
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Runtime calls that allocate or release, in the judged steps."""
     launches = case.trace.launches
     names = _NAMES.replace("<runtimes>", words("runtime_prefixes", case.vendor.runtime_prefixes))
     named = case.named("launches", names) & ~case.named("launches", _OTHERS)
-    inside = intervals.covered(case.window, launches.start_ns, launches.end_ns) > 0
+    inside = intervals.covered_length(case.window, launches.start_ns, launches.end_ns) > 0
     rows = np.flatnonzero(named & inside)
     claim = case.of_host(case.time(rows, "launches"))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     called = sorted({case.trace.text(name) for name in launches.name[rows]})
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Memory is asked of the driver in the loop: {share} of the time",
             share=percent(case.share(intervals.length(claim))),
@@ -39,7 +47,7 @@ def check(case: Case) -> Iterator[Found]:
             "take up to milliseconds; the caching allocator makes them unnecessary once it "
             "holds enough.",
             calls=plural(len(rows), "call"),
-            names=listed(called[:4]),
+            names=join_list(called[:4]),
         ),
         events=len(rows),
         evidence=case.examples("launches", rows),

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import KERNEL
 
 _LEAST = 0.01
 _SAVED = 0.5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Kernels of operators with a float64 tensor among their inputs."""
     trace = case.trace
     ops, kernels = trace.ops, trace.kernels
@@ -30,14 +30,14 @@ def check(case: Case) -> Iterator[Found]:
     if not len(rows):
         return
     shapes, types = ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]
-    first, group = grouped(shapes, types)
+    first, group = group_rows(shapes, types)
     found = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
     rows = rows[np.array(found, np.bool_)[group]]
-    claim = bottleneck.shortened(case.of_device(case.time(rows, "kernels")), _SAVED)
+    claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     calls = np.unique(kernels.op[rows]).astype(np.int64)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Work in float64: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = (
@@ -13,7 +13,7 @@ _NAMES = (
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Waits inside of operators with a result of unknown size."""
     wanted = case.named("ops", _NAMES)
     waits = case.waits_in(wanted)
@@ -21,7 +21,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     rows = case.outermost(case.ops(_NAMES))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Results of unknown size make the host wait: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64
 
@@ -21,7 +21,7 @@ _OPTIMIZER = r"^Optimizer\.(step|zero_grad)#"
 _LEAST, _MANY = 0.05, 3
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Runs of three or more such kernels on a lane, without another in between."""
     kernels = case.trace.kernels
     named = np.append(case.named("ops", _NAMES), False)
@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     runs = len(np.unique(run))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Unfused elementwise operators take {share} of the time more than needed",
             share=percent(case.share(intervals.length(claim))),
@@ -67,7 +67,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _but_longest(case: Case, rows: I64, run: I64) -> I64:
+def _but_longest(case: RuleContext, rows: I64, run: I64) -> I64:
     kernels = case.trace.kernels
     order = np.lexsort((kernels.end_ns[rows] - kernels.start_ns[rows], run))
     last = np.append(run[order][1:] != run[order][:-1], True)

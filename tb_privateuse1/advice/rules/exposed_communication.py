@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.05
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Time in which the device communicates and computes nothing."""
     kernels = case.trace.kernels
     rows = np.flatnonzero(kernels.communication & case.judged_kernels)
     if not len(rows):
         return
     talk = intervals.intersect(case.time(rows, "kernels"), case.window)
-    exposed = intervals.subtract(talk, breakdown.busy(breakdown.compute(kernels)))
+    exposed = intervals.subtract(talk, breakdown.busy(breakdown.compute_kernels(kernels)))
     claim = case.of_device(exposed)
     bare = intervals.length(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     whole = max(intervals.length(talk), 1)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
         ),

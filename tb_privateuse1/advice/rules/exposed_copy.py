@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
@@ -15,13 +15,13 @@ _BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
 _LEAST = 0.03
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Copies between host and device without a kernel beside them."""
     kernels = case.trace.kernels
     rows = case.copies()
     rows = rows[case.named("kernels", _BETWEEN)[rows]]
     spent = case.time(rows, "kernels")
-    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute(kernels)))
+    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute_kernels(kernels)))
     claim = case.of_device(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
         return
@@ -31,7 +31,7 @@ def check(case: Case) -> Iterator[Found]:
         told = size != MISSING
         length = int((kernels.end_ns - kernels.start_ns)[rows][told].sum())
         rate = say(" They moved {rate:.2f} GB/s.", rate=int(size[told].sum()) / max(length, 1))
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Copies between host and device take {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MEMCPY
 
@@ -18,7 +18,7 @@ _MOVES = r"^aten::to$"
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """A factory that launches nothing, and next ``to`` with a copy to the device."""
     ops, kernels = case.trace.ops, case.trace.kernels
     top = case.top
@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Found]:
     if not len(moved) or case.share(intervals.length(claim)) < _LEAST:
         return
     names = sorted({case.trace.text(name) for name in ops.name[made]})
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Tensors are filled on the host and copied: {share} of the time",
             share=percent(case.share(intervals.length(claim))),
@@ -52,7 +52,7 @@ def check(case: Case) -> Iterator[Found]:
             "{tensors:,} tensors were made by {names} on the host, and the next operator "
             "copied them to the device, which can fill them itself.",
             tensors=len(moved),
-            names=listed(names[:4]),
+            names=join_list(names[:4]),
         ),
         events=len(moved),
         evidence=case.examples("ops", moved),

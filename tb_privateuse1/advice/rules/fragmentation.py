@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
 
 _LEAST, _MUCH = 0.3, 1 << 30
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Reserved less allocated, where most is allocated."""
     trace = case.trace
-    for device in allocations.devices(trace.memory):
+    for device in allocations.memory_devices(trace.memory):
         memory = trace.memory
         rows = np.flatnonzero(
             (memory.device_type == device[0])
@@ -32,17 +32,17 @@ def check(case: Case) -> Iterator[Found]:
         unused = reserved - used
         if unused < _MUCH or unused < _LEAST * reserved:
             continue
-        yield Found(
+        yield RuleFinding(
             title=say(
                 "{unused} of {device} are reserved and not used at the peak",
-                unused=worded("bytes", unused),
-                device=allocations.label(trace, device),
+                unused=with_unit("bytes", unused),
+                device=allocations.device_label(trace, device),
             ),
             explanation=say(
                 "When most was allocated ({used}), the allocator held {reserved}: {share} lie in "
                 "pieces that did not fit what was asked for, or were needed before.",
-                used=worded("bytes", used),
-                reserved=worded("bytes", reserved),
+                used=with_unit("bytes", used),
+                reserved=with_unit("bytes", reserved),
                 share=percent(unused / reserved),
             ),
             events=1,

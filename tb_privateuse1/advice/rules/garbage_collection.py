@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Collections that the trace tells of, as ranges or frames, while the device is idle."""
     frames = case.trace.frames
     ranges = case.ops(_NAMES)
@@ -23,7 +23,7 @@ def check(case: Case) -> Iterator[Found]:
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     count = len(ranges) + len(framed)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Garbage collection stops the program: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 
 _NAMES = r"^gloo:"
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Ranges of gloo while the device had nothing to do."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Communication runs on the host, by gloo: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

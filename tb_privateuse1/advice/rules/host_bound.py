@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, say
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
 from tb_privateuse1.trace.model import I64
@@ -16,7 +16,7 @@ _LEAST, _MANY = 0.10, 50
 _TOP = 5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """All time in which the device was idle because the host had launched nothing."""
     limits, trace = case.limits, case.trace
     idle = intervals.length(limits.idle)
@@ -29,8 +29,8 @@ def check(case: Case) -> Iterator[Found]:
     operating = intervals.length(intervals.intersect(limits.idle, working))
     rows = _starving(case)
     names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
-    most = say(" Most of it went by in {names}.", names=listed(names[:3])) if names else ""
-    yield Found(
+    most = say(" Most of it went by in {names}.", names=join_list(names[:3])) if names else ""
+    yield RuleFinding(
         title=say(
             "The host cannot feed the device: idle {share} of the time",
             share=percent(case.share(idle)),
@@ -58,7 +58,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _gaps(case: Case) -> tuple[Example, ...]:
+def _gaps(case: RuleContext) -> tuple[Example, ...]:
     """The activities behind the longest idle times."""
     starts, ends = case.limits.idle
     longest = np.argsort(starts - ends, kind="stable")[:_TOP]
@@ -66,14 +66,16 @@ def _gaps(case: Case) -> tuple[Example, ...]:
     next_ = np.searchsorted(kernels.start_ns, ends[longest])
     there = next_ < len(kernels)
     lengths = (ends - starts)[longest][there].tolist()
-    notes = [say("after {time} without work", time=worded("idle_ns", length)) for length in lengths]
+    notes = [
+        say("after {time} without work", time=with_unit("idle_ns", length)) for length in lengths
+    ]
     return case.examples("kernels", next_[there], notes) if notes else ()
 
 
-def _starving(case: Case) -> I64:
+def _starving(case: RuleContext) -> I64:
     """Operators with the most time while the device was idle, one of each name."""
     ops, top = case.trace.ops, case.top
-    spent = intervals.covered(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
+    spent = intervals.covered_length(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
     total = np.bincount(ops.name[top], weights=spent)
     chosen = []
     for name in np.argsort(-total, kind="stable")[:_TOP].tolist():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Need, Rule, listed, say
+from tb_privateuse1.advice.rules.base import Need, Rule, RuleContext, RuleFinding, join_list, say
 
 _ASKED: dict[Need, str] = {
     "steps": say("two or more steps"),
@@ -14,15 +14,15 @@ _ASKED: dict[Need, str] = {
 }
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """The options of the profiler that were off, and steps."""
     lacks = case.lacks(*_ASKED)
     if not lacks:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "The profile leaves out {names}",
-            names=listed(name for need, name in _ASKED.items() if need not in case.has),
+            names=join_list(name for need, name in _ASKED.items() if need not in case.has),
         ),
         explanation=say(
             "With them, findings name lines of the program, more rules can be asked, and what "

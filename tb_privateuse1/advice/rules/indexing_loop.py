@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 
@@ -15,7 +15,7 @@ _LOADER = r"^enumerate\(DataLoader\)"
 _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Runs of 20 or more ``select`` of equal shapes, outside of operators, a few of these apart."""
     ops = case.trace.ops
     top = case.top
@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Found]:
         return
     spent = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
     share = 1 - 1 / count[long]
-    looping = intervals.union(*bottleneck.shortened(spent, share))
+    looping = intervals.union(*bottleneck.shorten(spent, share))
     claim = case.of_host(looping)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
@@ -53,7 +53,7 @@ def check(case: Case) -> Iterator[Found]:
         if claim is None
         else say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
     )
-    yield Found(
+    yield RuleFinding(
         title=say("A loop over the elements of a tensor{cost}", cost=cost),
         explanation=say(
             "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, Bools
 
@@ -12,7 +12,7 @@ _NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Waits inside of operators that hand a value of the device to Python."""
     reading = case.named("ops", _NAMES)
     waits = case.waits_in(reading)
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
         if len(ops) == len(case.steps)
         else say("{times:.3g} times a step", times=len(ops) / len(case.steps))
     )
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Values read from the device ({often}) cost {share} of the time",
             often=often,
@@ -52,12 +52,12 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _waiting(case: Case, rows: I64, waits: I64) -> Bools:
+def _waiting(case: RuleContext, rows: I64, waits: I64) -> Bools:
     """Which of these operators hold one of the waits."""
     table = case.limits.waits
     held = (table.start_ns[waits], table.end_ns[waits])
     found: Bools = (
-        intervals.covered(
+        intervals.covered_length(
             intervals.union(*held), case.trace.ops.start_ns[rows], case.trace.ops.end_ns[rows]
         )
         > 0

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
 _MOST, _MANY, _LEAST = 0.9, 50, 0.05
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Launching calls, or operators, that nearly all end after their kernel."""
     trace = case.trace
     kernels, launches = trace.kernels, trace.launches
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
     claim = case.limits.of_host(case.blocking(case.limits.idle))
     if held.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Every launch waits for its kernel: the device idles {share} of the time",
             share=percent(case.share(intervals.length(claim))),

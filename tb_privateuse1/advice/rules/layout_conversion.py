@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import KERNEL
 
@@ -15,7 +15,7 @@ _KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?
 _LEAST = 0.03
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Kernels below ``contiguous`` or ``clone``, and those whose name says it."""
     kernels = case.trace.kernels
     copied = case.launched_by(case.named("ops", _NAMES))
@@ -26,7 +26,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(claim)) < _LEAST:
         return
     ops = np.unique(kernels.op[rows]).astype(np.int64)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Changing the layout of tensors takes {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import I64, MISSING
 
 _LEAST = 0.9
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Per device: the greatest total that the allocator had reserved, or had handed out."""
     trace = case.trace
-    for device in allocations.devices(trace.memory):
+    for device in allocations.memory_devices(trace.memory):
         capacity = allocations.capacity_bytes(trace, device)
         if capacity is None:
             continue
@@ -28,16 +28,19 @@ def check(case: Case) -> Iterator[Found]:
         peak = int(column.max(initial=0))
         if not _LEAST * capacity <= peak <= capacity:
             continue
-        full = {"peak": worded("peak_bytes", peak), "capacity": worded("peak_bytes", capacity)}
+        full = {
+            "peak": with_unit("peak_bytes", peak),
+            "capacity": with_unit("peak_bytes", capacity),
+        }
         part = (
             say("{peak} of {capacity} were reserved.", **full)
             if reserved > 0
             else say("{peak} of {capacity} were allocated.", **full)
         )
-        yield Found(
+        yield RuleFinding(
             title=say(
                 "{device} is {share} full at its peak",
-                device=allocations.label(trace, device),
+                device=allocations.device_label(trace, device),
                 share=percent(peak / capacity),
             ),
             explanation=say(
@@ -54,7 +57,7 @@ def check(case: Case) -> Iterator[Found]:
         )
 
 
-def _rows(case: Case, device: tuple[int, int]) -> I64:
+def _rows(case: RuleContext, device: tuple[int, int]) -> I64:
     memory = case.trace.memory
     return np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
 

@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import MISSING
 
 _LEAST = 1 << 20
 _MOST = 0.001
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Per device, as the memory view tells growth."""
     trace = case.trace
-    for device in allocations.devices(trace.memory):
+    for device in allocations.memory_devices(trace.memory):
         if device[0] == allocations.CPU:
             continue
-        events = allocations.of_device(trace.memory, device)
-        level = allocations.level(events)
-        steps = allocations.steps(trace, events, level)
-        growth = allocations.growth(steps)
+        events = allocations.device_events(trace.memory, device)
+        level = allocations.memory_level(events)
+        steps = allocations.memory_steps(trace, events, level)
+        growth = allocations.find_growth(steps)
         if growth is None:
             continue
         peak = int(level.allocated.max(initial=0))
@@ -32,11 +32,11 @@ def check(case: Case) -> Iterator[Found]:
             continue
         here = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
         told = np.flatnonzero(here & (trace.memory.allocated_bytes != MISSING))
-        yield Found(
+        yield RuleFinding(
             title=say(
                 "{device} holds {growth} more with every step",
-                device=allocations.label(trace, device),
-                growth=worded("bytes", growth.bytes_per_step),
+                device=allocations.device_label(trace, device),
+                growth=with_unit("bytes", growth.bytes_per_step),
             ),
             explanation=say(
                 "Each of {steps} complete steps ended with more allocated than the one before. If "

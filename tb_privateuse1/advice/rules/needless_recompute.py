@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE
@@ -16,7 +16,7 @@ _ROOM, _LEAST = 0.6, 0.02
 _DEEP = 200
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Activities below frames of torch.utils.checkpoint that recompute, and free memory."""
     trace = case.trace
     room = _peak_share(case)
@@ -37,7 +37,7 @@ def check(case: Case) -> Iterator[Found]:
     claim = case.of_device(case.time(chosen, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Activations are computed twice with {free} of the memory free: {share} of the time",
             free=percent(1 - room),
@@ -60,14 +60,14 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _peak_share(case: Case) -> float | None:
+def _peak_share(case: RuleContext) -> float | None:
     """The greatest total allocated or reserved on an accelerator, of its capacity."""
     memory, shares = case.trace.memory, []
-    for device in allocations.devices(memory):
+    for device in allocations.memory_devices(memory):
         capacity = allocations.capacity_bytes(case.trace, device)
         if capacity is None:
             continue
-        events = allocations.of_device(memory, device)
+        events = allocations.device_events(memory, device)
         peak = max(int(events.reserved_bytes.max()), int(events.allocated_bytes.max()))
         if peak != MISSING:
             shares.append(peak / capacity)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, say, sentences
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
 
 _CODES = ("events_route_dead", "no_device_times", "elapsed_not_of_a_stream")
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """What the inference found out about the lack."""
     if len(case.trace.kernels):
         return
@@ -17,9 +17,9 @@ def check(case: Case) -> Iterator[Found]:
     if not told:
         return
     parts = [part for finding in told for part in (finding.message, finding.hint or "")]
-    yield Found(
+    yield RuleFinding(
         title=say("The device's time is missing from this profile"),
-        explanation=sentences((*parts, say("Advice is limited to what the host did."))),
+        explanation=join_sentences((*parts, say("Advice is limited to what the host did."))),
         events=0,
         evidence=(),
         how=say("Saves no time: with device times, most rules can tell what a finding costs."),

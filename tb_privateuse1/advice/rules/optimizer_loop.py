@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
@@ -18,7 +18,7 @@ _TOGETHER = r"^aten::_(foreach|fused)_"
 _LEAST, _MANY = 0.01, 30
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Operators directly inside of ``Optimizer.step``, none of which is for many tensors."""
     ops = case.trace.ops
     steps = case.ops(_STEP)
@@ -32,13 +32,13 @@ def check(case: Case) -> Iterator[Found]:
     kinds = len(np.unique(ops.name[inside]))
     removed = 1 - kinds * len(steps) / len(inside)
     spent = case.of_host(case.time(steps))
-    claim = None if spent is None else bottleneck.shortened(spent, removed)
+    claim = None if spent is None else bottleneck.shorten(spent, removed)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     each = len(inside) / len(steps)
     name = case.trace.text(ops.name[steps[0]]).removeprefix("Optimizer.step#")
     name = name.removesuffix(".step")
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{name} updates one parameter after the other: {each:,.0f} operators a step",
             name=name,

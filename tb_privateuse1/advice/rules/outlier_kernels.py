@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import KERNEL, MEASURED
 
 _FACTOR, _MANY, _LEAST = 3, 10, 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """By kernel and input shapes: what calls of three times the median took beyond it."""
     trace = case.trace
     kernels, ops = trace.kernels, trace.ops
@@ -25,7 +25,7 @@ def check(case: Case) -> Iterator[Found]:
     if not len(rows):
         return
     duration = kernels.end_ns[rows] - kernels.start_ns[rows]
-    _, group = grouped(kernels.name[rows], ops.shapes[kernels.op[rows]])
+    _, group = group_rows(kernels.name[rows], ops.shapes[kernels.op[rows]])
     order = np.lexsort((duration, group))
     edges = np.searchsorted(group[order], np.arange(group.max() + 2))
     count = np.diff(edges)
@@ -40,12 +40,12 @@ def check(case: Case) -> Iterator[Found]:
     notes = [
         say(
             "{time} where {usual} is usual",
-            time=worded("x_ns", int(kernels.end_ns[r] - kernels.start_ns[r])),
-            usual=worded("x_ns", int(u)),
+            time=with_unit("x_ns", int(kernels.end_ns[r] - kernels.start_ns[r])),
+            usual=with_unit("x_ns", int(u)),
         )
         for r, u in zip(rows[longest][:_MANY].tolist(), usual[longest].tolist(), strict=False)
     ]
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{calls:,} calls of kernels take {factor} times as long as their like, or more: "
             "{share} of the time",

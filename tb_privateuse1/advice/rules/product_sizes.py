@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import I64
 
 _NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
@@ -17,7 +17,7 @@ _HALF = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")
 _LEAST = 0.02
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """By the last two sizes of each product's second matrix, K and N."""
     multiple = case.vendor.product_multiple
     if multiple is None:
@@ -30,7 +30,7 @@ def check(case: Case) -> Iterator[Found]:
     if case.share(intervals.length(spent)) < _LEAST:
         return
     shapes = sorted({case.trace.text(one) for one in case.trace.ops.shapes[odd]})
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Products whose sizes are no multiples of {multiple}: {share} of the time goes to them",
             multiple=multiple,
@@ -54,11 +54,11 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _odd(case: Case, rows: I64, multiple: int) -> I64:
+def _odd(case: RuleContext, rows: I64, multiple: int) -> I64:
     """Which of these products are in half precision with an odd K or N; texts are read once."""
     ops = case.trace.ops
     columns = ops.shapes[rows], ops.dtypes[rows], ops.name[rows]
-    first, group = grouped(*columns)
+    first, group = group_rows(*columns)
     told = [[case.trace.text(column[i]) for column in columns] for i in first]
     verdicts = [_is_odd(shapes, types, name, multiple) for shapes, types, name in told]
     found: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[group])

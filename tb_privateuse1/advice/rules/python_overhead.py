@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64
 
@@ -21,7 +21,7 @@ _LEAST = 0.05
 _TOP = 5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Idle time during which Python frames were open, and no operator, call or wait."""
     trace = case.trace
     if not len(trace.frames) or not len(trace.kernels):
@@ -39,7 +39,7 @@ def check(case: Case) -> Iterator[Found]:
     rows = _busiest(case, python)
     names = [trace.text(trace.frames.name[row]) for row in rows]
     places = "; ".join(names[:3])
-    yield Found(
+    yield RuleFinding(
         title=say(
             "The device waits for Python: {share} of the time",
             share=percent(case.share(intervals.length(python))),
@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _driving(case: Case) -> intervals.Set:
+def _driving(case: RuleContext) -> intervals.Set:
     """When Python ran on the threads that launch: their outermost frames."""
     frames, ops = case.trace.frames, case.trace.ops
     launching = np.unique(ops.thread[np.unique(case.trace.kernels.op[case.trace.kernels.op >= 0])])
@@ -72,10 +72,10 @@ def _driving(case: Case) -> intervals.Set:
     return case.time(rows, "frames")
 
 
-def _busiest(case: Case, python: intervals.Set) -> I64:
+def _busiest(case: RuleContext, python: intervals.Set) -> I64:
     """A frame of each of the names with the most time of their own in it."""
     frames = case.trace.frames
-    inside = intervals.covered(python, frames.start_ns, frames.end_ns)
+    inside = intervals.covered_length(python, frames.start_ns, frames.end_ns)
     outer = frames.parent >= 0
     own = inside.copy()
     np.subtract.at(own, frames.parent[outer], inside[outer])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 
 _RANGES = r"^(_compile\.compile_inner|compile_fx_inner|entire_frame_compile|backend_compile)\b"
@@ -17,7 +17,7 @@ _FRAMES = (
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Ranges or frames of the compiler."""
     ranges = case.ops(_RANGES)
     frames = case.trace.frames
@@ -27,7 +27,7 @@ def check(case: Case) -> Iterator[Found]:
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     times = intervals.intersect(spent, case.window)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Compilation within the steps: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 
@@ -14,16 +14,16 @@ _LEAST = 0.02
 _SAVED = 0.5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Kernels whose name says so, by the vendor's data."""
     pattern = case.vendor.slow_products
     if pattern is None:
         return
     rows = case.kernels(pattern.pattern)
-    claim = bottleneck.shortened(case.of_device(case.time(rows, "kernels")), _SAVED)
+    claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Matrix products in full float32: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

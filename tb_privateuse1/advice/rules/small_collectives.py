@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
 
@@ -17,7 +17,7 @@ _SMALL, _BUCKET = 1 << 20, 25 << 20
 _MANY, _LEAST = 10, 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Collectives below 1 MiB, against as many as buckets of 25 MiB would need."""
     calls, kernels = case.trace.collectives, case.trace.kernels
     rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes > 0) & (calls.bytes < _SMALL))
@@ -27,13 +27,13 @@ def check(case: Case) -> Iterator[Found]:
         return
     kernel = calls.kernel[rows].astype(np.int64)
     spent = case.time(kernel, "kernels")
-    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute(kernels)))
+    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute_kernels(kernels)))
     whole = int(calls.bytes[rows].sum())
     needed = max(steps, -(-whole // _BUCKET))
-    claim = bottleneck.shortened(case.of_device(exposed), 1 - needed / len(rows))
+    claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{count:,.0f} small collectives a step: {share} of the time",
             count=len(rows) / steps,
@@ -43,8 +43,8 @@ def check(case: Case) -> Iterator[Found]:
             "{collectives:,} collectives moved {whole} together, {each} each. So small ones "
             "take the time of their latency, not of their bytes.",
             collectives=len(rows),
-            whole=worded("bytes", whole),
-            each=worded("bytes", whole // len(rows)),
+            whole=with_unit("bytes", whole),
+            each=with_unit("bytes", whole // len(rows)),
         ),
         events=len(rows),
         evidence=case.examples("kernels", kernel),

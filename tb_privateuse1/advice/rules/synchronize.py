@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.analysis.operators import source_lines
 from tb_privateuse1.trace import intervals
 
 _LEAST = 0.01
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Waits that no operator makes."""
     table = case.limits.waits
-    inside = intervals.covered(case.window, table.start_ns, table.end_ns) > 0
+    inside = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
     waits = np.flatnonzero(inside & (table.op < 0))
     claim = case.after_waits(waits)
     if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
         return
     launches = table.launch[waits].astype(np.int64)
-    yield Found(
+    yield RuleFinding(
         title=say(
             "synchronize() in the loop costs {share} of the time",
             share=percent(case.share(intervals.length(claim))),
@@ -41,7 +41,7 @@ def check(case: Case) -> Iterator[Found]:
         claim=claim,
         removes=case.without(waits=waits),
         confidence="high",
-        source=source_lines.around(case.trace, launches),
+        source=source_lines.launch_line(case.trace, launches),
         lacks=case.lacks("stacks"),
     )
 

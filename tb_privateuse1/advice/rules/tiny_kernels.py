@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import distinct
+from tb_privateuse1.trace.groupby import distinct_values
 from tb_privateuse1.trace.model import I64
 
 _LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
 _REMOVED = 0.5
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Idle time before kernels that are shorter than the host's time from launch to launch."""
     trace = case.trace
     kernels = trace.kernels
-    compute = (breakdown.kinds(kernels) == 0) & case.judged_kernels
+    compute = (breakdown.activity_kinds(kernels) == 0) & case.judged_kernels
     every = np.flatnonzero(compute & (kernels.op >= 0))
     interval = _between_launches(case, every)
     if interval is None:
@@ -31,14 +31,14 @@ def check(case: Case) -> Iterator[Found]:
     if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(every):
         return
     gaps = _before(case, tiny, 4 * interval)
-    claim = bottleneck.shortened(gaps, _REMOVED)
+    claim = bottleneck.shorten(gaps, _REMOVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     per_step = len(tiny) / len(case.steps)
     count = np.bincount(trace.ops.name[kernels.op[tiny]])
     most = [trace.text(i) for i in np.argsort(-count, kind="stable")[:3] if count[i]]
-    ops = distinct(kernels.op[tiny])
-    yield Found(
+    ops = distinct_values(kernels.op[tiny])
+    yield RuleFinding(
         title=say(
             "{share} of the kernels are shorter than their launch",
             share=percent(len(tiny) / len(every)),
@@ -48,7 +48,7 @@ def check(case: Case) -> Iterator[Found]:
             "host needs from one launch to the next. Most come from {names}.",
             per_step=per_step,
             interval=interval / 1000,
-            names=listed(most),
+            names=join_list(most),
         ),
         events=len(tiny),
         evidence=case.examples("kernels", tiny),
@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _between_launches(case: Case, rows: I64) -> float | None:
+def _between_launches(case: RuleContext, rows: I64) -> float | None:
     """Median time from one launch to the next on the host, while it did not wait."""
     kernels, trace = case.trace.kernels, case.trace
     launch = kernels.launch[rows]
@@ -76,7 +76,7 @@ def _between_launches(case: Case, rows: I64) -> float | None:
     return float(np.median(between)) if len(between) >= _MANY else None
 
 
-def _before(case: Case, rows: I64, most_ns: float) -> intervals.Set:
+def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
     """Idle stretches that end where one of these activities starts, each up to a length."""
     starts, ends = case.limits.idle
     kernels = case.trace.kernels

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, plural, say
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
@@ -15,12 +15,14 @@ from tb_privateuse1.trace.model import I64, NONE
 _FACTOR, _FEW = 1.3, 3
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Complete steps beyond the median, by what they have more of."""
     steps = case.trace.steps
     rows = case.steps
     # What the first step waited for is of what came before the recording.
-    hidden = intervals.covered(launch_times.unseen(case.trace), steps.start_ns, steps.end_ns)
+    hidden = intervals.covered_length(
+        launch_times.unrecorded_start(case.trace), steps.start_ns, steps.end_ns
+    )
     start = steps.start_ns + hidden
     duration = steps.end_ns[rows] - start[rows]
     if len(rows) < _FEW:
@@ -32,13 +34,13 @@ def check(case: Case) -> Iterator[Found]:
     at = rows[slow]
     claim = intervals.union(start[at] + median, steps.end_ns[at])
     ranges = _ranges(case, at)
-    parts = breakdown.of_steps(case.trace)
+    parts = breakdown.step_breakdown(case.trace)
     usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
     more = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
     part = max(more, key=lambda name: more[name])
     first = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
     longest = float(duration[slow].max()) / median
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{steps} of {whole} took up to {longest:.1f} times as long as the others",
             steps=plural(len(at), "step"),
@@ -62,7 +64,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _ranges(case: Case, at: I64) -> I64:
+def _ranges(case: RuleContext, at: I64) -> I64:
     """The ranges ``ProfilerStep#N`` of these steps."""
     names = case.trace.steps.name[at]
     ops = case.trace.ops

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, listed, percent, plural, say
+from tb_privateuse1.advice.rules.base import (
+    Rule,
+    RuleContext,
+    RuleFinding,
+    join_list,
+    percent,
+    plural,
+    say,
+)
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, NONE
@@ -16,7 +24,7 @@ _NAMES = r"^aten::_(foreach|fused)_"
 _LEAST, _MANY = 0.005, 4
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Operators for many tensors with as many operators directly inside."""
     if case.limits.known == "host":
         return  # torch itself has none for the CPU
@@ -30,7 +38,7 @@ def check(case: Case) -> Iterator[Found]:
     share = 1 - 1 / inside[rows]
     order = np.argsort(ops.start_ns[rows], kind="stable")
     spent = (ops.start_ns[rows][order], ops.end_ns[rows][order])
-    claim = case.of_host(intervals.union(*bottleneck.shortened(spent, share[order])))
+    claim = case.of_host(intervals.union(*bottleneck.shorten(spent, share[order])))
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})
@@ -40,7 +48,7 @@ def check(case: Case) -> Iterator[Found]:
         if claim is None
         else say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
     )
-    yield Found(
+    yield RuleFinding(
         title=say(
             "{operators} run tensor by tensor{cost}",
             operators=plural(len(names), "for-each operator"),
@@ -50,7 +58,7 @@ def check(case: Case) -> Iterator[Found]:
             "{names} were called {times:,} times and made {calls:,} calls of other operators, "
             "one per tensor. Either the backend has no kernel for lists of tensors, or these "
             "differ in type, layout or device, and torch falls back to a loop.",
-            names=listed(names[:6]),
+            names=join_list(names[:6]),
             times=len(rows),
             calls=calls,
         ),
@@ -68,7 +76,7 @@ def check(case: Case) -> Iterator[Found]:
     )
 
 
-def _calls_of_one(case: Case, every: I64) -> I64:
+def _calls_of_one(case: RuleContext, every: I64) -> I64:
     """How many operators directly inside each do the same for one tensor (``add_`` for
     ``_foreach_add_``); others, such as ``result_type``, prepare the kernel for all.
     """

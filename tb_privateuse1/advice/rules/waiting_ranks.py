@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING
@@ -14,7 +14,7 @@ from tb_privateuse1.trace.model import MISSING
 _MANY, _LEAST = 3, 0.02
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """By kind, group and bytes: what collectives took beyond the fastest of their like."""
     calls, kernels = case.trace.collectives, case.trace.kernels
     rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes != MISSING))
@@ -32,11 +32,11 @@ def check(case: Case) -> Iterator[Found]:
     waiting = (kernels.start_ns[kernel], kernels.end_ns[kernel] - least[group])
     late = usable & (waiting[1] > waiting[0])
     waits = intervals.union(waiting[0][late], waiting[1][late])
-    exposed = intervals.subtract(waits, breakdown.busy(breakdown.compute(kernels)))
+    exposed = intervals.subtract(waits, breakdown.busy(breakdown.compute_kernels(kernels)))
     claim = case.of_device(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    yield Found(
+    yield RuleFinding(
         title=say(
             "This rank waits for others: {share} of the time",
             share=percent(case.share(intervals.length(claim))),

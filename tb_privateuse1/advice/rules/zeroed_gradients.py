@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_privateuse1.advice.rules.base import Case, Found, Rule, percent, plural, say
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
 
 _ZERO_GRAD = r"^Optimizer\.zero_grad#"
@@ -14,7 +14,7 @@ _FILLS = r"^aten::(zero_|_foreach_zero_)$"
 _LEAST = 0.005
 
 
-def check(case: Case) -> Iterator[Found]:
+def check(case: RuleContext) -> Iterator[RuleFinding]:
     """Fills inside of ``zero_grad``, by the optimizer's range or the module's Python frame."""
     ops, frames = case.trace.ops, case.trace.frames
     fills = case.ops(_FILLS)
@@ -44,7 +44,7 @@ def check(case: Case) -> Iterator[Found]:
         if claim is None
         else say(", {share} of the time", share=percent(case.share(intervals.length(claim))))
     )
-    yield Found(
+    yield RuleFinding(
         title=say(
             "Gradients are filled with zeros: {each:,.0f} fills a step{cost}", each=each, cost=cost
         ),

@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.groupby import calls, counted, grouped, sums
+from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Trace
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
@@ -52,7 +52,7 @@ class Items:
     """All device time, however it is distributed."""
 
 
-def items(trace: Trace, by: By, steps: I64) -> Items:
+def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
     """What these rows of ``trace.steps`` go to."""
     at = _Places(steps)
     if by == "kernels":
@@ -76,7 +76,7 @@ class _Places:
         return places
 
     def sample(self, item: I64, place: I64, ns: I64, items: int) -> Sample:
-        return significance.sample(item, place, ns, items, self.count)
+        return significance.sample_row(item, place, ns, items, self.count)
 
     def mean(self, item: I64, place: I64, values: I64, items: int) -> Floats:
         inside = np.where(place >= 0, item, NONE)
@@ -112,8 +112,8 @@ def _whole(trace: Trace, at: _Places) -> float:
 
 def _kernels(trace: Trace, at: _Places) -> Items:
     kernels = trace.kernels
-    kind = breakdown.kinds(kernels)
-    first, member = grouped(kernels.name, kind)
+    kind = breakdown.activity_kinds(kernels)
+    first, member = group_rows(kernels.name, kind)
     texts = [(trace.text(kernels.name[i]), breakdown.KINDS[kind[i]]) for i in first]
     names, number = _named(texts)
     item = number[member] if len(names) else member
@@ -126,10 +126,12 @@ def _kernels(trace: Trace, at: _Places) -> Items:
 def _operators(trace: Trace, at: _Places, by: By) -> Items:
     """Host time is that of the operator itself."""
     ops, kernels = trace.ops, trace.kernels
-    call = calls(ops)
-    rows = np.flatnonzero(counted(trace))
+    call = outermost_calls(ops)
+    rows = np.flatnonzero(counted_operators(trace))
     shaped = by == "shapes"
-    first, member = grouped(*((ops.name[rows], ops.shapes[rows]) if shaped else (ops.name[rows],)))
+    first, member = group_rows(
+        *((ops.name[rows], ops.shapes[rows]) if shaped else (ops.name[rows],))
+    )
     texts: list[Name] = [
         (trace.text(ops.name[i]), (trace.text(ops.shapes[i]) or None) if shaped else None)
         for i in rows[first]
@@ -138,7 +140,7 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
     n = len(names)
     item_of = np.full(len(ops), NONE, np.int64)
     item_of[rows] = number[member]
-    launcher = call_tree.at(item_of, call_tree.at(call, kernels.op)).astype(np.int64)
+    launcher = call_tree.take(item_of, call_tree.take(call, kernels.op)).astype(np.int64)
     launcher = np.where(launcher >= 0, launcher, number[-1])
     device, bound = _device(trace, at, launcher, n)
     own = sums(call, ops.self_ns, len(ops))
@@ -150,9 +152,9 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
 
 def _regions(trace: Trace, at: _Places, by: By) -> Items:
     """As the modules' view: host time of their calls, device time of both passes."""
-    found = named_regions.of(trace, "modules" if by == "modules" else "annotations")
-    labels, label = named_regions.labels(trace, found.name, "instance")
-    nodes = call_tree.merged(found.parent, label, np.ones(len(label), np.bool_))
+    found = named_regions.find_regions(trace, "modules" if by == "modules" else "annotations")
+    labels, label = named_regions.region_labels(trace, found.name, "instance")
+    nodes = call_tree.merge_calls(found.parent, label, np.ones(len(label), np.bool_))
     names: list[Name] = []
     for node, up in enumerate(nodes.parent.tolist()):
         name = labels[nodes.name[node]]
@@ -169,8 +171,8 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
 
     ops, kernels = trace.ops, trace.kernels
     forward = call_tree.forward_of(ops)
-    region = np.where(forward >= 0, call_tree.at(found.of_op, forward), found.of_op)
-    own = call_tree.at(call_tree.at(nodes.of, region.astype(np.int32)), kernels.op)
+    region = np.where(forward >= 0, call_tree.take(found.of_op, forward), found.of_op)
+    own = call_tree.take(call_tree.take(nodes.of, region.astype(np.int32)), kernels.op)
     item = np.where(own >= 0, number[own], number[-1])
     device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
     return Items(names, parent, count, host, device, bound, _whole(trace, at))
@@ -201,10 +203,10 @@ def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample
     return _device(trace, at, np.concatenate(all_items), n, np.concatenate(all_rows))
 
 
-def bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
+def part_bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
     """How far off each part of these steps may be on average; None where a bound is not known."""
-    found = steps_bounds.of_steps(trace, breakdown.of_steps(trace))
-    found["step"] = steps_bounds.windows(trace).bound(trace.steps)
+    found = steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
+    found["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
     rows = {part: found[part][steps] for part in parts}
     return {
         part: None if (bound == MISSING).any() else float(bound.mean()) if len(bound) else 0.0

@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.comparison import significance
 from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
 from tb_privateuse1.analysis.memory.allocations import CPU, Level
-from tb_privateuse1.i18n.units import worded
+from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Memory, Trace
 
 Figure = Literal[
@@ -66,14 +66,16 @@ class DiffAllocator:
     verdict: Verdict
 
 
-def amount(unit: Unit, value: float | None) -> str:
+def format_amount(unit: Unit, value: float | None) -> str:
     """A figure in words."""
     if value is None or unit == "bytes":
-        return worded("bytes", None if value is None else round(value))
+        return with_unit("bytes", None if value is None else round(value))
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffMemory, ...]:
+def compare_devices(
+    base: Trace, trace: Trace, base_steps: I64, now_steps: I64
+) -> tuple[DiffMemory, ...]:
     """Those that any of the two tells, device by device; the chosen steps are rows of each."""
     found = []
     for pair in _pairs(base, trace):
@@ -85,7 +87,7 @@ def figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple
     return tuple(found)
 
 
-def operators(
+def compare_allocators(
     base: Trace, trace: Trace, base_steps: I64, now_steps: I64
 ) -> tuple[DiffAllocator, ...]:
     """What allocates in any of the two; the greatest change first."""
@@ -100,7 +102,7 @@ def operators(
 
 def _pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
     """The same devices; of accelerators that only one has, the n-th of each. The CPU last."""
-    old, now = allocations.devices(base.memory), allocations.devices(trace.memory)
+    old, now = allocations.memory_devices(base.memory), allocations.memory_devices(trace.memory)
     pairs: list[Pair] = [(one, one) for one in now if one in old]
     here = [one for one in now if one not in old and one[0] != CPU]
     there = [one for one in old if one not in now and one[0] != CPU]
@@ -114,8 +116,8 @@ def _pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
 
 def _label(base: Trace, trace: Trace, pair: Pair) -> str:
     old, now = pair
-    names = [allocations.label(base, old)] if old else []
-    names += [allocations.label(trace, now)] if now else []
+    names = [allocations.device_label(base, old)] if old else []
+    names += [allocations.device_label(trace, now)] if now else []
     return " / ".join(dict.fromkeys(names))
 
 
@@ -123,11 +125,11 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
     """What is known of these steps on the host; nothing of a device that is not there."""
     if device is None:
         return {}
-    events = allocations.of_device(trace.memory, device)
-    level, steps = allocations.level(events), trace.steps
+    events = allocations.device_events(trace.memory, device)
+    level, steps = allocations.memory_level(events), trace.steps
     start, end = steps.host_start_ns, steps.host_end_ns
     low, high = np.searchsorted(events.ts_ns, (start[rows], end[rows]))
-    size = np.maximum(allocations.known(events.bytes), 0)
+    size = np.maximum(allocations.zero_if_missing(events.bytes), 0)
     values: dict[Figure, I64] = {
         "allocated": _between(size, low, high),
         "allocations": _between((size > 0).astype(np.int64), low, high),
@@ -141,10 +143,10 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
         values["growth"] = after[follows] - after[follows - 1]
         reserved = [_reserved(level, *window) for window in windows]
         values["peak_reserved"] = np.array([r for r in reserved if r != MISSING], np.int64)
-    found = {name: significance.of_steps(each) for name, each in values.items() if len(each)}
-    whole = devices.facts(trace, device).peak_bytes
+    found = {name: significance.sample_steps(each) for name, each in values.items() if len(each)}
+    whole = devices.device_facts(trace, device).peak_bytes
     if whole is not None:
-        found["recording_peak"] = significance.of_steps(np.array([whole]))
+        found["recording_peak"] = significance.sample_steps(np.array([whole]))
     return found
 
 
@@ -214,12 +216,15 @@ class _Allocators:
     def __init__(self, trace: Trace, device: Device | None, rows: I64) -> None:
         self.names: list[str] = []
         none = np.empty(0, np.int64)
-        self.bytes, self.count = significance.sample(none, none, none, 0, len(rows)), np.empty(0)
+        self.bytes, self.count = (
+            significance.sample_row(none, none, none, 0, len(rows)),
+            np.empty(0),
+        )
         if device is None:
             return
-        events = allocations.of_device(trace.memory, device)
-        events = events.take(allocations.known(events.bytes) > 0)
-        op = by_operator.owners(trace, events.op)
+        events = allocations.device_events(trace.memory, device)
+        events = events.take(allocations.zero_if_missing(events.bytes) > 0)
+        op = by_operator.owning_operators(trace, events.op)
         name = np.append(trace.ops.name, NONE)[op]
         found, place = np.unique(name, return_inverse=True)
         texts = [trace.text(one) if one >= 0 else OUTSIDE for one in found.tolist()]
@@ -228,8 +233,8 @@ class _Allocators:
         item = np.array([number[text] for text in texts], np.int64)[place]
         step, one = _steps_of(trace, rows, events), np.ones(len(events), np.int64)
         n = len(self.names)
-        self.bytes = significance.sample(item, step, events.bytes, n, len(rows))
-        self.count = significance.sample(item, step, one, n, len(rows)).mean
+        self.bytes = significance.sample_row(item, step, events.bytes, n, len(rows))
+        self.count = significance.sample_row(item, step, one, n, len(rows)).mean
 
     def of(self, names: Sequence[str]) -> tuple[Sample, Floats]:
         """In the rows of these names, 0 where it has none."""

@@ -22,7 +22,7 @@ _QUANTILES = (
 """Student's t, two-sided 99 %, by degrees of freedom from 1."""
 
 
-def quantile(freedom: Floats) -> Floats:
+def student_t_quantile(freedom: Floats) -> Floats:
     """Student's t for 99 %, to 0.3 %; fractions of a degree of freedom are left out."""
     whole = np.clip(np.floor(freedom), 1, None)
     few = np.array(_QUANTILES)[np.minimum(whole, len(_QUANTILES)).astype(np.int64) - 1]
@@ -43,7 +43,7 @@ class Sample:
         return Sample(mean[rows], variance[rows], self.steps)
 
 
-def sample(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sample:
+def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sample:
     """Of values of a row in a step, which are summed; where there is none it is 0.
 
     ``row`` or ``step`` of an entry that counts nowhere is ``NONE``. Takes as much memory as there
@@ -72,7 +72,7 @@ def noise(base: Sample, now: Sample) -> Floats | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
     error: Floats = np.sqrt(a + b)
-    return np.where(error > 0, error * quantile(np.nan_to_num(freedom, nan=1.0)), 0.0)
+    return np.where(error > 0, error * student_t_quantile(np.nan_to_num(freedom, nan=1.0)), 0.0)
 
 
 def verdict(change: float, noise: float | None, bound: float | None) -> Verdict:
@@ -94,7 +94,7 @@ def verdict(change: float, noise: float | None, bound: float | None) -> Verdict:
     return "longer" if change > 0 else "shorter"
 
 
-def of_steps(values: I64) -> Sample:
+def sample_steps(values: I64) -> Sample:
     """Of a single row, with a value per step."""
     steps = len(values)
-    return sample(np.zeros(steps, np.int64), np.arange(steps), values, 1, steps)
+    return sample_row(np.zeros(steps, np.int64), np.arange(steps), values, 1, steps)

@@ -12,7 +12,7 @@ from tb_privateuse1.analysis.counters import curve_forms, sm_occupancy
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.i18n import filled, say
+from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace import call_tree, intervals, uncertainty
 from tb_privateuse1.trace.model import I64, MEMCPY, MISSING, Kernels, Trace
 
@@ -27,7 +27,7 @@ _MOST_BYTES = 1 << 50
 """No device holds as much: a size from there on is a mistake, and would hide all others."""
 
 
-def of(trace: Trace) -> tuple[Curve, ...]:
+def build_curves(trace: Trace) -> tuple[Curve, ...]:
     """All that the trace has; what it does not tell has no curve."""
     of_kernel = trace.lanes.device[trace.kernels.lane]
     used = np.bincount(trace.kernels.lane, minlength=len(trace.lanes)) > 0
@@ -55,8 +55,11 @@ def _inferred(trace: Trace) -> bool:
 
 def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
-    if not uncertainty.exact(kernels):
-        low, high = uncertainty.certain(kernels), uncertainty.possible(kernels, trace.end_ns)
+    if not uncertainty.all_measured(kernels):
+        low, high = (
+            uncertainty.certainly_running(kernels),
+            uncertainty.possibly_running(kernels, trace.end_ns),
+        )
         limits = curve_forms.share(low), curve_forms.share(high)
     form = curve_forms.share(breakdown.busy(kernels))
     name = say("Utilisation of {device}", device=device)
@@ -64,7 +67,7 @@ def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
 
 
 def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
-    form = sm_occupancy.held(trace, kernels)
+    form = sm_occupancy.resident_share(trace, kernels)
     name = say("SM efficiency of {device}", device=device)
     return [Curve(name, "share", "sm_efficiency", form)] if form else []
 
@@ -83,9 +86,12 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
         since = np.where(told, since, np.append(trace.ops.end_ns, 0)[kernels.op])
         early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
     limits = None
-    if (starts := _starts(kernels)) and not (uncertainty.exact(kernels) and told.all()):
-        limits = curve_forms.between(since, starts[0]), curve_forms.between(early, starts[1])
-    form = curve_forms.between(since, kernels.start_ns)
+    if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and told.all()):
+        limits = (
+            curve_forms.concurrency(since, starts[0]),
+            curve_forms.concurrency(early, starts[1]),
+        )
+    form = curve_forms.concurrency(since, kernels.start_ns)
     name = say("Kernels waiting for {device}", device=device)
     return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
 
@@ -100,7 +106,7 @@ def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
 
 def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     limits = None
-    if not uncertainty.exact(kernels) and (known := _starts(kernels)):
+    if not uncertainty.all_measured(kernels) and (known := _starts(kernels)):
         early, late = (np.sort(one, kind="stable") for one in known)
         limits = curve_forms.Rate(late, early), curve_forms.Rate(early, late)
     starts = np.sort(kernels.start_ns, kind="stable")  # they are sorted, if of all lanes
@@ -111,7 +117,7 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
 
 def _data_loader(trace: Trace) -> list[Curve]:
     ops = trace.ops
-    rows = call_tree.starts(trace, call_tree.LOADER)[ops.name]
+    rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
     within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
     if not len(within[0]):
         return []
@@ -127,7 +133,7 @@ def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
         own = copies.take(way == i)
         form = _flow(own.start_ns, own.end_ns, own.bytes)
         if form:
-            label = filled(name, device=device)
+            label = fill(name, device=device)
             found.append(Curve(label, "bytes/s", "copies", form, _inferred(trace)))
     return found
 
@@ -160,11 +166,11 @@ def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curve_forms.Flow | Non
 
 def _memory(trace: Trace) -> list[Curve]:
     found = []
-    for device in allocations.devices(trace.memory):
-        level = allocations.level(allocations.of_device(trace.memory, device))
+    for device in allocations.memory_devices(trace.memory):
+        level = allocations.memory_level(allocations.device_events(trace.memory, device))
         if len(level.at_ns):
             at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
             form = curve_forms.level(at, np.append(level.before, level.allocated))
-            name = say("Memory of {device}", device=allocations.label(trace, device))
+            name = say("Memory of {device}", device=allocations.device_label(trace, device))
             found.append(Curve(name, "bytes", "memory", form))
     return found

@@ -162,7 +162,7 @@ def level(at_ns: I64, value: I64) -> Level:
     return Level(at_ns, value, tuple(most[1:]))
 
 
-def between(since_ns: I64, until_ns: I64) -> Level:
+def concurrency(since_ns: I64, until_ns: I64) -> Level:
     """How many of these stretches go on; in any order, those without length never do."""
     n = len(since_ns)
     # Most are in order already, which a stable sort sees; two sorted runs it only merges.

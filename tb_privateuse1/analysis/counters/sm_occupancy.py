@@ -15,7 +15,7 @@ from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.trace.model import I32, I64, KERNEL, Kernels, Trace
 
 
-def held(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
+def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
     """The share of a device's multiprocessors that hold blocks; ``kernels`` are those of one
     device. None if nothing tells.
     """
@@ -26,11 +26,11 @@ def held(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
     return curve_forms.mean(kernels.start_ns[known], kernels.end_ns[known], blocks[known])
 
 
-def share(trace: Trace, kernels: Kernels, start_ns: I64, end_ns: I64) -> float | None:
+def sm_efficiency(trace: Trace, kernels: Kernels, start_ns: I64, end_ns: I64) -> float | None:
     """That share over windows that do not overlap, on average over the devices that tell."""
     window = int((end_ns - start_ns).sum())
     device = trace.lanes.device[kernels.lane]
-    each = [held(trace, kernels.take(device == one)) for one in np.unique(device)]
+    each = [resident_share(trace, kernels.take(device == one)) for one in np.unique(device)]
     found = [float(one.area_ns(start_ns, end_ns).sum()) / window for one in each if one and window]
     return sum(found) / len(found) if found else None
 
@@ -48,5 +48,5 @@ def occupancy(trace: Trace, kernels: Kernels) -> float | None:
 
 def _told(trace: Trace, kernels: Kernels, strings: I32) -> Floats:
     """The number of each kernel's configuration; nan where it has none."""
-    numbers = np.append(groups.numbers(trace, strings), np.nan)
+    numbers = np.append(groups.parse_numbers(trace, strings), np.nan)
     return numbers[kernels.config]

@@ -14,7 +14,7 @@ _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 """Not every backend tells of the call by which these wait."""
 
 
-def named(trace: Trace) -> Bools:
+def blocking_names(trace: Trace) -> Bools:
     """Which of the trace's strings are names of what returns when the device is done."""
     return _looked_up(trace, range(len(trace.strings)))
 
@@ -27,10 +27,10 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
     return found
 
 
-def calls(trace: Trace) -> Bools:
+def blocking_calls(trace: Trace) -> Bools:
     """Which launches return when the device is done: by name, and copies that it outlives."""
     launches, kernels = trace.launches, trace.kernels
-    used = groupby.distinct(launches.name[launches.name >= 0]).tolist()
+    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
     found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
     copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
     made = kernels.launch[copies]
@@ -38,7 +38,7 @@ def calls(trace: Trace) -> Bools:
     return found
 
 
-def operators(trace: Trace) -> I64:
+def blocking_operators(trace: Trace) -> I64:
     """Rows of operators that return when their own work on the device is done.
 
     They hand a value to Python, or in inferred times their end shows it.

@@ -70,10 +70,10 @@ class Limits:
             return intervals.EMPTY
         starts, ends = intervals.intersect(sure, self.chain)
         of = np.searchsorted(self.chain[0], starts, side="right") - 1
-        return shortened((starts, ends), self.spare[of])
+        return shorten((starts, ends), self.spare[of])
 
 
-def shortened(spent: intervals.Set, share: float | Shares) -> intervals.Set:
+def shorten(spent: intervals.Set, share: float | Shares) -> intervals.Set:
     """The first part of each interval, by the share (0 to 1) that is left of it."""
     starts, ends = spent
     ends = starts + np.floor((ends - starts) * share).astype(np.int64)
@@ -81,10 +81,10 @@ def shortened(spent: intervals.Set, share: float | Shares) -> intervals.Set:
     return starts[keep], ends[keep]
 
 
-def build(trace: Trace, window: intervals.Set) -> Limits:
+def find_limits(trace: Trace, window: intervals.Set) -> Limits:
     """The limits of a trace within some windows (a set)."""
     kernels = trace.kernels
-    waits = waits_of(trace)
+    waits = find_waits(trace)
     busy = uncertainty.busy(kernels)
     if not len(busy[0]):  # no activity, or none that takes any time
         codes = {finding.code for finding in trace.meta.findings}
@@ -94,14 +94,14 @@ def build(trace: Trace, window: intervals.Set) -> Limits:
         return Limits(
             known, window, idle, idle, intervals.EMPTY, intervals.EMPTY, np.empty(0), waits
         )
-    submitted = launch_times.earliest(trace)
+    submitted = launch_times.earliest_launch(trace)
     first, last = _ends(kernels, busy)
     late = submitted[first] >= np.append(busy[0][0], busy[1][:-1])
     late &= submitted[first] != MISSING
     end_ns = int(window[1].max(initial=0))
-    free = intervals.subtract(window, uncertainty.possible(kernels, end_ns))
-    free = intervals.subtract(free, launch_times.unseen(trace))
-    surely = uncertainty.certain(kernels.take(uncertainty.limited(kernels)))
+    free = intervals.subtract(window, uncertainty.possibly_running(kernels, end_ns))
+    free = intervals.subtract(free, launch_times.unrecorded_start(trace))
+    surely = uncertainty.certainly_running(kernels.take(uncertainty.limited(kernels)))
     queued = (busy[1][:-1][~late[1:]], busy[0][1:][~late[1:]])
     chain, spare = _chains(busy, late, submitted, last, waits, trace)
     return Limits(
@@ -145,8 +145,8 @@ def _chains(
     handed = submitted[last[ends]]
     known = waited & (handed != MISSING)
     lead = intervals.union(handed[known], stops[known])
-    spare = intervals.covered(intervals.merge(held, lead), starts, stops)
-    work = intervals.covered(busy, starts, stops)
+    spare = intervals.covered_length(intervals.merge(held, lead), starts, stops)
+    work = intervals.covered_length(busy, starts, stops)
     share = np.where(known, np.minimum(1.0, spare / np.maximum(work, 1)), 0.0)
     return (starts, stops), share
 
@@ -164,18 +164,18 @@ def _blocked(trace: Trace, busy: intervals.Set) -> intervals.Set:
     launches = trace.launches
     long = launches.end_ns - launches.start_ns >= _BLOCKED_NS
     start, end = launches.start_ns[long], launches.end_ns[long]
-    whole = intervals.covered(busy, start, end) == end - start
+    whole = intervals.covered_length(busy, start, end) == end - start
     return intervals.union(start[whole], end[whole])
 
 
-def waits_of(trace: Trace) -> Waits:
+def find_waits(trace: Trace) -> Waits:
     """The waits of threads that launch kernels."""
     launches, kernels = trace.launches, trace.kernels
-    called = waiting.calls(trace)
+    called = waiting.blocking_calls(trace)
     # A thread that pins memory or watches collectives stops nobody by waiting.
     started = kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]
     row = np.flatnonzero(called & np.isin(launches.thread, np.unique(launches.thread[started])))
-    op = waiting.operators(trace)
+    op = waiting.blocking_operators(trace)
     start = np.concatenate((launches.start_ns[row], trace.ops.start_ns[op]))
     order = np.argsort(start, kind="stable")
     none = np.full(len(op), NONE, np.int32)

@@ -18,7 +18,7 @@ import numpy as np
 from tb_privateuse1.analysis.idle import blocking_calls, launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.call_tree import LOADER, STEP, starts
+from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
 from tb_privateuse1.trace.model import ANNOTATION, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
 
 CAUSES = (
@@ -66,7 +66,7 @@ class Gaps:
         return len(self.start_ns)
 
 
-def gaps(trace: Trace) -> Gaps:
+def find_gaps(trace: Trace) -> Gaps:
     """All idle stretches of the recording: between activities, and in the steps around them.
 
     Empty without device times.
@@ -81,7 +81,7 @@ def gaps(trace: Trace) -> Gaps:
     row = np.searchsorted(kernels.start_ns, end)
     ended = kernels.start_ns[np.minimum(row, len(kernels) - 1)] == end
     kernel = np.where(ended, row, NONE)
-    submitted = launch_times.likely(trace, kernel)
+    submitted = launch_times.likely_launch(trace, kernel)
     return Gaps(start, end, kernel, submitted, _thread(trace, kernel))
 
 
@@ -97,11 +97,11 @@ def _thread(trace: Trace, kernel: I64) -> I32:
     return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
 
 
-def causes(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
+def classify_gaps(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
     """When the device is idle for each of ``CAUSES``: disjoint sets, together all of the gaps."""
     # Before the first activity the device may have worked on what was not recorded.
-    hidden = launch_times.unseen(trace)
-    worked = intervals.covered(hidden, found.start_ns, found.end_ns) > 0
+    hidden = launch_times.unrecorded_start(trace)
+    worked = intervals.covered_length(hidden, found.start_ns, found.end_ns) > 0
     told = (found.submitted_ns != MISSING) & ~worked
     # Behind the last activity no launch is missing: there is none.
     over = found.kernel < 0
@@ -188,13 +188,13 @@ def _host(trace: Trace) -> dict[str, Ranges]:
     ops, launches, collectives = trace.ops, trace.launches, trace.collectives
     gloo = np.zeros(len(ops), np.bool_)
     gloo[collectives.op[collectives.op >= 0]] = True
-    working = (ops.kind == OPERATOR) & ~starts(trace, STEP)[ops.name]
+    working = (ops.kind == OPERATOR) & ~starts_with(trace, STEP)[ops.name]
     # What lies inside an operator adds nothing to it.
     outer = working & ~np.append(working, False)[ops.parent]
     return {
         "synchronisation": _waiting(trace),
         "communication_wait": _of_ops(trace, gloo | _named(trace, _MEETS)[ops.name]),
-        "data_loader": _of_ops(trace, starts(trace, LOADER)[ops.name]),
+        "data_loader": _of_ops(trace, starts_with(trace, LOADER)[ops.name]),
         "host_operator": Ranges(
             np.concatenate((ops.thread[outer], launches.thread)),
             np.concatenate((ops.start_ns[outer], launches.start_ns)),
@@ -206,9 +206,9 @@ def _host(trace: Trace) -> dict[str, Ranges]:
 def _waiting(trace: Trace) -> Ranges:
     """Calls that return when the device is done."""
     ops, launches, frames = trace.ops, trace.launches, trace.frames
-    named, call = blocking_calls.named(trace), blocking_calls.calls(trace)
+    named, call = blocking_calls.blocking_names(trace), blocking_calls.blocking_calls(trace)
     own, frame = named[ops.name], named[frames.name]
-    own[blocking_calls.operators(trace)] = True
+    own[blocking_calls.blocking_operators(trace)] = True
     return Ranges(
         np.concatenate((launches.thread[call], ops.thread[own], frames.thread[frame])),
         np.concatenate((launches.start_ns[call], ops.start_ns[own], frames.start_ns[frame])),
@@ -216,7 +216,7 @@ def _waiting(trace: Trace) -> Ranges:
     )
 
 
-def standing(trace: Trace) -> intervals.Set:
+def blocked_time(trace: Trace) -> intervals.Set:
     """When a thread that launches kernels waits for the device or for other ranks."""
     launching = np.unique(trace.launches.thread[trace.kernels.launch[trace.kernels.launch >= 0]])
     kinds = _host(trace)
@@ -231,7 +231,7 @@ def standing(trace: Trace) -> intervals.Set:
 def _code(trace: Trace) -> Ranges:
     """A program's own code: Python frames, and annotations but those of the profiler's steps."""
     ops, frames = trace.ops, trace.frames
-    note = (ops.kind == ANNOTATION) & ~starts(trace, STEP)[ops.name]
+    note = (ops.kind == ANNOTATION) & ~starts_with(trace, STEP)[ops.name]
     outer = frames.parent < 0
     return Ranges(
         np.concatenate((ops.thread[note], frames.thread[outer])),

@@ -13,7 +13,7 @@ _TIMES = 4
 many times as late as is usual there."""
 
 
-def earliest(trace: Trace) -> I64:
+def earliest_launch(trace: Trace) -> I64:
     """By activity, before when it was surely not launched: its call's start, or its operator's.
 
     ``MISSING`` where nothing tells.
@@ -24,7 +24,7 @@ def earliest(trace: Trace) -> I64:
     return np.where(kernels.launch >= 0, by_launch, np.where(kernels.op >= 0, by_op, MISSING))
 
 
-def likely(trace: Trace, kernel: I64) -> I64:
+def likely_launch(trace: Trace, kernel: I64) -> I64:
     """When these rows of ``trace.kernels`` were launched; ``MISSING`` for ``NONE`` and where
     nothing tells. Of an operator without a call that is its end, in inferred times a latency before
     its activity.
@@ -47,7 +47,7 @@ def _latency(trace: Trace) -> int:
     return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
 
 
-def unseen(trace: Trace) -> intervals.Set:
+def unrecorded_start(trace: Trace) -> intervals.Set:
     """The time before the first activity, if the device worked on what was not recorded.
 
     Profilers leave out what was launched before the recording began. Where the first recorded

@@ -13,7 +13,7 @@ from tb_privateuse1.analysis.idle import causes as idle_causes
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import groupby, intervals, uncertainty
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import NONE, Kernels, Trace
 
 _TOP = 10
@@ -56,7 +56,7 @@ class StepIdle:
 
 
 @dataclass(frozen=True)
-class Awaited:
+class AwaitedOperator:
     """Idle time directly before the activities of an operator."""
 
     name: str
@@ -75,10 +75,10 @@ class Idle:
 
     causes: tuple[Cause, ...] = ()
     steps: tuple[StepIdle, ...] = ()
-    awaited: tuple[Awaited, ...] = ()
+    awaited: tuple[AwaitedOperator, ...] = ()
 
 
-def table(trace: Trace, kernels: Kernels) -> Idle:
+def idle_table(trace: Trace, kernels: Kernels) -> Idle:
     """Of the span of some activities (all, or those of a step); the steps are all steps.
 
     Empty without device times.
@@ -96,10 +96,10 @@ def table(trace: Trace, kernels: Kernels) -> Idle:
     )
 
 
-@once
+@memoize
 def _of_trace(trace: Trace) -> tuple[idle_causes.Gaps, Mapping[str, intervals.Set]]:
-    gaps = idle_causes.gaps(trace)
-    return gaps, types.MappingProxyType(idle_causes.causes(trace, gaps))
+    gaps = idle_causes.find_gaps(trace)
+    return gaps, types.MappingProxyType(idle_causes.classify_gaps(trace, gaps))
 
 
 def _span(kernels: Kernels) -> tuple[int, int, int]:
@@ -111,7 +111,7 @@ def _span(kernels: Kernels) -> tuple[int, int, int]:
 def _causes(trace: Trace, sets: Mapping[str, intervals.Set], kernels: Kernels) -> Iterator[Cause]:
     first, last, whole = _span(kernels)
     window = np.array([first]), np.array([last])
-    bound = 0 if uncertainty.exact(trace.kernels) else None
+    bound = 0 if uncertainty.all_measured(trace.kernels) else None
     inside = {cause: intervals.intersect(one, window) for cause, one in sets.items()}
     # Between the activities of a step the device may have worked for another one.
     working = intervals.intersect(breakdown.busy(trace.kernels), window)
@@ -134,34 +134,38 @@ def _causes(trace: Trace, sets: Mapping[str, intervals.Set], kernels: Kernels) -
 
 def _steps(trace: Trace, sets: Mapping[str, intervals.Set]) -> Iterator[StepIdle]:
     steps = trace.steps
-    parts = {c: intervals.covered(one, steps.start_ns, steps.end_ns) for c, one in sets.items()}
+    parts = {
+        c: intervals.covered_length(one, steps.start_ns, steps.end_ns) for c, one in sets.items()
+    }
     free = steps.end_ns - steps.start_ns
-    free = free - intervals.covered(breakdown.busy(trace.kernels), steps.start_ns, steps.end_ns)
-    bounds = steps_bounds.idle(trace, free)
+    free = free - intervals.covered_length(
+        breakdown.busy(trace.kernels), steps.start_ns, steps.end_ns
+    )
+    bounds = steps_bounds.idle_bounds(trace, free)
     for i in range(len(steps)):
         told: dict[str, Any] = {f"{cause}_ns": int(ns[i]) for cause, ns in parts.items()}
         yield StepIdle(
             name=trace.text(steps.name[i]),
             idle_ns=int(free[i]),
-            idle_bound_ns=uncertainty.known(bounds[i]),
+            idle_bound_ns=uncertainty.known_bound(bounds[i]),
             **told,
         )
 
 
-def _awaited(trace: Trace, gaps: idle_causes.Gaps, kernels: Kernels) -> Iterator[Awaited]:
+def _awaited(trace: Trace, gaps: idle_causes.Gaps, kernels: Kernels) -> Iterator[AwaitedOperator]:
     first, last, whole = _span(kernels)
     rows = np.flatnonzero((gaps.start_ns >= first) & (gaps.end_ns <= last))
     op = trace.kernels.op[gaps.kernel[rows]]
     name = np.append(trace.ops.name, np.int32(NONE))[op]
     length = gaps.end_ns[rows] - gaps.start_ns[rows]
-    heads, group = groupby.grouped(name)
+    heads, group = groupby.group_rows(name)
     total = groupby.sums(group, length, len(heads))
     order = np.lexsort((-length, group))
     edges = np.searchsorted(group[order], np.arange(len(heads)))
     longest = order[edges]
     count = np.bincount(group, minlength=len(heads))
     for i in np.argsort(-total, kind="stable")[:_TOP]:
-        yield Awaited(
+        yield AwaitedOperator(
             name=trace.text(name[heads[i]]),
             gaps=int(count[i]),
             idle_ns=int(total[i]),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Kernels, Trace
 
 Group = Literal["operator", "name", "launch"]
@@ -21,27 +21,27 @@ MATRIX_KINDS: tuple[kinds_of_work.Kind, ...] = ("gemm", "convolution", "attentio
 Floats = NDArray[np.float64]
 
 
-def operators(trace: Trace, kernels: Kernels) -> I32:
+def launching_names(trace: Trace, kernels: Kernels) -> I32:
     """The name of the operator that launched each, ``NONE`` where none is known."""
     if not len(trace.ops):
         return np.full(len(kernels), NONE, np.int32)
     return np.where(kernels.op >= 0, trace.ops.name[kernels.op], NONE).astype(np.int32)
 
 
-def groups(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
+def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
     """A first row of each group, each row's group; activities of one kind and name.
 
     ``operator`` and ``launch`` tell launching operators apart, ``launch`` how they were launched.
     """
-    columns: list[NDArray[np.integer]] = [kernels.name, breakdown.kinds(kernels)]
+    columns: list[NDArray[np.integer]] = [kernels.name, breakdown.activity_kinds(kernels)]
     if group != "name":
-        columns.append(operators(trace, kernels))
+        columns.append(launching_names(trace, kernels))
     if group == "launch":
         columns.append(kernels.config)
-    return grouped(*columns)
+    return group_rows(*columns)
 
 
-def numbers(trace: Trace, strings: I32) -> Floats:
+def parse_numbers(trace: Trace, strings: I32) -> Floats:
     """The numbers that some of the trace's strings are; nan where they are none."""
     found = {-1: np.nan}
     for string in np.unique(strings[strings >= 0]).tolist():
@@ -65,7 +65,7 @@ def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
 
 def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
     """Which of them were launched by an operator of ``MATRIX_KINDS``."""
-    names = operators(trace, kernels)
+    names = launching_names(trace, kernels)
     fitting = [
         n
         for n in np.unique(names).tolist()

@@ -72,22 +72,22 @@ class Blocks(Table):
     fate: I8
 
 
-def devices(memory: Memory) -> list[tuple[int, int]]:
+def memory_devices(memory: Memory) -> list[tuple[int, int]]:
     """Device type and index of each device, the CPU last."""
     found = [
         (int(kind), int(index))
-        for kind in groupby.distinct(memory.device_type)
-        for index in groupby.distinct(memory.device[memory.device_type == kind])
+        for kind in groupby.distinct_values(memory.device_type)
+        for index in groupby.distinct_values(memory.device[memory.device_type == kind])
     ]
     return sorted(found, key=lambda d: (d[0] == CPU, *d))
 
 
-def of_device(memory: Memory, device: tuple[int, int]) -> Memory:
+def device_events(memory: Memory, device: tuple[int, int]) -> Memory:
     """The instants of one device, in order of time."""
     return memory.take((memory.device_type == device[0]) & (memory.device == device[1]))
 
 
-def label(trace: Trace, device: tuple[int, int]) -> str:
+def device_label(trace: Trace, device: tuple[int, int]) -> str:
     """A device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
     kind, index = device
     name = device_types.name(kind, trace.vendor) or say("Device type {type}", type=kind)
@@ -100,15 +100,15 @@ def label(trace: Trace, device: tuple[int, int]) -> str:
     return say("{name} {index}", name=name, index=index)
 
 
-def known(column: I64) -> I64:
+def zero_if_missing(column: I64) -> I64:
     """The column with 0 for what is missing, for sums."""
     return np.where(column == MISSING, 0, column)
 
 
-def blocks(memory: Memory) -> Blocks:
+def pair_blocks(memory: Memory) -> Blocks:
     """Allocations and releases paired by address; within an address, one follows the other."""
     n = len(memory)
-    size = known(memory.bytes)
+    size = zero_if_missing(memory.bytes)
     placed = np.flatnonzero((memory.address != MISSING) & (size != 0))
     rows = placed[np.argsort(memory.address[placed], kind="stable")]
     address, allocates = memory.address[rows], size[rows] > 0
@@ -142,7 +142,7 @@ def blocks(memory: Memory) -> Blocks:
     )
 
 
-def explained(memory: Memory) -> tuple[int, int]:
+def explained_steps(memory: Memory) -> tuple[int, int]:
     """How many steps of Total Allocated are those of Bytes, and how many there are."""
     told = memory.take(memory.allocated_bytes != MISSING)
     steps = np.diff(told.allocated_bytes)
@@ -175,11 +175,11 @@ class Level:
         return int(low + np.argmax(self.allocated[low:high])) if high > low else None
 
 
-def level(memory: Memory) -> Level:
+def memory_level(memory: Memory) -> Level:
     """The totals of one device over time."""
     told = memory.allocated_bytes != MISSING
     rows = np.flatnonzero(told) if told.any() else np.arange(len(memory))
-    size = known(memory.bytes)
+    size = zero_if_missing(memory.bytes)
     total = memory.allocated_bytes[rows] if told.any() else np.cumsum(size)
     return Level(
         rows=rows,
@@ -191,7 +191,7 @@ def level(memory: Memory) -> Level:
     )
 
 
-def reduce(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
+def thin_out(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
     """At most so many rows that draw the same steps: of equal parts of the time, the first and
     the last row and those of the least and greatest value of each column. ``at_ns`` is sorted.
     """
@@ -211,12 +211,12 @@ def reduce(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
     return np.unique(np.concatenate(keep))
 
 
-def steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep, ...]:
+def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep, ...]:
     """The trace's steps on the host; none if it has none."""
     table = trace.steps
     numbered = [i for i in range(len(table)) if "#" in trace.text(table.name[i])]
     start, end = table.host_start_ns, table.host_end_ns
-    size = np.maximum(known(events.bytes), 0)
+    size = np.maximum(zero_if_missing(events.bytes), 0)
     upto = np.concatenate(([0], np.cumsum(size))), np.concatenate(([0], np.cumsum(size > 0)))
     low, high = np.searchsorted(events.ts_ns, (start, end))
     rows: list[MemoryStep] = []
@@ -241,7 +241,7 @@ def steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep, ...]:
     return tuple(rows)
 
 
-def growth(steps: tuple[MemoryStep, ...]) -> MemoryGrowth | None:
+def find_growth(steps: tuple[MemoryStep, ...]) -> MemoryGrowth | None:
     """Growth, if every complete step ends with more than the one before."""
     ends = [s.at_end_bytes for s in steps if not s.incomplete and s.at_end_bytes is not None]
     if len(ends) < _LEAST_STEPS or any(b <= a for a, b in itertools.pairwise(ends)):

@@ -17,7 +17,7 @@ from tb_privateuse1.analysis.memory.allocations import (
     Blocks,
     Fate,
     Level,
-    known,
+    zero_if_missing,
 )
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.operators import groups as operators_groups
@@ -81,12 +81,14 @@ class MemoryOperator:
     self_increase_bytes: int
 
 
-def alive(trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int) -> list[AliveRow]:
+def live_blocks(
+    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+) -> list[AliveRow]:
     """What is alive at an entry of ``level``, most bytes first."""
     row, whole = level.rows[peak], int(level.allocated[peak])
     held = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
     found = blocks.take(held & (blocks.fate != UNKNOWN))
-    owner = owners(trace, events.op[found.allocation])
+    owner = owning_operators(trace, events.op[found.allocation])
     keys = np.stack((_of(trace.ops.name, owner), _of(trace.ops.shapes, owner)))
     groups, member = np.unique(keys, axis=1, return_inverse=True)
     size, count = np.zeros(len(groups.T), np.int64), np.bincount(member)
@@ -109,16 +111,16 @@ def alive(trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int)
     return sorted(rows, key=lambda r: -r.bytes)
 
 
-def rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
+def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
     """Blocks in words, in their order."""
     at, freed = blocks.allocation, blocks.release
     op = _of(events.op, at)
-    owner = owners(trace, op)
+    owner = owning_operators(trace, op)
     allocated_ns, freed_ns = _of(events.ts_ns, at, MISSING), _of(events.ts_ns, freed, MISSING)
     lifetime = np.where((at >= 0) & (freed >= 0), freed_ns - allocated_ns, MISSING)
     name, shapes = _of(trace.ops.name, owner), _of(trace.ops.shapes, owner)
     inner = np.where(owner == op, NONE, _of(trace.ops.name, op))
-    stacks = {int(one): operators_groups.stack(trace, int(one)) for one in np.unique(owner)}
+    stacks = {int(one): operators_groups.python_stack(trace, int(one)) for one in np.unique(owner)}
     return [
         Allocation(
             operator=_text(trace, name[i]),
@@ -136,13 +138,15 @@ def rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[All
     ]
 
 
-def operators(trace: Trace, events: Memory, start_ns: int, end_ns: int) -> list[MemoryOperator]:
+def memory_operators(
+    trace: Trace, events: Memory, start_ns: int, end_ns: int
+) -> list[MemoryOperator]:
     """A row per operator with memory events, most self allocated first.
 
     Figures of an operator hold those of the operators inside, ``self`` figures do not. Calls
     are those that begin in [start, end).
     """
-    ops, size, outside = trace.ops, known(events.bytes), len(trace.strings)
+    ops, size, outside = trace.ops, zero_if_missing(events.bytes), len(trace.strings)
     figures = np.stack(((size > 0).astype(np.int64), np.maximum(size, 0), size))
     call = events.op.astype(np.int64)
     while (inner := (call >= 0) & _of(ops.single, call, False)).any():
@@ -179,7 +183,7 @@ def operators(trace: Trace, events: Memory, start_ns: int, end_ns: int) -> list[
     ]
 
 
-def owners(trace: Trace, op: I32 | I64) -> I64:
+def owning_operators(trace: Trace, op: I32 | I64) -> I64:
     """The operator that each allocation was for: the innermost that does not only allocate.
 
     ``op`` are rows of ``trace.ops`` or ``NONE``. Where only allocating ones are around, the

@@ -90,11 +90,13 @@ class Split:
     """Bytes per category that were allocated before the recording and are no blocks."""
 
 
-def split(trace: Trace, events: Memory, level: Level, blocks: Blocks) -> Split:
+def categorize(trace: Trace, events: Memory, level: Level, blocks: Blocks) -> Split:
     """Tells what each block is for."""
     row = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
-    near = training_phases.around(trace, events.op[row], events.thread[row], events.ts_ns[row])
-    passes = training_phases.passes(trace)
+    near = training_phases.phases_around(
+        trace, events.op[row], events.thread[row], events.ts_ns[row]
+    )
+    passes = training_phases.find_passes(trace)
     of = _allocated(trace, events, blocks, near, passes)
     earlier = blocks.fate == EARLIER
     of[earlier] = UNTOLD
@@ -132,7 +134,7 @@ def _allocated(
 
     began = np.sort(np.concatenate((passes.forward_ns, _module_starts(trace))))
     following = np.append(began, never)[np.searchsorted(began, at)]
-    steps = np.sort(ops.end_ns[training_phases.kinds(trace) == training_phases.STEPPING])
+    steps = np.sort(ops.end_ns[training_phases.phase_kinds(trace) == training_phases.STEPPING])
     stepped = np.append(steps, never)[np.searchsorted(steps, at)] <= following
     lasting = (blocks.fate == HELD) & ((count < 2) | (k < count - 1))
     fed = (gone > following) & (following < never) & ~(stepped & (len(steps) > 0)) & ~lasting
@@ -172,16 +174,16 @@ def _before(
     """
     told = np.zeros(len(CATEGORIES), np.int64)
     rest = level.before - int(blocks.bytes[blocks.fate == EARLIER].sum())
-    devices = [d for d in allocations.devices(trace.memory) if d[0] != allocations.CPU]
+    devices = [d for d in allocations.memory_devices(trace.memory) if d[0] != allocations.CPU]
     if rest <= 0 or not level.told or len(devices) > 1:
         return told
     made = [int(blocks.bytes[of == c].sum()) for c in range(len(CATEGORIES))]
     grain = math.gcd(int(np.gcd.reduce(blocks.bytes)) if len(blocks) else 1, _MOST_GRANULARITY)
-    whole, kept = parameter_sizes.accumulated(trace, passes, grain)
+    whole, kept = parameter_sizes.gradient_bytes(trace, passes, grain)
     held = made[PARAMETERS]
     for category, size in (
         (PARAMETERS, whole - held),
-        (STATE, whole * parameter_sizes.states(trace) - made[STATE]),
+        (STATE, whole * parameter_sizes.optimizer_states(trace) - made[STATE]),
         (GRADIENTS, kept - int(blocks.bytes[(of == GRADIENTS) & (blocks.fate == EARLIER)].sum())),
     ):
         told[category] = min(max(size, 0), rest)
@@ -189,7 +191,7 @@ def _before(
     return told
 
 
-def over_time(events: Memory, level: Level, blocks: Blocks, split: Split) -> I64:
+def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) -> I64:
     """Bytes of each category (rows): before the first entry of ``level``, then from each on."""
     n = len(events)
     change = np.zeros((len(CATEGORIES), n + 1), np.int64)
@@ -207,7 +209,7 @@ def over_time(events: Memory, level: Level, blocks: Blocks, split: Split) -> I64
     return total
 
 
-def figures(
+def category_rows(
     level: Level, events: Memory, blocks: Blocks, split: Split, start: int, end: int, points: int
 ) -> tuple[tuple[MemoryCategory, ...], tuple[CategoryPoint, ...]]:
     """A row per category, and at most so many points that draw the same steps, of [start, end).
@@ -216,7 +218,7 @@ def figures(
     """
     if not level.told or not len(level.rows) or (blocks.fate == UNKNOWN).all():
         return (), ()
-    total = over_time(events, level, blocks, split)
+    total = category_curves(events, level, blocks, split)
     low, high = np.searchsorted(level.at_ns, (start, end)).tolist()
     part = total[:, low : high + 1]
     times = np.concatenate(([start], level.at_ns[low:high]))
@@ -249,7 +251,7 @@ def _curve(
     level: Level, total: I64, low: int, high: int, start: int, end: int, points: int
 ) -> tuple[CategoryPoint, ...]:
     at, part = level.at_ns[low:high], total[:, low + 1 : high + 1]
-    kept = allocations.reduce(at, (*part, part.sum(axis=0)), points - 2)
+    kept = allocations.thin_out(at, (*part, part.sum(axis=0)), points - 2)
     columns = np.concatenate(([low], low + 1 + kept, [high]))
     times = np.concatenate(([start], at[kept], [end]))
     return tuple(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.analysis.memory import allocations
-from tb_privateuse1.i18n import listed, say
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.model import MISSING, Trace, TraceError
 
 
@@ -34,12 +34,12 @@ class MemoryDevice:
     allocations and releases were reported."""
 
 
-def key(device: tuple[int, int]) -> str:
+def device_key(device: tuple[int, int]) -> str:
     """Type and index in words, as the option has them."""
     return "/".join("?" if part == MISSING else str(part) for part in device)
 
 
-def chosen(
+def choose_device(
     trace: Trace, found: list[tuple[int, int]], device: str | None
 ) -> tuple[int, int] | None:
     """The device asked for; without one, the accelerator that allocates the most, or the CPU.
@@ -48,10 +48,10 @@ def chosen(
     """
     if device is not None:
         for one in found:
-            if key(one) == device:
+            if device_key(one) == device:
                 return one
-        have = listed(
-            say("{key} ({label})", key=key(one), label=allocations.label(trace, one))
+        have = join_list(
+            say("{key} ({label})", key=device_key(one), label=allocations.device_label(trace, one))
             for one in found
         )
         message = say(
@@ -60,25 +60,25 @@ def chosen(
         raise TraceError("bad_option", message, say("It has: {have}.", have=have or say("none")))
 
     def weight(one: tuple[int, int]) -> tuple[bool, int]:
-        size = allocations.known(allocations.of_device(trace.memory, one).bytes)
+        size = allocations.zero_if_missing(allocations.device_events(trace.memory, one).bytes)
         return one[0] != allocations.CPU, int(np.maximum(size, 0).sum())
 
     return max(found, key=weight, default=None)
 
 
-def facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
+def device_facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
     """The figures of one device."""
-    events = allocations.of_device(trace.memory, device)
-    level = allocations.level(events)
+    events = allocations.device_events(trace.memory, device)
+    level = allocations.memory_level(events)
     peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.told else None
-    fitting, steps = allocations.explained(events)
-    size = allocations.known(events.bytes)
+    fitting, steps = allocations.explained_steps(events)
+    size = allocations.zero_if_missing(events.bytes)
     reserved = int(events.reserved_bytes.max())
     return MemoryDevice(
-        device=key(device),
+        device=device_key(device),
         device_type=None if device[0] == MISSING else device[0],
         device_id=None if device[1] == MISSING else device[1],
-        label=allocations.label(trace, device),
+        label=allocations.device_label(trace, device),
         events=len(events),
         allocated_bytes=int(np.maximum(size, 0).sum()),
         freed_bytes=-int(np.minimum(size, 0).sum()),

@@ -36,13 +36,13 @@ _MOST_BYTES = 1 << 48
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 
-def accumulated(trace: Trace, passes: training_phases.Passes, grain: int) -> tuple[int, int]:
+def gradient_bytes(trace: Trace, passes: training_phases.Passes, grain: int) -> tuple[int, int]:
     """Bytes of all gradients of a backward pass; of those that were there before the first one.
 
     An accumulation that adds in place found a gradient. Sizes are rounded up to ``grain`` bytes.
     """
     ops = trace.ops
-    rows = np.flatnonzero(call_tree.starts(trace, _ACCUMULATE)[ops.name])
+    rows = np.flatnonzero(call_tree.starts_with(trace, _ACCUMULATE)[ops.name])
     if not len(rows) or not len(passes.end_ns):
         return 0, 0
     keys, code = np.unique(
@@ -52,7 +52,7 @@ def accumulated(trace: Trace, passes: training_phases.Passes, grain: int) -> tup
     size = np.array([-(-one // grain) * grain for one in each], np.int64)[code]
     k = np.searchsorted(passes.end_ns, ops.start_ns[rows], side="right")
     sums = np.bincount(k, size.astype(np.float64))
-    adds = np.flatnonzero(call_tree.starts(trace, "aten::add_")[ops.name])
+    adds = np.flatnonzero(call_tree.starts_with(trace, "aten::add_")[ops.name])
     added = np.isin(rows, ops.parent[adds]) & (k == 0)
     return int(sums.max()), int(size[added].sum())
 
@@ -68,9 +68,9 @@ def _size(shapes: str, types: str) -> int:
     return size if 0 <= size <= _MOST_BYTES else 0
 
 
-def states(trace: Trace) -> int:
+def optimizer_states(trace: Trace) -> int:
     """How many tensors of a parameter's size the recording's optimizer keeps for it."""
-    kind = training_phases.kinds(trace)
+    kind = training_phases.phase_kinds(trace)
     names = {trace.text(n) for n in np.unique(trace.ops.name[kind == training_phases.STEPPING])}
     if len(names) != 1:
         return 0
@@ -78,6 +78,6 @@ def states(trace: Trace) -> int:
     if word != "SGD":
         return _STATES.get(word, 0)
     ops = trace.ops
-    used = np.flatnonzero(call_tree.starts(trace, *_MOMENTUM)[ops.name]).astype(np.int32)
-    near = training_phases.around(trace, used, ops.thread[used], ops.start_ns[used])
+    used = np.flatnonzero(call_tree.starts_with(trace, *_MOMENTUM)[ops.name]).astype(np.int32)
+    near = training_phases.phases_around(trace, used, ops.thread[used], ops.start_ns[used])
     return int((near.kind == training_phases.STEPPING).any())

@@ -20,7 +20,7 @@ Group = Literal["name", "shapes", "stack", "module", "category"]
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
+def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
     """Operators with equal values in all of these columns are one row of the table."""
     ops = trace.ops
     name = ops.name[rows]
@@ -32,12 +32,12 @@ def columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer],
         case "stack":
             return name, ops.stack[rows], _paths(trace)[ops.frame[rows]]
         case "module":
-            return name, modules(trace)[rows]
+            return name, innermost_modules(trace)[rows]
         case "category":
-            return (categories(trace)[name],)
+            return (name_categories(trace)[name],)
 
 
-def categories(trace: Trace) -> I32:
+def name_categories(trace: Trace) -> I32:
     """The index in ``opkinds.KINDS`` of each string of the trace that names an operator."""
     found = np.zeros(len(trace.strings) + 1, np.int32)
     for name in np.unique(trace.ops.name).tolist():
@@ -47,17 +47,17 @@ def categories(trace: Trace) -> I32:
     return found
 
 
-def modules(trace: Trace) -> I32:
+def innermost_modules(trace: Trace) -> I32:
     """The string that names the innermost module of each row, ``NONE`` outside of modules.
 
     An operator of the backward pass belongs to the module of its forward operator.
     """
     frames, ops = trace.frames, trace.ops
-    inner = call_tree.own_or_nearest(frames.parent, call_tree.is_module(trace))
-    own = call_tree.at(inner, ops.frame)
-    forward = module_of.forward(trace)
-    frame = np.where(forward >= 0, call_tree.at(own, forward), own).astype(np.int32)
-    return call_tree.at(frames.name, frame)
+    inner = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
+    own = call_tree.take(inner, ops.frame)
+    forward = module_of.forward_operators(trace)
+    frame = np.where(forward >= 0, call_tree.take(own, forward), own).astype(np.int32)
+    return call_tree.take(frames.name, frame)
 
 
 def module_title(text: str) -> str | None:
@@ -75,11 +75,11 @@ def _paths(trace: Trace) -> I32:
     texts = [_ADDRESS.sub("", trace.text(name)) for name in names]
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     label = np.array([number[text] for text in texts], np.int32)[code]
-    nodes = call_tree.merged(frames.parent, label, np.ones(len(frames), np.bool_))
+    nodes = call_tree.merge_calls(frames.parent, label, np.ones(len(frames), np.bool_))
     return np.append(nodes.of, NONE).astype(np.int32)
 
 
-def stack(trace: Trace, row: int) -> str | None:
+def python_stack(trace: Trace, row: int) -> str | None:
     """The Python frames around an operator, innermost first, separated by ``;`` as torch does."""
     if row < 0:
         return None
@@ -93,22 +93,22 @@ def stack(trace: Trace, row: int) -> str | None:
     return ";".join(names) or None
 
 
-def having(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
+def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
     """Which rows have a text, in upper or lower case, in what they are grouped by, or the kind."""
     ops, frames = trace.ops, trace.frames
     text = text.lower()
     # One more, for ``NONE``.
     has = np.array([text in string.lower() for string in trace.strings] + [False], np.bool_)
     kinds = np.array([text in kind for kind in kinds_of_work.KINDS], np.bool_)
-    found: Bools = kinds[categories(trace)[ops.name[rows]]]
+    found: Bools = kinds[name_categories(trace)[ops.name[rows]]]
     if group != "category":
         found |= has[ops.name[rows]]
     if group == "shapes":
         found |= has[ops.shapes[rows]]
     if group == "module":
-        found |= has[modules(trace)[rows]]
+        found |= has[innermost_modules(trace)[rows]]
     if group == "stack":
-        within = call_tree.own_or_nearest(frames.parent, has[frames.name]) >= 0
+        within = call_tree.self_or_nearest(frames.parent, has[frames.name]) >= 0
         found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]
     return found
 

@@ -11,23 +11,23 @@ import numpy as np
 
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import I8, I32, NONE, Bools, Trace
 
 
-@once
-def recorded(trace: Trace) -> bool:
+@memoize
+def has_modules(trace: Trace) -> bool:
     """Whether there are calls of modules among the frames."""
     return bool(call_tree.is_module(trace).any())
 
 
-@once
-def forward(trace: Trace) -> I32:
+@memoize
+def forward_operators(trace: Trace) -> I32:
     """``calltree.forward_of`` of all operators, kept: it has to look at every one."""
     return call_tree.forward_of(trace.ops)
 
 
-def of(trace: Trace, table: I8, index: I32) -> I32:
+def modules_of(trace: Trace, table: I8, index: I32) -> I32:
     """The string that names the innermost module of rows of several tables (``looks.TABLES``).
 
     ``NONE`` outside of modules; a step has none.
@@ -37,22 +37,22 @@ def of(trace: Trace, table: I8, index: I32) -> I32:
                             (appearance.KERNELS, trace.kernels.op)):  # fmt: skip
         here = table == number
         rows = index[here]
-        found[here] = of_ops(trace, rows if rows_of is None else rows_of[rows])
+        found[here] = operator_modules(trace, rows if rows_of is None else rows_of[rows])
     here = table == appearance.FRAMES
-    found[here] = of_frames(trace, index[here])
+    found[here] = frame_modules(trace, index[here])
     return found
 
 
-def of_ops(trace: Trace, rows: I32) -> I32:
+def operator_modules(trace: Trace, rows: I32) -> I32:
     """The string that names the innermost module of each row of ``trace.ops``; ``NONE`` for none.
 
     Rows that are ``NONE`` have none.
     """
-    ahead = call_tree.at(forward(trace), rows)
-    return of_frames(trace, call_tree.at(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
+    ahead = call_tree.take(forward_operators(trace), rows)
+    return frame_modules(trace, call_tree.take(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
 
 
-def of_frames(trace: Trace, rows: I32) -> I32:
+def frame_modules(trace: Trace, rows: I32) -> I32:
     """The same of rows of ``trace.frames``; that of a module's call is the module itself."""
     frames, named = trace.frames, _named(trace)
     found = rows.copy()
@@ -61,10 +61,10 @@ def of_frames(trace: Trace, rows: I32) -> I32:
         at = at[~named[frames.name[found[at]]]]
         found[at] = frames.parent[found[at]]
         at = at[found[at] >= 0]
-    return call_tree.at(frames.name, found)
+    return call_tree.take(frames.name, found)
 
 
-@once
+@memoize
 def _named(trace: Trace) -> Bools:
     """Which of the trace's strings name a module."""
-    return call_tree.starts(trace, call_tree.MODULE)
+    return call_tree.starts_with(trace, call_tree.MODULE)

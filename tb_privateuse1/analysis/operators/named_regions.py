@@ -25,7 +25,9 @@ class Regions:
     of_op: I32
 
 
-def of(trace: Trace, source: Literal["best", "modules", "annotations"] = "best") -> Regions:
+def find_regions(
+    trace: Trace, source: Literal["best", "modules", "annotations"] = "best"
+) -> Regions:
     """Modules where they were recorded and annotations elsewhere, unless ``source`` says which."""
     found = _modules(trace)
     if source == "annotations" or (source == "best" and not len(found.name)):
@@ -33,7 +35,7 @@ def of(trace: Trace, source: Literal["best", "modules", "annotations"] = "best")
     return found
 
 
-def labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
+def region_labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
     """What the rows are called, and the label of each range."""
     names, code = np.unique(name, return_inverse=True)
     texts = [trace.text(n).removeprefix(call_tree.MODULE) for n in names]
@@ -48,30 +50,30 @@ def _modules(trace: Trace) -> Regions:
     frames = trace.frames
     wanted = call_tree.is_module(trace)
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = call_tree.at(number, intervals.nearest(frames.parent, wanted))
-    inner = call_tree.at(number, call_tree.own_or_nearest(frames.parent, wanted))
+    up = call_tree.take(number, intervals.nearest(frames.parent, wanted))
+    inner = call_tree.take(number, call_tree.self_or_nearest(frames.parent, wanted))
     return Regions(
         "modules",
         frames.name[wanted],
         frames.start_ns[wanted],
         frames.end_ns[wanted],
         up[wanted],
-        call_tree.at(inner, trace.ops.frame),
+        call_tree.take(inner, trace.ops.frame),
     )
 
 
 def _annotations(trace: Trace) -> Regions:
     ops = trace.ops
-    wanted = (ops.kind == ANNOTATION) & ~call_tree.starts(trace, call_tree.STEP, call_tree.LOADER)[
-        ops.name
-    ]
+    wanted = (ops.kind == ANNOTATION) & ~call_tree.starts_with(
+        trace, call_tree.STEP, call_tree.LOADER
+    )[ops.name]
     number = (np.cumsum(wanted) - 1).astype(np.int32)
-    up = call_tree.at(number, intervals.nearest(ops.parent, wanted))
+    up = call_tree.take(number, intervals.nearest(ops.parent, wanted))
     return Regions(
         "annotations",
         ops.name[wanted],
         ops.start_ns[wanted],
         ops.end_ns[wanted],
         up[wanted],
-        call_tree.at(number, call_tree.own_or_nearest(ops.parent, wanted)),
+        call_tree.take(number, call_tree.self_or_nearest(ops.parent, wanted)),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tb_privateuse1.analysis.operators.groups import stack
+from tb_privateuse1.analysis.operators.groups import python_stack
 from tb_privateuse1.trace.model import I64, Trace
 
 _LIBRARY = re.compile(
@@ -25,7 +25,7 @@ _MOST = 200
 all frames where only the time leads to them."""
 
 
-def line(frames: str) -> str | None:
+def user_line(frames: str) -> str | None:
     """The innermost frame of the user's own code, as ``train.py(12): step``.
 
     ``frames`` are those of a stack, innermost first, separated by ``;`` (the operator's own
@@ -39,7 +39,7 @@ def line(frames: str) -> str | None:
     return next((f for f in lined if not re.search(r"(^|/)torch/|^<", f)), None)
 
 
-def place(trace: Trace, ops: I64) -> str | None:
+def operator_line(trace: Trace, ops: I64) -> str | None:
     """The line of the user's code from which most of the host time of these operators comes.
 
     ``ops`` are rows of ``trace.ops``. None without stacks.
@@ -48,7 +48,9 @@ def place(trace: Trace, ops: I64) -> str | None:
         return None
     duration = trace.ops.end_ns[ops] - trace.ops.start_ns[ops]
     longest = np.argsort(-duration, kind="stable")[:_MOST]
-    return _heaviest((line(stack(trace, int(ops[i])) or ""), int(duration[i]) + 1) for i in longest)
+    return _heaviest(
+        (user_line(python_stack(trace, int(ops[i])) or ""), int(duration[i]) + 1) for i in longest
+    )
 
 
 def _heaviest(lines: Iterable[tuple[str | None, int]]) -> str | None:
@@ -59,7 +61,7 @@ def _heaviest(lines: Iterable[tuple[str | None, int]]) -> str | None:
     return max(weight, key=lambda text: weight[text], default=None)
 
 
-def around(trace: Trace, launches: I64) -> str | None:
+def launch_line(trace: Trace, launches: I64) -> str | None:
     """The line of the user's code around some runtime calls, by time; the longest calls speak.
 
     ``launches`` are rows of ``trace.launches``. None without Python frames.
@@ -75,5 +77,5 @@ def around(trace: Trace, launches: I64) -> str | None:
         rows = np.flatnonzero(open_)
         inner = rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]
         names = ";".join(trace.text(frames.name[row]) for row in inner)
-        lines.append((line(names), int(duration[i]) + 1))
+        lines.append((user_line(names), int(duration[i]) + 1))
     return _heaviest(lines)

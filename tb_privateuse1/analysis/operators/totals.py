@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import call_tree, uncertainty
-from tb_privateuse1.trace.groupby import bound_sums, calls, sums, with_descendants
+from tb_privateuse1.trace.groupby import bound_sums, outermost_calls, sums, with_descendants
 from tb_privateuse1.trace.model import I32, I64, MISSING, Trace
 
 
@@ -28,29 +28,33 @@ class Own:
 def own(trace: Trace) -> Own:
     """Sum each operator's own time on the host, and that of the activities it launched itself."""
     ops, kernels = trace.ops, trace.kernels
-    call, duration = calls(ops), kernels.end_ns - kernels.start_ns
-    launcher = call_tree.at(call, kernels.op)
+    call, duration = outermost_calls(ops), kernels.end_ns - kernels.start_ns
+    launcher = call_tree.take(call, kernels.op)
     return Own(
         host_ns=sums(call, ops.self_ns, len(ops)),
         device_ns=sums(launcher, duration, len(ops)),
         bound_ns=bound_sums(launcher, kernels.duration_bound_ns, len(ops)),
-        bounded_ns=sums(launcher, np.where(uncertainty.bounded(kernels), duration, 0), len(ops)),
+        bounded_ns=sums(
+            launcher, np.where(uncertainty.bounded_only(kernels), duration, 0), len(ops)
+        ),
     )
 
 
-def figures(trace: Trace, rows: I64, member: I64, groups: int, forward: I32) -> dict[str, I64]:
+def operator_totals(
+    trace: Trace, rows: I64, member: I64, groups: int, forward: I32
+) -> dict[str, I64]:
     """The sums of each group of rows of ``trace.ops``, by the names of the table's columns.
 
     ``forward`` is ``calltree.forward_of`` of all rows.
     Bounds are ``MISSING`` where one is not known.
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
-    call = calls(ops)
-    launcher = call_tree.at(call, kernels.op)
-    caller = call_tree.at(call, launches.op)
+    call = outermost_calls(ops)
+    launcher = call_tree.take(call, kernels.op)
+    caller = call_tree.take(call, launches.op)
     one = np.ones(max(len(kernels), len(launches)), np.int64)
     each = own(trace)
-    of_call = call_tree.at(call, forward)
+    of_call = call_tree.take(call, forward)
 
     def summed(column: I64) -> I64:
         return sums(member, column[rows], groups)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.ranks.collectives import Shape, Together
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, Shape
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools
 
@@ -44,8 +44,8 @@ class CollectiveRow:
     """Since the start of that rank's trace."""
 
 
-def collectives(
-    calls: Together, in_step: Bools, numbers: Sequence[int], most: int
+def collective_rows(
+    calls: MatchedCalls, in_step: Bools, numbers: Sequence[int], most: int
 ) -> tuple[int, list[CollectiveRow]]:
     """How many rows there are, one per kind, process group and bytes, and those with most time.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.analysis.ranks.collectives import Part, Together
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.trace.model import I64, MISSING, Bools
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Clocks:
     same collective."""
 
 
-def of(parts: Sequence[Part], calls: Together) -> Clocks:
+def align_clocks(parts: Sequence[RankPart], calls: MatchedCalls) -> Clocks:
     """The reference is the first rank of those with most others tied together."""
     n, matches = len(parts), int(calls.match.max(initial=-1)) + 1
     differ = _differ(calls, matches)
@@ -90,7 +90,7 @@ def of(parts: Sequence[Part], calls: Together) -> Clocks:
     )
 
 
-def _differ(calls: Together, matches: int) -> Bools:
+def _differ(calls: MatchedCalls, matches: int) -> Bools:
     """By match, whether ranks reduce tensors of different sizes: all have the same in one call."""
     told = [s.bytes if s.label.kind == "all_reduce" else None for s in calls.shapes]
     sizes = np.array([*(MISSING if b is None else b for b in told), MISSING], np.int64)[calls.shape]

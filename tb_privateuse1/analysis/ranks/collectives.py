@@ -16,7 +16,7 @@ from tb_privateuse1.analysis.ranks.host_causes import HostParts
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.groupby import grouped
+from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, OPERATOR, Bools, Timeline, Trace
 
 SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
@@ -73,7 +73,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Part:
+class RankPart:
     """What is kept of one rank's trace."""
 
     timeline: Timeline
@@ -90,11 +90,11 @@ class Part:
     host: HostParts
 
 
-def reduce(trace: Trace) -> Part:
+def reduce_trace(trace: Trace) -> RankPart:
     """What a view of all ranks needs of one."""
     shapes, calls = _calls(trace)
     meta = trace.meta
-    return Part(
+    return RankPart(
         timeline=meta.timeline,
         base_ns=trace.base_ns,
         files=meta.files,
@@ -104,18 +104,20 @@ def reduce(trace: Trace) -> Part:
         steps=_steps(trace),
         shapes=shapes,
         calls=calls,
-        host=host_causes.of(trace, _work(trace)[1], breakdown.communication(trace)),
+        host=host_causes.find_host_causes(
+            trace, _work(trace)[1], breakdown.communication_time(trace)
+        ),
     )
 
 
 def _steps(trace: Trace) -> StepParts:
     steps = trace.steps
-    talk = breakdown.communication(trace)
+    talk = breakdown.communication_time(trace)
     work, copies = _work(trace)
     either = intervals.merge(work, talk)
 
     def inside(one: intervals.Set) -> I64:
-        return intervals.covered(one, steps.start_ns, steps.end_ns)
+        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
 
     duration, busy = steps.end_ns - steps.start_ns, inside(intervals.merge(either, copies))
     return StepParts(
@@ -127,7 +129,7 @@ def _steps(trace: Trace) -> StepParts:
         copy_ns=busy - inside(either),
         idle_ns=duration - busy,
         incomplete=steps.incomplete | steps.primed,
-        bounds=steps_bounds.of_rank(trace),
+        bounds=steps_bounds.rank_bounds(trace),
     )
 
 
@@ -135,7 +137,7 @@ def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
     """When it computes, and when it computes or copies; without a device, by its operators."""
     kernels, ops = trace.kernels, trace.ops
     if len(kernels):
-        return breakdown.busy(breakdown.compute(kernels)), breakdown.busy(kernels)
+        return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
     hosted = np.zeros(len(ops), np.bool_)
     hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
     own = (ops.kind == OPERATOR) & ~hosted
@@ -154,7 +156,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
         end[mine] = table.end_ns[chosen]
         duration[mine] = end[mine] - table.start_ns[chosen]
         step[mine] = table.step[chosen]
-    first, shape = grouped(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    first, shape = group_rows(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     told = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     shapes = tuple(
         Shape(
@@ -170,7 +172,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
 
 
 @dataclass(frozen=True)
-class Together:
+class MatchedCalls:
     """The calls of all ranks as columns; what several ranks share has one ``match``."""
 
     rank: I32
@@ -194,7 +196,7 @@ class Together:
     """Kinds of calls of a step of which ranks have different numbers: not matched."""
 
 
-def together(parts: Sequence[Part]) -> Together:
+def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
     """Match the calls of several ranks.
 
     The same collective is the n-th of its kind and process group within a step. Where ranks have
@@ -222,12 +224,12 @@ def together(parts: Sequence[Part]) -> Together:
     end = np.concatenate([none, *(part.calls.end_ns for part in parts)])
     match, uneven = _all_matches(rank, step, shape, shapes)
     transfer, last = _shortest(match, duration)
-    return Together(
+    return MatchedCalls(
         rank, step, row, shape, duration, end, match, transfer, last, shapes, names, uneven
     )  # fmt: skip
 
 
-def without(calls: Together, apart: Bools) -> Together:
+def drop_matches(calls: MatchedCalls, apart: Bools) -> MatchedCalls:
     """The same without these matches."""
     if not apart.any():
         return calls

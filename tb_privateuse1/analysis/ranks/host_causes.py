@@ -10,8 +10,8 @@ import numpy as np
 from tb_privateuse1.analysis.idle import causes as idle_causes
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.call_tree import LOADER, starts
-from tb_privateuse1.trace.groupby import grouped, sums
+from tb_privateuse1.trace.call_tree import LOADER, starts_with
+from tb_privateuse1.trace.groupby import group_rows, sums
 from tb_privateuse1.trace.model import I64, KERNEL, Trace
 
 _NAMES = 40
@@ -32,18 +32,18 @@ class HostParts:
     """Time per step of those computing kernels that take longest."""
 
 
-def of(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
+def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
     """``work`` is when it computes or copies, ``talk`` when it communicates."""
     steps = trace.steps
 
     def inside(one: intervals.Set) -> I64:
-        return intervals.covered(one, steps.start_ns, steps.end_ns)
+        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
 
     if len(trace.kernels):
-        sets = idle_causes.causes(trace, idle_causes.gaps(trace))
+        sets = idle_causes.classify_gaps(trace, idle_causes.find_gaps(trace))
         causes = {cause: intervals.subtract(one, talk) for cause, one in sets.items()}
     else:
-        loads = starts(trace, LOADER)[trace.ops.name]
+        loads = starts_with(trace, LOADER)[trace.ops.name]
         loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])
         busy = intervals.merge(work, talk)
         causes = {"data_loader": intervals.subtract(loading, busy)}
@@ -58,7 +58,7 @@ def _held(trace: Trace) -> intervals.Set:
     """Exposed communication behind whose end a waiting call returns at once."""
     kernels = trace.kernels
     talks = np.flatnonzero(kernels.communication)
-    start, end = idle_causes.standing(trace)
+    start, end = idle_causes.blocked_time(trace)
     if not len(talks) or not len(start):
         return intervals.EMPTY
     done = kernels.end_ns[talks]
@@ -68,7 +68,7 @@ def _held(trace: Trace) -> intervals.Set:
     rows = talks[waited]
     bare = intervals.subtract(
         breakdown.busy(kernels.take(rows)),
-        breakdown.busy(breakdown.compute(kernels)),
+        breakdown.busy(breakdown.compute_kernels(kernels)),
     )
     return intervals.intersect(bare, (start, end))
 
@@ -77,7 +77,7 @@ def _kernels(trace: Trace) -> dict[str, int]:
     kernels, steps = trace.kernels, trace.steps
     whole = np.append(~(steps.incomplete | steps.primed), False)
     rows = np.flatnonzero((kernels.kind == KERNEL) & ~kernels.communication & whole[kernels.step])
-    first, name = grouped(kernels.name[rows])
+    first, name = group_rows(kernels.name[rows])
     total = sums(name, kernels.end_ns[rows] - kernels.start_ns[rows], len(first))
     count = max(int(whole.sum()), 1)
     return {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tb_privateuse1.analysis.ranks.collectives import Part, Together
-from tb_privateuse1.i18n import listed, say
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.i18n import join_list, say
 from tb_privateuse1.trace.findings import Finding
 
 
-def notes(
+def rank_notes(
     numbers: Sequence[int],
-    parts: Sequence[Part],
-    calls: Together,
+    parts: Sequence[RankPart],
+    calls: MatchedCalls,
     *,
     absent: Sequence[int],
     unread: Sequence[int],
@@ -76,7 +76,7 @@ def _listed(ranks: Sequence[int]) -> str:
         else:
             ends.append([rank, rank])
     parts = [str(a) if a == b else say("{a} to {b}", a=a, b=b) for a, b in ends[:10]]
-    told = listed(parts)
+    told = join_list(parts)
     if len(ends) > 10:
         told = say("{names} and {count} more", names=told, count=len(ends) - 10)
     return told

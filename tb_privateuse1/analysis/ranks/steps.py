@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_privateuse1.analysis.ranks.collectives import Part, Together
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools
@@ -51,7 +51,7 @@ TIMES = (
 )  # fmt: skip
 
 
-def of(parts: Sequence[Part], calls: Together) -> RankSteps:
+def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
     """The table of these parts, in their order."""
     number = {name: i for i, name in enumerate(calls.step_names)}
     step = [number[name] for part in parts for name in part.steps.names]
@@ -84,7 +84,7 @@ def of(parts: Sequence[Part], calls: Together) -> RankSteps:
     )
 
 
-def counted(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
+def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
     """Those of the chosen steps that means are of: each rank's complete ones, or all it has."""
     whole = chosen & ~steps.incomplete
     has = np.bincount(steps.rank[whole], minlength=ranks) > 0
@@ -92,7 +92,7 @@ def counted(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
     return found
 
 
-def means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
+def step_means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
     """By rank, the mean of each of ``TIMES`` over these rows; None where there is none."""
     return {name: _means(steps.rank, getattr(steps, name), rows, ranks) for name in TIMES}
 
@@ -132,7 +132,7 @@ _COLUMNS: dict[Measure, str] = {
 }
 
 
-def grid(
+def step_grid(
     steps: RankSteps, chosen: Bools, names: tuple[str, ...], ranks: Sequence[int], measure: Measure
 ) -> Grid:
     """The chosen steps in columns of several, if there are too many for a picture."""
@@ -154,7 +154,7 @@ def grid(
     )
 
 
-def worst(steps: RankSteps, chosen: Bools, most: int) -> I64:
+def worst_steps(steps: RankSteps, chosen: Bools, most: int) -> I64:
     """The rows of the chosen steps, in their order.
 
     If there are more than ``most``, those that took longest against the median of their step.

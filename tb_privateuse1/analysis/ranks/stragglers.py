@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis.ranks.collectives import Together
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls
 from tb_privateuse1.trace.groupby import sums
 from tb_privateuse1.trace.model import I64, NONE, Bools
 
@@ -48,7 +48,7 @@ _LEAST_WAIT = 0.1
 """A collective tells who was last if somebody waited for so long, and for that share of it."""
 
 
-def blame(calls: Together, in_step: Bools, ranks: int) -> Blame:
+def assign_blame(calls: MatchedCalls, in_step: Bools, ranks: int) -> Blame:
     """Who was last in the matched collectives, and how long the others have waited."""
     rows = np.flatnonzero((calls.match >= 0) & in_step)
     n = int(calls.match.max(initial=NONE)) + 1
@@ -68,7 +68,7 @@ _LEAST_COLLECTIVES = 4
 """Fewer say nothing about a rank."""
 
 
-def stragglers(blamed: Blame, figures: Mapping[int, Figures | None]) -> tuple[Straggler, ...]:
+def find_stragglers(blamed: Blame, figures: Mapping[int, Figures | None]) -> tuple[Straggler, ...]:
     """Ranks that are last clearly more often than chance has it; the worst first.
 
     ``figures`` has each rank's mean times per step, in the order of the parts.

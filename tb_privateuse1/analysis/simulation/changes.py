@@ -68,7 +68,7 @@ class Scope:
     kernels: Bools
 
 
-def parse(trace: Trace, text: str | None) -> tuple[Change, ...]:
+def parse_changes(trace: Trace, text: str | None) -> tuple[Change, ...]:
     """The changes of a text, one a line. Raises TraceError ``bad_change``."""
     lines = [line.strip() for line in (text or "").split("\n")]
     if len(lines) > _LONGEST:
@@ -103,13 +103,13 @@ def _change(trace: Trace, line: str) -> Change:
 
 def _guessed(trace: Trace, name: str) -> Kind:
     for kind in NAMED:
-        if name in names(trace, kind):
+        if name in change_names(trace, kind):
             return kind
     return "operator"
 
 
 def _check(trace: Trace, kind: Kind, name: str) -> None:
-    known = names(trace, kind)
+    known = change_names(trace, kind)
     if kind not in NAMED or name in known:
         return
     near = difflib.get_close_matches(name[:200], known, n=3)
@@ -123,7 +123,7 @@ def _check(trace: Trace, kind: Kind, name: str) -> None:
     )
 
 
-def names(trace: Trace, kind: Kind) -> list[str]:
+def change_names(trace: Trace, kind: Kind) -> list[str]:
     """The names that a kind can have in a trace."""
     if kind == "category":
         return list(kinds_of_work.KINDS)
@@ -137,7 +137,7 @@ def names(trace: Trace, kind: Kind) -> list[str]:
     return [trace.text(n) for n in np.unique(column[column >= 0])]
 
 
-def scope(trace: Trace, change: Change) -> Scope:
+def change_scope(trace: Trace, change: Change) -> Scope:
     """What a change touches."""
     ops, kernels, launches, frames = trace.ops, trace.kernels, trace.launches, trace.frames
     nothing = np.zeros(len(kernels), np.bool_)
@@ -156,12 +156,12 @@ def scope(trace: Trace, change: Change) -> Scope:
         case "synchronisation":
             return Scope(nowhere, nothing)
         case "data_loader":
-            rows = call_tree.starts(trace, call_tree.LOADER)[ops.name]
+            rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
         case "operator":
             rows = _called(trace, change.name)[ops.name]
         case "category":
             wanted = kinds_of_work.KINDS.index(change.name)
-            rows = groups.categories(trace)[ops.name] == wanted
+            rows = groups.name_categories(trace)[ops.name] == wanted
         case "module":
             label = [t.removeprefix(call_tree.MODULE) for t in trace.strings]
             of = [change.name in (t, call_tree.class_of(t)) for t in label]
@@ -199,24 +199,26 @@ def _launched(trace: Trace, ops: Bools) -> Bools:
     return found
 
 
-def apply(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
+def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
     """The recording's times with the changes made."""
     kind = graph.edges.kind
     host, edges = np.ones(len(graph.points)), np.ones(len(kind))
     device = np.ones(len(trace.kernels))
     freed = np.zeros(len(kind), np.bool_)
     for change in changes:
-        touched = scope(trace, change)
-        host *= 1 - (1 - change.factor) * shares(graph, touched.ranges)
+        touched = change_scope(trace, change)
+        host *= 1 - (1 - change.factor) * thread_shares(graph, touched.ranges)
         device[touched.kernels] *= change.factor
         if change.kind == "launches":
             edges[kind == LAUNCH] *= change.factor
         if change.kind == "synchronisation" and change.factor == 0:
             freed |= kind == WAIT
-    return scaled(graph, host, device, edges, freed)
+    return scale_weights(graph, host, device, edges, freed)
 
 
-def scaled(graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools) -> Weights:
+def scale_weights(
+    graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools
+) -> Weights:
     """The recording's times multiplied: the host's before each point, activities' and edges'.
 
     Edges that are ``freed`` hold nobody up.
@@ -229,7 +231,7 @@ def scaled(graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Boo
     return Weights(length, gap, held.delay, edge_gap, held.at)
 
 
-def shares(graph: Graph, ranges: Ranges) -> Shares:
+def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
     """Which share of its thread's time before each point lies in the ranges."""
     points = graph.points
     share = np.zeros(len(points))
@@ -237,7 +239,7 @@ def shares(graph: Graph, ranges: Ranges) -> Shares:
         low, high = np.searchsorted(points.thread, [thread, thread + 1])
         at, before = points.at_ns[low:high], points.before[low:high]
         since = np.where(before >= 0, points.at_ns[before], at)
-        inside = intervals.covered(set_, since, at)
+        inside = intervals.covered_length(set_, since, at)
         share[low:high] = inside / np.maximum(at - since, 1)
     return share
 

@@ -67,7 +67,7 @@ class Path(Table):
     thread: I64
 
 
-def build(trace: Trace, graph: Graph) -> Path:
+def find_critical_path(trace: Trace, graph: Graph) -> Path:
     """The critical path of every step."""
     steps, n = trace.steps, len(graph.time_ns)
     binding, by = _binding(graph)
@@ -241,7 +241,7 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     of, piece = of[keep], piece[keep]
     call = of >= len(ops)
     own = np.where(call, NONE, of)
-    loads = np.append(call_tree.starts(trace, call_tree.LOADER)[ops.name], False)[own]
+    loads = np.append(call_tree.starts_with(trace, call_tree.LOADER)[ops.name], False)[own]
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
     cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
     return Path(
@@ -268,7 +268,7 @@ def _around(trace: Trace, mine: I64, calls: I64) -> I64:
     return found
 
 
-def names(trace: Trace, path: Path) -> I64:
+def piece_names(trace: Trace, path: Path) -> I64:
     """The name of each piece's row, an index into the trace's strings; ``NONE`` without a row."""
     columns = (trace.ops.name, trace.launches.name, trace.kernels.name)
     found = np.full(len(path), NONE)

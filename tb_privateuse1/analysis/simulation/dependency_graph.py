@@ -108,19 +108,19 @@ _RETURNS, _BEGINS, _HANDS, _LEAVES, _ENDS = range(5)
 """At one instant, a thread's points are in this order."""
 
 
-def build(trace: Trace) -> Graph:
+def build_graph(trace: Trace) -> Graph:
     """The graph of a trace; without operators or activities one without nodes."""
     kernels = trace.kernels
     calls = submissions.waiting_calls(trace)
-    given = submissions.handed(trace, calls)
-    waits = submissions.waits(trace, given, calls)
+    given = submissions.find_submissions(trace, calls)
+    waits = submissions.find_waits(trace, given, calls)
     main = submissions.main_thread(trace)
-    turns = submissions.turns(trace, main)
+    turns = submissions.find_turns(trace, main)
     points = _Collected()
     known = np.flatnonzero(given.thread >= 0)
     hands = points.add(given.thread[known], given.at_ns[known], _HANDS)
     points.add(waits.thread, waits.start_ns, _LEAVES)
-    own, back = usual_latencies.returning(kernels, waits)
+    own, back = usual_latencies.return_latencies(kernels, waits)
     # On a coarse clock a wait can end as it begins: behind what was handed in at that instant.
     instant = waits.start_ns == waits.end_ns
     ends = points.add(waits.thread, waits.end_ns, np.where(instant, _LEAVES, _RETURNS), own)
@@ -132,8 +132,8 @@ def build(trace: Trace) -> Graph:
     first, last_step, last = _steps(trace, points, main)
     found, place = points.sorted()
     n = len(found)
-    before, gap, usual = usual_latencies.streams(kernels, given, n)
-    latency, typical = usual_latencies.latencies(
+    before, gap, usual = usual_latencies.stream_gaps(kernels, given, n)
+    latency, typical = usual_latencies.launch_latencies(
         kernels, given, known, np.maximum(before[known] - n, NONE)
     )
     # What begins a stream long after its launch waits for work from before the recording.
@@ -201,7 +201,7 @@ def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, waited:
 def _steps(trace: Trace, points: _Collected, main: int) -> tuple[I64, I64, I64]:
     """Points where steps begin (``NONE`` without), and pairs of a step and a point of its end."""
     steps, ops = trace.steps, trace.ops
-    told, since = submissions.beginnings(trace)
+    told, since = submissions.thread_starts(trace)
     points.add(told, since, _BEGINS)
     if any("#" in trace.text(name) for name in steps.name):
         thread = np.full(len(steps), main)

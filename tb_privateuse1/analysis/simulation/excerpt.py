@@ -25,7 +25,7 @@ class Excerpt:
     """When those steps ran; times are those of the whole trace."""
 
 
-def of(trace: Trace, steps: I64, most: int) -> Excerpt | None:
+def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     """The middle ones of ``steps``, so many that at most ``most`` events are theirs.
 
     All of them, and the trace itself, if it has no more. None if a single step has more.
@@ -36,7 +36,9 @@ def of(trace: Trace, steps: I64, most: int) -> Excerpt | None:
         ops, launches, kernels = (
             np.arange(len(t)) for t in (trace.ops, trace.launches, trace.kernels)
         )
-        return Excerpt(trace, steps, ops, launches, kernels, judged_window.window(trace, steps))
+        return Excerpt(
+            trace, steps, ops, launches, kernels, judged_window.judged_window(trace, steps)
+        )
     count = int(most // (size / max(len(table), 1)))
     if not count or not len(steps):
         return None
@@ -74,7 +76,9 @@ def of(trace: Trace, steps: I64, most: int) -> Excerpt | None:
         collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
         **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
     )
-    return Excerpt(part, chosen - low, ops, launches, kernels, judged_window.window(trace, chosen))
+    return Excerpt(
+        part, chosen - low, ops, launches, kernels, judged_window.judged_window(trace, chosen)
+    )
 
 
 _LEFT_OUT = ("frames", "memory")

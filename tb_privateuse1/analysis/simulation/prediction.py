@@ -20,7 +20,7 @@ from tb_privateuse1.analysis.simulation.replay import Weights
 from tb_privateuse1.trace.model import I64, MISSING, Trace
 
 
-def judged(trace: Trace, row: int | None) -> I64:
+def judged_steps(trace: Trace, row: int | None) -> I64:
     """The selected step, or the complete ones that were not primed, or all without any."""
     if row is not None:
         return np.array([row])
@@ -29,7 +29,7 @@ def judged(trace: Trace, row: int | None) -> I64:
     return complete if len(complete) else np.arange(len(steps))
 
 
-def durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
+def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
     """How long each step's window is in a replay: as ``infer.steps`` makes them."""
     return _lengths(trace, graph, graph.network.replay(weights), weights.length)
 
@@ -60,15 +60,15 @@ class Baseline:
         return self.others[0]
 
 
-def baseline(trace: Trace, graph: Graph) -> Baseline:
+def replay_baseline(trace: Trace, graph: Graph) -> Baseline:
     """The replays without changes: with its delays it is the recording itself."""
     recorded = _lengths(trace, graph, graph.time_ns, graph.held.length)
-    return Baseline(recorded, others(trace, graph, graph.held))
+    return Baseline(recorded, alternative_lengths(trace, graph, graph.held))
 
 
-def others(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
+def alternative_lengths(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
     """The steps' lengths in the other ways of replaying: without delays, at the bounds' ends."""
-    return tuple(durations(trace, graph, other) for other in _variants(trace, graph, weights))
+    return tuple(step_durations(trace, graph, other) for other in _variants(trace, graph, weights))
 
 
 def _variants(trace: Trace, graph: Graph, weights: Weights) -> Iterator[Weights]:
@@ -100,12 +100,12 @@ def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
     nothing = np.zeros(len(trace.steps), np.int64)
     if not made:
         return Prediction(nothing, nothing)
-    weights = changes.apply(graph, trace, made)
-    gain = base.held - durations(trace, graph, weights)
+    weights = changes.apply_changes(graph, trace, made)
+    gain = base.held - step_durations(trace, graph, weights)
     if (trace.kernels.duration_bound_ns == MISSING).any():
         return Prediction(gain, np.full(len(gain), MISSING))
     bound = nothing
-    for before, after in zip(base.others, others(trace, graph, weights), strict=True):
+    for before, after in zip(base.others, alternative_lengths(trace, graph, weights), strict=True):
         bound = np.maximum(bound, np.abs(before - after - gain))
     return Prediction(gain, bound)
 

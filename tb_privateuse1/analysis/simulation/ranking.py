@@ -64,17 +64,20 @@ class Ranking:
     """Of those that were asked for: to replay them as well would take too long."""
 
 
-def ranking(
+def rank_gains(
     trace: Trace, graph: Graph, path: Path, base: Baseline, rows: I64, limit: int
 ) -> Ranking:
     """The rows that gain most in some steps, at most ``limit``; of a step that is large, fewer."""
     if not len(rows) or not len(graph.time_ns):
         return Ranking((), len(rows), 0)
-    part = excerpt.of(trace, rows, _EVENTS)
+    part = excerpt.cut_excerpt(trace, rows, _EVENTS)
     if part is not None and part.trace is not trace:
         trace, rows = part.trace, part.steps
-        graph = dependency_graph.build(trace)
-        path, base = critical_path.build(trace, graph), prediction.baseline(trace, graph)
+        graph = dependency_graph.build_graph(trace)
+        path, base = (
+            critical_path.find_critical_path(trace, graph),
+            prediction.replay_baseline(trace, graph),
+        )
     most = max(_LEAST, _WORK // (_REPLAYS * len(graph.time_ns)))
     wanted = sorted(_candidates(trace, path, rows), key=lambda found: -found[2])
     step = max(float(base.held[rows].mean()), 1.0)
@@ -82,7 +85,7 @@ def ranking(
     path = path.take(np.isin(path.step, rows))
     for kind, name, most_ns in wanted[: min(most, limit)]:
         half = Change(kind, name, 0.5)
-        on_path = _on_path(path, changes.scope(trace, half)) if kind in _RANGED else most_ns
+        on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
         free = Change(kind, name, 0)
         told = prediction.predict(trace, graph, base, (free,))
         gain = _mean(told.gain[rows])
@@ -115,13 +118,13 @@ def _on_path(path: Path, scope: changes.Scope) -> int:
     total = int(spent[device].sum())
     for thread, set_ in scope.ranges.by_thread():
         mine = path.thread == thread
-        total += int(intervals.covered(set_, path.start_ns[mine], path.end_ns[mine]).sum())
+        total += int(intervals.covered_length(set_, path.start_ns[mine], path.end_ns[mine]).sum())
     return total
 
 
 def _half(trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64) -> int:
-    weights = changes.apply(graph, trace, (change,))
-    return _mean((base.held - prediction.durations(trace, graph, weights))[rows])
+    weights = changes.apply_changes(graph, trace, (change,))
+    return _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
 
 
 def _mean(values: I64) -> int:

@@ -47,19 +47,19 @@ class Ranges:
 
     def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
         """What they cover of each thread."""
-        for thread, rows in groupby.apart(self.thread):
+        for thread, rows in groupby.split_by_value(self.thread):
             yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
 
 
 @dataclass(frozen=True)
-class Handed:
+class Submissions:
     """By whom and when each device activity was handed in; ``NONE`` and its start if not known."""
 
     thread: I32
     at_ns: I64
 
 
-def handed(trace: Trace, calls: bottleneck.Waits) -> Handed:
+def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     """Where a launch is known, its start; else the operator, up to where the activity begins.
 
     A launch that was blocked handed in what it launched when it returned; one that waited for
@@ -82,11 +82,11 @@ def handed(trace: Trace, calls: bottleneck.Waits) -> Handed:
     waiting = np.zeros(len(ops), np.bool_)
     waiting[calls.op[calls.launch < 0]] = True
     latest = np.where(waiting[op], ops.start_ns[op], ops.end_ns[op])
-    at[by_op] = np.clip(at[by_op] - latency_ns(trace), ops.start_ns[op], latest)
-    return Handed(thread, np.minimum(at, kernels.start_ns))
+    at[by_op] = np.clip(at[by_op] - launch_latency_ns(trace), ops.start_ns[op], latest)
+    return Submissions(thread, np.minimum(at, kernels.start_ns))
 
 
-def latency_ns(trace: Trace) -> int:
+def launch_latency_ns(trace: Trace) -> int:
     """What an inferred timeline takes a launch to need."""
     constants = trace.meta.grounds.constants if trace.meta.grounds else ()
     return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
@@ -111,10 +111,10 @@ class Waits:
 
 def waiting_calls(trace: Trace) -> bottleneck.Waits:
     """Calls, and operators that return what they read, in which the host waits."""
-    return bottleneck.waits_of(trace)
+    return bottleneck.find_waits(trace)
 
 
-def waits(trace: Trace, given: Handed, found: bottleneck.Waits) -> Waits:
+def find_waits(trace: Trace, given: Submissions, found: bottleneck.Waits) -> Waits:
     """Those, and blocked launches."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     called = np.unique(kernels.launch[kernels.launch >= 0])
@@ -145,7 +145,7 @@ def waits(trace: Trace, given: Handed, found: bottleneck.Waits) -> Waits:
 
 
 def _awaited(
-    trace: Trace, given: Handed, start: I64, end: I64, op: I32, launch: I32
+    trace: Trace, given: Submissions, start: I64, end: I64, op: I32, launch: I32
 ) -> tuple[I64, I64]:
     """What each wait was for: a copy's own call for that, others for what was handed in before."""
     kernels, launches = trace.kernels, trace.launches
@@ -165,8 +165,8 @@ def _awaited(
     names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
     whole = names[np.append(launches.name, np.int32(NONE))[launch]]
     full = np.flatnonzero(queued)
-    held_by = {lane: full[at] for lane, at in groupby.apart(kernels.lane[own[full]])}
-    for lane, rows in groupby.apart(kernels.lane):
+    held_by = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
+    for lane, rows in groupby.split_by_value(kernels.lane):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
         before = np.searchsorted(np.maximum.accumulate(given.at_ns[rows]), start[others], "right")
         done = np.searchsorted(ends, end[others], side="right")
@@ -209,7 +209,7 @@ class Turns:
     done_ns: I64
 
 
-def turns(trace: Trace, main: int) -> Turns:
+def find_turns(trace: Trace, main: int) -> Turns:
     """The backward passes: the main thread has nothing, and autograd's thread fills the gap."""
     ops = trace.ops
     names = np.array([text.startswith(_ENGINE) for text in trace.strings] + [False])
@@ -267,7 +267,7 @@ def main_thread(trace: Trace) -> int:
     return int(np.argmax(np.bincount(threads))) if len(threads) else NONE
 
 
-def beginnings(trace: Trace) -> tuple[I64, I64]:
+def thread_starts(trace: Trace) -> tuple[I64, I64]:
     """The threads with operators or calls of the runtime, and when the first one begins."""
     thread = np.concatenate((trace.ops.thread, trace.launches.thread))
     start = np.concatenate((trace.ops.start_ns, trace.launches.start_ns))

@@ -25,7 +25,7 @@ _NEAR_NS = 20_000
 """An activity that starts so soon behind one of another stream may have waited for that."""
 
 
-def usual(gaps: I64) -> tuple[int, int]:
+def typical_and_most(gaps: I64) -> tuple[int, int]:
     """What is usual in the middle and at most; 0 without any."""
     if not len(gaps):
         return 0, 0
@@ -33,8 +33,8 @@ def usual(gaps: I64) -> tuple[int, int]:
     return middle, max(min(most, max(_TIMES * middle, _LEAST_NS)), middle)
 
 
-def latencies(
-    kernels: Kernels, given: submissions.Handed, known: I64, before: I64
+def launch_latencies(
+    kernels: Kernels, given: submissions.Submissions, known: I64, before: I64
 ) -> tuple[I64, int]:
     """What each launch needed, as far as it is usual, and what is usual in the middle.
 
@@ -46,19 +46,19 @@ def latencies(
     free |= before < 0
     like = free & (gap < _LONGEST_NS)
     if like.any():
-        middle, most = usual(gap[like])
+        middle, most = typical_and_most(gap[like])
     else:
         middle = most = min(int(gap.min(initial=_LATENCY_NS)), _LATENCY_NS)
     return np.minimum(gap, np.where(free, most, middle)), middle
 
 
-def streams(kernels: Kernels, given: submissions.Handed, n: int) -> tuple[I64, I64, int]:
+def stream_gaps(kernels: Kernels, given: submissions.Submissions, n: int) -> tuple[I64, I64, int]:
     """The predecessor (a node) of each activity on its stream, the pause, and what is usual.
 
     Activities that overlap on one stream are told apart into several chains.
     """
     before = np.full(len(kernels), NONE)
-    for _, left in groupby.apart(kernels.lane):
+    for _, left in groupby.split_by_value(kernels.lane):
         rows = left
         for _ in range(_ROUNDS):
             if not len(rows):
@@ -70,7 +70,7 @@ def streams(kernels: Kernels, given: submissions.Handed, n: int) -> tuple[I64, I
     has = np.flatnonzero(before >= 0)
     pause = kernels.start_ns[has] - kernels.end_ns[before[has]]
     queued = given.at_ns[has] <= kernels.end_ns[before[has]]
-    middle, most = usual(pause[queued])
+    middle, most = typical_and_most(pause[queued])
     gap = np.zeros(len(kernels), np.int64)
     gap[has] = np.minimum(np.maximum(pause, 0), np.where(queued, most, middle))
     return np.where(before >= 0, before + n, NONE), gap, most
@@ -85,7 +85,7 @@ def chain_of(before: I64) -> I64:
     return up
 
 
-def returning(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I64]:
+def return_latencies(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I64]:
     """Each waiting call's own time, and how long after an activity's end the call returned.
 
     The own time is what such calls take that had nothing to wait for.
@@ -95,10 +95,12 @@ def returning(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I64]:
     np.maximum.at(ended, waits.wait, end)
     length = waits.end_ns - waits.start_ns
     idle = ended <= waits.start_ns
-    own = np.where(idle, length, np.minimum(length, usual(length[idle & (ended > 0)])[0]))
+    own = np.where(
+        idle, length, np.minimum(length, typical_and_most(length[idle & (ended > 0)])[0])
+    )
     back = waits.end_ns[waits.wait] - end
     waited = end > waits.start_ns[waits.wait]
-    middle, most = usual(back[waited])
+    middle, most = typical_and_most(back[waited])
     return own, np.minimum(back, np.where(waited, most, middle))
 
 

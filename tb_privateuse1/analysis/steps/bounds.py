@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals, uncertainty
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import I8, I32, I64, MISSING, Kernels, Steps, Trace
 
 _DEVICE = len(breakdown.KINDS)
@@ -45,8 +45,8 @@ class Windows:
         return bound
 
 
-@once
-def windows(trace: Trace) -> Windows:
+@memoize
+def step_windows(trace: Trace) -> Windows:
     """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
     steps, kernels = trace.steps, trace.kernels
     # What nothing on the host launched lies in a step, but does not end it.
@@ -72,15 +72,15 @@ def _starts(steps: Steps, ends: I64) -> I64:
     return starts
 
 
-def of_steps(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
+def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
-    if uncertainty.exact(kernels):
+    if uncertainty.all_measured(kernels):
         return dict.fromkeys(parts, nothing)
     if (kernels.duration_bound_ns == MISSING).any():
         return dict.fromkeys(parts, np.full(len(steps), MISSING))
-    edge = windows(trace).bound(steps)
+    edge = step_windows(trace).bound(steps)
     between = _extremes(trace)
     sums = _sums(trace, parts)
     alone = len(np.unique(kernels.lane)) == 1
@@ -102,32 +102,32 @@ RANK = ("duration", "computation", "communication", "overlap", "exposed", "copy"
 """What is counted of the steps of each rank beside the others."""
 
 
-def of_rank(trace: Trace) -> dict[str, I64]:
+def rank_bounds(trace: Trace) -> dict[str, I64]:
     """The bound of each of ``RANK`` in each step; ``MISSING`` where it is not known.
 
     Of what several sets share or leave free no more can change than moves in them together.
     """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
-    if uncertainty.exact(kernels):
+    if uncertainty.all_measured(kernels):
         return dict.fromkeys(RANK, nothing)
     if (kernels.duration_bound_ns == MISSING).any():
         return dict.fromkeys(RANK, np.full(len(steps), MISSING))
-    parts = of_steps(trace, breakdown.of_steps(trace))
-    edge = windows(trace).bound(steps)
+    parts = part_bounds(trace, breakdown.step_breakdown(trace))
+    edge = step_windows(trace).bound(steps)
     step, kind, moved = (
         _within(steps, kernels),
-        breakdown.kinds(kernels),
-        uncertainty.moved(kernels),
+        breakdown.activity_kinds(kernels),
+        uncertainty.movable_time(kernels),
     )
     compute, memcpy, memset, talk = (
         _total(step, kind, moved, range(k, k + 1), len(steps)) for k in range(_DEVICE)
     )
-    talks = len(breakdown.communication(trace)[0]) > 0
+    talks = len(breakdown.communication_time(trace)[0]) > 0
     sums = len(np.unique(kernels.lane)) == 1 and not talks
     busy = _total(step, kind, kernels.duration_bound_ns if sums else moved, _ALL, len(steps))
     both = compute + talk if talks else nothing
-    copies = breakdown.kinds(kernels) != _COMPUTE
+    copies = breakdown.activity_kinds(kernels) != _COMPUTE
     found = {
         "duration": nothing,
         "communication": talk,
@@ -145,22 +145,24 @@ def of_rank(trace: Trace) -> dict[str, I64]:
     return bounds | {"computation": parts["kernel"]}
 
 
-def idle(trace: Trace, idle_ns: I64) -> I64:
+def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
     """The bound of each step's idle time, given that; ``MISSING`` where it is not known."""
     steps, kernels = trace.steps, trace.kernels
-    if uncertainty.exact(kernels):
+    if uncertainty.all_measured(kernels):
         return np.zeros(len(steps), np.int64)
-    edge = windows(trace).bound(steps)
+    edge = step_windows(trace).bound(steps)
     if (kernels.duration_bound_ns == MISSING).any():
         return np.full(len(steps), MISSING)
     start, end = steps.start_ns, steps.end_ns
-    all_that_may = uncertainty.possible(kernels, trace.end_ns)
-    most = end - start - intervals.covered(uncertainty.certain(kernels), start, end)
-    least = end - start - intervals.covered(all_that_may, start, end)
+    all_that_may = uncertainty.possibly_running(kernels, trace.end_ns)
+    most = (
+        end - start - intervals.covered_length(uncertainty.certainly_running(kernels), start, end)
+    )
+    least = end - start - intervals.covered_length(all_that_may, start, end)
     alone = len(np.unique(kernels.lane)) == 1
     step = _within(steps, kernels)
     error = np.zeros(len(steps), np.int64)
-    moved = kernels.duration_bound_ns if alone else uncertainty.moved(kernels)
+    moved = kernels.duration_bound_ns if alone else uncertainty.movable_time(kernels)
     np.add.at(error, step[step >= 0], moved[step >= 0])
     bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
     return np.where(edge == MISSING, MISSING, bound + edge)
@@ -171,18 +173,23 @@ def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
     start, end = trace.steps.start_ns, trace.steps.end_ns
 
     def all_that_may(kernels: Kernels) -> intervals.Set:
-        return uncertainty.possible(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
+        return (
+            uncertainty.possibly_running(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
+        )
 
-    least, most = breakdown.sets(trace, uncertainty.certain), breakdown.sets(trace, all_that_may)
+    least, most = (
+        breakdown.part_sets(trace, uncertainty.certainly_running),
+        breakdown.part_sets(trace, all_that_may),
+    )
     below, above = intervals.EMPTY, intervals.EMPTY  # what went before: surely, possibly
     found = {}
     for name, low, high in zip(breakdown.PARTS, least, most, strict=False):
         found[name] = (
-            intervals.covered(intervals.subtract(low, above), start, end),
-            intervals.covered(intervals.subtract(high, below), start, end),
+            intervals.covered_length(intervals.subtract(low, above), start, end),
+            intervals.covered_length(intervals.subtract(high, below), start, end),
         )
         below, above = intervals.merge(below, low), intervals.merge(above, high)
-    covered = [intervals.covered(one, start, end) for one in (above, below)]
+    covered = [intervals.covered_length(one, start, end) for one in (above, below)]
     found["other"] = (end - start - covered[0], end - start - covered[1])
     return found
 
@@ -191,8 +198,8 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     """Bounds of the parts from those of the durations, wherever the activities lie."""
     steps, kernels = trace.steps, trace.kernels
     step = _within(steps, kernels)
-    kind = breakdown.kinds(kernels)
-    moved = uncertainty.moved(kernels)
+    kind = breakdown.activity_kinds(kernels)
+    moved = uncertainty.movable_time(kernels)
     alone = len(np.unique(kernels.lane)) == 1
 
     def total(values: I64, kinds: range) -> I64:
@@ -205,7 +212,7 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
         if alone and i < _DEVICE and not (name == "communication" and parts[name].any()):
             found[name] = total(kernels.duration_bound_ns, range(i, i + 1))
     # What the host's parts have together is what the device leaves free of the window.
-    busy = intervals.covered(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
+    busy = intervals.covered_length(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
     error = total(kernels.duration_bound_ns if alone else moved, range(_DEVICE))
     free = steps.end_ns - steps.start_ns - busy
     for name in breakdown.PARTS[_DEVICE:]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tb_privateuse1.trace import intervals, uncertainty
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import (
     I8,
     I64,
@@ -43,25 +43,27 @@ KINDS = ("kernel", "memcpy", "memset", "communication")
 """What a device activity is, in one word; communication kernels are a kind of their own."""
 
 
-def kinds(kernels: Kernels) -> I8:
+def activity_kinds(kernels: Kernels) -> I8:
     """The index in ``KINDS`` of each activity."""
     names = np.select((kernels.kind == KERNEL, kernels.kind == MEMCPY), (0, 1), 2)
     return np.where(kernels.communication, 3, names).astype(np.int8)
 
 
-def linked(trace: Trace, kernels: Kernels) -> Bools:
+def linked_activities(trace: Trace, kernels: Kernels) -> Bools:
     """Measured activities with a launch on the host; in an inferred timeline, with an operator."""
     measured = trace.meta.timeline == "measured"
     known: Bools = (kernels.launch if measured else kernels.op) >= 0
     return known
 
 
-def compute(kernels: Kernels) -> Kernels:
+def compute_kernels(kernels: Kernels) -> Kernels:
     """The kernels that are not communication."""
     return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
 
 
-def communication(trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy) -> intervals.Set:
+def communication_time(
+    trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
+) -> intervals.Set:
     """When this rank communicates: kernels, and ranges of libraries that work on the host."""
     kernels = trace.kernels
     return intervals.merge(cover(kernels.take(kernels.communication)), _hosted(trace))
@@ -73,15 +75,15 @@ def _hosted(trace: Trace) -> intervals.Set:
     return intervals.union(trace.ops.start_ns[row], trace.ops.end_ns[row])
 
 
-@once
-def of_steps(trace: Trace) -> Mapping[str, I64]:
+@memoize
+def step_breakdown(trace: Trace) -> Mapping[str, I64]:
     """The ns of each part in each step's window; the parts of a step sum to its window."""
     steps = trace.steps
     taken = intervals.EMPTY
     parts: dict[str, I64] = {}
-    for name, one in zip(PARTS, sets(trace), strict=False):
+    for name, one in zip(PARTS, part_sets(trace), strict=False):
         free = intervals.subtract(one, taken)
-        parts[name] = intervals.covered(free, steps.start_ns, steps.end_ns)
+        parts[name] = intervals.covered_length(free, steps.start_ns, steps.end_ns)
         taken = intervals.merge(taken, one)
     parts["other"] = steps.end_ns - steps.start_ns - sum(parts.values())
     for part in parts.values():
@@ -93,18 +95,18 @@ def communication_on_host(trace: Trace) -> I64:
     """What of each step's communication no device activity does: that of gloo. It is measured."""
     steps = trace.steps
     free = intervals.subtract(_hosted(trace), busy(trace.kernels))
-    return intervals.covered(free, steps.start_ns, steps.end_ns)
+    return intervals.covered_length(free, steps.start_ns, steps.end_ns)
 
 
-def kernels_bounded(trace: Trace) -> I64:
+def bounded_kernels_ns(trace: Trace) -> I64:
     """What of each step's kernels is only of those of which nothing but limits are known."""
-    steps, kernels = trace.steps, compute(trace.kernels)
-    only = uncertainty.bounded(kernels)
+    steps, kernels = trace.steps, compute_kernels(trace.kernels)
+    only = uncertainty.bounded_only(kernels)
     free = intervals.subtract(busy(kernels.take(only)), busy(kernels.take(~only)))
-    return intervals.covered(free, steps.start_ns, steps.end_ns)
+    return intervals.covered_length(free, steps.start_ns, steps.end_ns)
 
 
-def sets(
+def part_sets(
     trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
 ) -> tuple[intervals.Set, ...]:
     """When each part but the last goes on; ``cover`` says when device activities do."""
@@ -112,10 +114,10 @@ def sets(
     # Old torch wrote the steps themselves as operators: they are no work.
     working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
-        cover(compute(kernels)),
+        cover(compute_kernels(kernels)),
         cover(kernels.take(kernels.kind == MEMCPY)),
         cover(kernels.take(kernels.kind == MEMSET)),
-        communication(trace, cover),
+        communication_time(trace, cover),
         intervals.union(launches.start_ns, launches.end_ns),
         _host(ops, _named(trace, "enumerate(DataLoader)")),
         _host(ops, working),

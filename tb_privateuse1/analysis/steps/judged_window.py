@@ -8,7 +8,7 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import I64, Trace
 
 
-def window(trace: Trace, rows: I64) -> intervals.Set:
+def judged_window(trace: Trace, rows: I64) -> intervals.Set:
     """When the judged steps ran. A trace without steps is judged from its first operator, launch
     or activity to the last end of one: before and after, the profiler starts and stops.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.model import I64, MISSING, Trace
 
 
@@ -80,9 +80,9 @@ class Average:
     """How far off any of these may be; null if that is not known."""
 
 
-def table(trace: Trace) -> tuple[Step, ...]:
+def step_table(trace: Trace) -> tuple[Step, ...]:
     """The steps of a trace, in order of time."""
-    steps, parts = trace.steps, breakdown.of_steps(trace)
+    steps, parts = trace.steps, breakdown.step_breakdown(trace)
     bounds = _bounds(trace)
     columns: dict[str, list[Any]] = {
         "name": [trace.text(name) for name in steps.name.tolist()],
@@ -91,9 +91,9 @@ def table(trace: Trace) -> tuple[Step, ...]:
         "incomplete": steps.incomplete.tolist(),
         "primed": steps.primed.tolist(),
         **{f"{part}_ns": ns.tolist() for part, ns in parts.items()},
-        "duration_bound_ns": _known(steps_bounds.windows(trace).bound(steps)),
+        "duration_bound_ns": _known(steps_bounds.step_windows(trace).bound(steps)),
         **{f"{part}_bound_ns": _known(ns) for part, ns in bounds.items()},
-        "kernel_bounded_ns": breakdown.kernels_bounded(trace).tolist(),
+        "kernel_bounded_ns": breakdown.bounded_kernels_ns(trace).tolist(),
         "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
     }
     # By place, which for thousands of steps is much quicker than by name.
@@ -101,16 +101,16 @@ def table(trace: Trace) -> tuple[Step, ...]:
     return tuple(map(Step, *order))
 
 
-@once
+@memoize
 def _bounds(trace: Trace) -> Mapping[str, I64]:
-    return steps_bounds.of_steps(trace, breakdown.of_steps(trace))
+    return steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
 
 
 def _known(bounds_ns: I64) -> list[int | None]:
     return [None if bound == MISSING else bound for bound in bounds_ns.tolist()]
 
 
-def spread_of(steps: Iterable[Step]) -> Spread | None:
+def step_spread(steps: Iterable[Step]) -> Spread | None:
     """Over the complete ones that were not primed; None if there is none."""
     complete = [step for step in steps if not step.incomplete and not step.primed]
     if not complete:
@@ -129,7 +129,7 @@ def spread_of(steps: Iterable[Step]) -> Spread | None:
     )
 
 
-def averages_of(trace: Trace) -> tuple[Average, ...]:
+def step_averages(trace: Trace) -> tuple[Average, ...]:
     """The breakdown's parts over the complete steps that were not primed; empty without any."""
     steps, bounds = trace.steps, _bounds(trace)
     of = ~steps.incomplete & ~steps.primed
@@ -146,5 +146,5 @@ def averages_of(trace: Trace) -> tuple[Average, ...]:
             deviation_ns=round(float(np.std(ns[of]))),
             bound_ns=None if (bounds[part][of] == MISSING).any() else int(bounds[part][of].max()),
         )
-        for part, ns in breakdown.of_steps(trace).items()
+        for part, ns in breakdown.step_breakdown(trace).items()
     )

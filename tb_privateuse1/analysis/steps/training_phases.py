@@ -58,22 +58,22 @@ class Passes:
     end_ns: I64
 
 
-def kinds(trace: Trace) -> I8:
+def phase_kinds(trace: Trace) -> I8:
     """Which rows of ``trace.ops`` are ranges of one of the kinds; ``NONE`` for others."""
     named = np.full(len(trace.strings) + 1, NONE, np.int8)
     for kind, prefix in enumerate((ENGINE, OPTIMIZER, ZERO_GRAD, call_tree.LOADER)):
-        named[:-1][call_tree.starts(trace, prefix)] = kind
+        named[:-1][call_tree.starts_with(trace, prefix)] = kind
     found: I8 = named[trace.ops.name]
     return found
 
 
-def around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
+def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
     """What is around instants of a thread, of which ``op`` is the innermost operator.
 
     It walks up from the operators. Python lets go of tensors outside of all of them: then it is
     the range of that time.
     """
-    ops, kind_of = trace.ops, kinds(trace)
+    ops, kind_of = trace.ops, phase_kinds(trace)
     rows, place = np.unique(op[op >= 0], return_inverse=True)
     row, outermost = (np.full(len(rows), NONE, np.int32) for _ in range(2))
     left, at = np.arange(len(rows)), rows
@@ -105,7 +105,7 @@ def around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
 
 def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     """Whether a frame is within a module's call; within what makes parameters."""
-    called = call_tree.starts(trace, call_tree.MODULE)
+    called = call_tree.starts_with(trace, call_tree.MODULE)
     makes = np.array(
         [t.endswith(_MAKING) and any(m in t for m in _MAKERS) for t in trace.strings], np.bool_
     )
@@ -121,9 +121,9 @@ def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
     return inside, making
 
 
-def passes(trace: Trace) -> Passes:
+def find_passes(trace: Trace) -> Passes:
     """The forward and backward passes of the recording; none in inference."""
-    ops, kind = trace.ops, kinds(trace)
+    ops, kind = trace.ops, phase_kinds(trace)
     engine = np.flatnonzero(kind == BACKWARD)
     if not len(engine):
         none = np.empty(0, np.int64)

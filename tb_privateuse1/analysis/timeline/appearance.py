@@ -21,7 +21,7 @@ _PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step"}
 
 
 @dataclass(frozen=True)
-class Looks:
+class Appearance:
     """A row each; ``name`` is a string of the trace, ``kind`` an index into ``CLASSES``."""
 
     name: I32
@@ -32,7 +32,7 @@ class Looks:
     """How far off the start may be; 0 for what was recorded, -1 where it is not known."""
 
 
-def of(trace: Trace, table: I8, index: I32) -> Looks:
+def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
     """Of rows of several tables: ``table`` is an index into ``TABLES``."""
     name = np.full(len(index), NONE, np.int32)
     kind, look = np.zeros(len(index), np.int8), np.zeros(len(index), np.int8)
@@ -48,15 +48,15 @@ def of(trace: Trace, table: I8, index: I32) -> Looks:
             kind[here] = np.where(trace.ops.kind[at] == ANNOTATION, *own)
         elif number == KERNELS:
             kernels = trace.kernels.take(at)
-            kind[here] = breakdown.kinds(kernels)
-            look[here] = uncertainty.looks(kernels)
+            kind[here] = breakdown.activity_kinds(kernels)
+            look[here] = uncertainty.appearance_index(kernels)
             bound[here] = np.maximum(kernels.start_bound_ns, -1)
         else:
             kind[here] = CLASSES.index(_PLAIN[number])
-    return Looks(name, kind, look, bound)
+    return Appearance(name, kind, look, bound)
 
 
-def counts(trace: Trace) -> I64:
+def name_counts(trace: Trace) -> I64:
     """How many ranges bear each of the trace's strings."""
     found = np.zeros(len(trace.strings), np.int64)
     for table in TABLES:

@@ -105,13 +105,13 @@ class Pyramid:
         row, ranges = _slices(level, rows, pieces)
         while True:
             if level.bin_ns < bin_size or len(ranges) > most:
-                row, ranges = rectangles.merged(row, ranges, bin_size)
+                row, ranges = rectangles.merge_short(row, ranges, bin_size)
             if len(ranges) <= most or bin_size > end_ns - start_ns:
                 return row, ranges
             bin_size *= 2
 
 
-def build(trace: Trace) -> Pyramid:
+def build_pyramid(trace: Trace) -> Pyramid:
     """The pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
     tracks, edges, exact = _finest(trace)
     levels = [Level(0, edges, exact)]
@@ -131,13 +131,13 @@ def _coarser(level: Level, bin_ns: int) -> Level | None:
     for first, last in itertools.pairwise([*firsts.tolist(), rows]):
         low, high = level.edges[first], level.edges[last]
         row = np.repeat(np.arange(first, last), np.diff(level.edges[first : last + 1]))
-        heads = rectangles.heads(row, _each(level, low, high), bin_ns)
+        heads = rectangles.bin_heads(row, _each(level, low, high), bin_ns)
         parts.append((low, high, heads))
         at.append(row[heads])
     if sum(map(len, at)) > _WORTH * len(level.ranges):
         return None
     edges = np.append(0, np.cumsum(np.bincount(np.concatenate(at), minlength=rows)))
-    joined = [rectangles.joined(_each(level, low, high), heads) for low, high, heads in parts]
+    joined = [rectangles.join_groups(_each(level, low, high), heads) for low, high, heads in parts]
     return Level(bin_ns, edges, Ranges(**{
         name: np.concatenate([getattr(one, name) for one in joined])
         for name, _ in Ranges.empty().columns()
@@ -195,7 +195,7 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
         flat = np.zeros(len(steps), np.int32)
         yield _Track(STEPS, 0, flat, steps.start_ns, steps.end_ns, np.arange(len(steps)))
     calls = np.arange(len(launches)) + len(ops)
-    called = dict(groupby.apart(launches.thread))
+    called = dict(groupby.split_by_value(launches.thread))
     # Both are sorted by thread.
     threads = np.arange(len(trace.threads) + 1)
     op, frame = np.searchsorted(ops.thread, threads), np.searchsorted(frames.thread, threads)

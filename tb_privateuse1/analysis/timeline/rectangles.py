@@ -39,13 +39,13 @@ class Exact(Table):
         return Ranges(self.start_ns, self.end_ns, self.end_ns - self.start_ns, ones, self.ref)
 
 
-def merged(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
+def merge_short(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
     """The same with one rectangle for all short ranges of a row that start in the same bin."""
-    at = heads(row, ranges, bin_ns)
-    return (row, ranges) if len(at) == len(ranges) else (row[at], joined(ranges, at))
+    at = bin_heads(row, ranges, bin_ns)
+    return (row, ranges) if len(at) == len(ranges) else (row[at], join_groups(ranges, at))
 
 
-def heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
+def bin_heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
     """The first range of each group that becomes one rectangle."""
     short = ranges.end_ns - ranges.start_ns < bin_ns
     # A shift is much quicker than a division, and most bins are powers of two.
@@ -56,7 +56,7 @@ def heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
     return np.flatnonzero(first)
 
 
-def joined(ranges: Ranges, at: I64) -> Ranges:
+def join_groups(ranges: Ranges, at: I64) -> Ranges:
     """One rectangle for each group; groups start at ``at``."""
     last = np.append(at[1:], len(ranges)) - 1
     return Ranges(

@@ -36,7 +36,7 @@ class Track:
     """Its thread's row in the trace's table, or its stream's; 0 of the steps."""
 
 
-def tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
+def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
     """All tracks of a pyramid, in its order."""
     of, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
     found = []

@@ -34,7 +34,7 @@ class RemoteError(TraceError, OSError):
         return self.code == "remote_unreachable"
 
 
-def problem(error: BaseException, url: str) -> RemoteError:
+def remote_error(error: BaseException, url: str) -> RemoteError:
     """The error for the user to what a driver raised at a URL."""
     chain = list(_chain(error))
     for one in chain:

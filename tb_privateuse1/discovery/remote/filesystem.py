@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
-from tb_privateuse1.discovery.remote.errors import RemoteError, problem, unreachable
+from tb_privateuse1.discovery.remote.errors import RemoteError, remote_error, unreachable
 from tb_privateuse1.discovery.remote.url import host, is_web, shown, web_host
 from tb_privateuse1.i18n import say
 
@@ -62,12 +62,12 @@ class Server:
         except TimeoutError as error:
             future.cancel()  # it may not have begun
             if future.done() and not future.cancelled():  # the driver's own limit
-                raise problem(error, url) from None
+                raise remote_error(error, url) from None
             raise unreachable(
                 url, say("there was no answer within {limit:g} seconds", limit=limit)
             ) from None
         except Exception as error:  # a driver's errors may hold secrets: they are not kept
-            raise problem(error, url) from None
+            raise remote_error(error, url) from None
 
     def each(self, calls: Iterable[tuple[str, Callable[[Any], _T]]]) -> Iterator[_T | RemoteError]:
         """The results of many calls about URLs, a few at a time, in order.

@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future
 from typing import Any, BinaryIO, cast
 
-from tb_privateuse1.discovery.remote.errors import problem
+from tb_privateuse1.discovery.remote.errors import remote_error
 from tb_privateuse1.discovery.remote.filesystem import Server, server_of
 from tb_privateuse1.discovery.remote.listing import status
 from tb_privateuse1.discovery.remote.url import is_web
@@ -106,7 +106,7 @@ class _Ranges(io.RawIOBase):
         try:
             return self._fetch(fs, start, end)
         except Exception as error:
-            if isinstance(error, TimeoutError) or not problem(error, self._url).passing:
+            if isinstance(error, TimeoutError) or not remote_error(error, self._url).passing:
                 raise
         time.sleep(_AGAIN_S)
         return self._fetch(fs, start, end)

@@ -23,7 +23,7 @@ from tb_privateuse1.export.perfetto.protobuf import (
     Part,
     constant,
     decimal,
-    encoded,
+    encode,
     field,
     fixed64,
     message,
@@ -60,7 +60,7 @@ def write(trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:
     yield from _slices(trace, tracks, host, _Arrows(trace, kernels))
     for rows in _chunks(kernels):
         yield _device(trace, names, rows)
-    for curve in counters.of(trace):
+    for curve in counters.build_curves(trace):
         yield from _counter(tracks, curve, window, trace.end_ns)
 
 
@@ -71,7 +71,7 @@ def _chunks(rows: I64) -> Iterator[I64]:
 
 def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
     steps = trace.steps
-    recorded = call_tree.starts(
+    recorded = call_tree.starts_with(
         trace, call_tree.STEP
     )  # not the one that stands for the whole trace
     rows = rows[recorded[steps.name[rows]] & (steps.end_ns[rows] > steps.start_ns[rows])]
@@ -82,7 +82,7 @@ def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
     ends = packets.event(SLICE_END, steps.end_ns[rows], track)
     name = varint(10, steps.name[rows] + 1)
     starts = packets.event(SLICE_BEGIN, steps.start_ns[rows], track, packets.category("step"), name)
-    return descriptor + encoded(ends, len(rows)) + encoded(starts, len(rows))
+    return descriptor + encode(ends, len(rows)) + encode(starts, len(rows))
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ def _slices(trace: Trace, tracks: Tracks, host: _Host, arrows: _Arrows) -> Itera
             yield descriptor
             track, rows = constant(field(11, uuid)), own[stack]
             for some in _chunks(rows[host.end_ns[rows] > host.start_ns[rows]]):
-                yield encoded(packets.event(SLICE_END, host.end_ns[some], track), len(some))
+                yield encode(packets.event(SLICE_END, host.end_ns[some], track), len(some))
             for some in _chunks(rows):
-                yield encoded(_begin(trace, host, arrows, track, some), len(some))
+                yield encode(_begin(trace, host, arrows, track, some), len(some))
 
 
 def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -> Part:
@@ -214,7 +214,7 @@ def _device(trace: Trace, names: Names, rows: I64) -> bytes:
     out = []
     for kind in np.unique(evidence).tolist():
         own = rows[evidence == kind]
-        out.append(encoded(_activity(trace, names, own, EVIDENCE[kind]), len(own)))
+        out.append(encode(_activity(trace, names, own, EVIDENCE[kind]), len(own)))
     return b"".join(out)
 
 
@@ -268,4 +268,4 @@ def _counter(tracks: Tracks, curve: Curve, window: Window, end_ns: int) -> Itera
         own = values[rows]
         value = varint(30, own) if whole else fixed64(44, own.astype(np.float64).view(np.int64))
         part = packets.event(COUNTER, at[rows], track, value)
-        yield encoded(part, len(rows))
+        yield encode(part, len(rows))

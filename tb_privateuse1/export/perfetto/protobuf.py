@@ -101,7 +101,7 @@ def field(number: int, value: int | bytes | str) -> bytes:
     return _tag(number, _LENGTH) + _one(len(data)) + data
 
 
-def encoded(part: Part, rows: int) -> bytes:
+def encode(part: Part, rows: int) -> bytes:
     """All messages one after the other."""
     if any(isinstance(b, np.ndarray) and len(b) != rows for b, _ in part.columns):
         raise ValueError("columns of different lengths")

@@ -12,7 +12,7 @@ from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
-from tb_privateuse1.i18n.units import plain, worded
+from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
@@ -33,17 +33,17 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 """What Markdown gives a meaning: text from a trace must not have one."""
 
 
-def text(result: AdviceTable) -> str:
+def advice_text(result: AdviceTable) -> str:
     """The findings with what a reader needs to act on them."""
-    return "\n".join(plain(line) for line in _text(result)) + "\n"
+    return "\n".join(plain_text(line) for line in _text(result)) + "\n"
 
 
-def ranks(result: Distributed) -> str:
+def rank_advice_text(result: Distributed) -> str:
     """The findings of all ranks together, with the ranks that show them."""
-    return "\n".join(plain(line) for line in _of_ranks(result)) + "\n"
+    return "\n".join(plain_text(line) for line in _of_ranks(result)) + "\n"
 
 
-def markdown(result: AdviceTable) -> str:
+def advice_markdown(result: AdviceTable) -> str:
     """The findings as a list; names from the trace are text, never markup."""
     lines = [f"**{_escaped(_summary(result))}**", ""]
     for row in result.rows:
@@ -55,7 +55,7 @@ def markdown(result: AdviceTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
+def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
     """A SARIF 2.1.0 log with a result per finding; a place where stacks tell one."""
     listed = [
         {
@@ -78,8 +78,8 @@ def _summary(result: AdviceTable) -> str:
         return f"Nothing to mend was found in {steps}."
     each = result.window_ns // max(result.steps, 1)
     return (
-        f"Up to {worded('saving_share', result.saving_share)} of {steps} of "
-        f"{worded('window_ns', each)} could be saved."
+        f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
+        f"{with_unit('window_ns', each)} could be saved."
     )
 
 
@@ -137,7 +137,7 @@ def _result(row: AdviceRow) -> dict[str, Any]:
     told: dict[str, Any] = {
         "ruleId": row.rule,
         "level": _LEVELS[row.severity],
-        "message": {"text": plain(message)},
+        "message": {"text": plain_text(message)},
         "properties": {
             "severity": row.severity,
             "confidence": row.confidence,
@@ -148,7 +148,7 @@ def _result(row: AdviceRow) -> dict[str, Any]:
     place = _LINE.match(row.source or "")
     if place is not None:
         physical = {
-            "artifactLocation": {"uri": plain(place["file"])},
+            "artifactLocation": {"uri": plain_text(place["file"])},
             "region": {"startLine": max(1, int(place["line"]))},
         }
         told["locations"] = [{"physicalLocation": physical}]
@@ -156,4 +156,4 @@ def _result(row: AdviceRow) -> dict[str, Any]:
 
 
 def _escaped(words: str) -> str:
-    return _SPECIAL.sub(r"\\\1", plain(words))
+    return _SPECIAL.sub(r"\\\1", plain_text(words))

@@ -15,12 +15,12 @@ import msgspec
 from tb_privateuse1.views import result as views_result
 
 
-def table(result: Any, name: str | None = None) -> str:
+def csv_table(result: Any, name: str | None = None) -> str:
     """A table of a result (see ``tables``), with the field names as its head.
 
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
-    name, kind = views_result.chosen(type(result), name)
+    name, kind = views_result.tables_of(type(result), name)
     columns = [field.name for field in dataclasses.fields(kind)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from tb_privateuse1.analysis.comparison.memory import DiffMemory, amount
-from tb_privateuse1.i18n.units import plain, worded
+from tb_privateuse1.analysis.comparison.memory import DiffMemory, format_amount
+from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.diff import Diff, DiffFigure
 
 Judged = DiffFigure | DiffMemory
 
 
-def diff(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
+def junit_report(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
     """``failed`` are failures; the time of a case is what it takes now, in s."""
     suite = ElementTree.Element(
         "testsuite",
@@ -28,25 +28,25 @@ def diff(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
             suite, "testcase", classname="diff", name=figure.name, time=f"{seconds:.9f}"
         )
         if figure in failed:
-            ElementTree.SubElement(case, "failure", message=told(figure))
+            ElementTree.SubElement(case, "failure", message=change_text(figure))
     for size in result.memory:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=f"diff.memory.{plain(size.device)}", name=size.name
+            suite, "testcase", classname=f"diff.memory.{plain_text(size.device)}", name=size.name
         )
         if size in failed:
-            ElementTree.SubElement(case, "failure", message=told(size))
+            ElementTree.SubElement(case, "failure", message=change_text(size))
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
 
 
-def told(figure: Judged) -> str:
+def change_text(figure: Judged) -> str:
     """A change in one line."""
-    share = worded("change_share", figure.change_share)
+    share = with_unit("change_share", figure.change_share)
     if isinstance(figure, DiffMemory):
-        told = (amount(figure.unit, one) for one in (figure.base, figure.now, figure.change))
+        told = (format_amount(figure.unit, one) for one in (figure.base, figure.now, figure.change))
         before, now, change = told
-        name = f"{figure.name} of {plain(figure.device)}"
+        name = f"{figure.name} of {plain_text(figure.device)}"
     else:
-        before, now = worded("base_ns", figure.base_ns), worded("now_ns", figure.now_ns)
-        name, change = figure.name, worded("change_ns", figure.change_ns)
+        before, now = with_unit("base_ns", figure.base_ns), with_unit("now_ns", figure.now_ns)
+        name, change = figure.name, with_unit("change_ns", figure.change_ns)
     return f"{name}: {before} -> {now} per step, {change} ({share}), {figure.verdict}"

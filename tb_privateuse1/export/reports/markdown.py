@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, amount
-from tb_privateuse1.i18n.units import plain, worded
+from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, format_amount
+from tb_privateuse1.i18n.units import plain_text, with_unit
 from tb_privateuse1.views.diff import Diff, DiffFigure, DiffRow
 
 _ROWS = 15
@@ -21,7 +21,7 @@ _WORDS = {
 }
 
 
-def diff(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
+def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
     """The parts of the step, and the rows with the greatest change; the failed ones in bold."""
     names = [f"**{f.name}**" if f in failed else f.name for f in result.figures]
     columns = ("Base", "Now", "Change", "", "± noise", "Verdict")
@@ -41,7 +41,7 @@ def diff(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
     if sizes:
         lines += ["", "The largest changes of what operators allocate:", ""]
         lines += _lines(("Operator", *columns), map(_allocator, sizes))
-    lines += ["", *(f"- {plain(n.message)} {plain(n.hint or '')}" for n in result.notes)]
+    lines += ["", *(f"- {plain_text(n.message)} {plain_text(n.hint or '')}" for n in result.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -52,15 +52,15 @@ def _name(row: DiffRow) -> str:
 
 def _code(text: str) -> str:
     """As code, whatever is in it."""
-    shown = plain(text).replace("|", "\\|").replace("`", "'")
+    shown = plain_text(text).replace("|", "\\|").replace("`", "'")
     return f"`{shown}`"
 
 
 def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[str]:
     name = one.name.replace("_", " ")
-    share = worded("change_share", one.change_share)
+    share = with_unit("change_share", one.change_share)
     before, now, change, noise = (
-        amount(one.unit, value) for value in (one.base, one.now, one.change, one.noise)
+        format_amount(one.unit, value) for value in (one.base, one.now, one.change, one.noise)
     )
     label = f"{f'**{name}**' if one in failed else name}, {_code(one.device)}"
     return [label, before, now, change, share, noise, _WORDS[one.verdict]]
@@ -69,13 +69,13 @@ def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[
 def _allocator(row: DiffAllocator) -> list[str]:
     name = _code(row.name) + ("" if row.status == "both" else f" ({row.status})")
     sizes = ("base_bytes", "now_bytes", "change_bytes", "change_share", "noise_bytes")
-    cells = [worded(field, getattr(row, field)) for field in sizes]
+    cells = [with_unit(field, getattr(row, field)) for field in sizes]
     return [f"{name}, {_code(row.device)}", *cells, _WORDS[row.verdict]]
 
 
 def _table(heads: Sequence[str], rows: Iterable[tuple[str, DiffFigure | DiffRow]]) -> list[str]:
     cells = (
-        [name, *(worded(field, getattr(one, field)) for field in _FIELDS), _WORDS[one.verdict]]
+        [name, *(with_unit(field, getattr(one, field)) for field in _FIELDS), _WORDS[one.verdict]]
         for name, one in rows
     )
     return _lines(heads, cells)

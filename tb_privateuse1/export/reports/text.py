@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tb_privateuse1.i18n.units import bounds, plain, shown, title, worded
+from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound, with_unit
 from tb_privateuse1.trace.findings import Finding
 
 _MOST_ROWS = 40
 
 
-def render(result: Any, width: int | None = None) -> str:
+def text_report(result: Any, width: int | None = None) -> str:
     """The text of a result; lines are cut to ``width`` columns, if given."""
     fields = [field.name for field in dataclasses.fields(result)]
     fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
@@ -30,7 +30,7 @@ def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
     of = bounds(names)
     for name in names:
         if name in of:
-            yield f"{title(name)}: {shown(row, name, of[name])}"
+            yield f"{title(name)}: {with_bound(row, name, of[name])}"
         elif name not in of.values():
             yield from _field(name, getattr(row, name))
 
@@ -46,20 +46,20 @@ def _field(name: str, value: Any) -> Iterator[str]:
         yield f"{head}:"
         for finding in value:
             grave = "" if finding.severity == "warning" else f"{finding.severity}: "
-            yield plain(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
+            yield plain_text(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
             for e in finding.examples:
                 place = f"{e.table} {e.row}: {e.name}, {e.thread}, at {e.start_ns:,} ns"
-                yield plain(f"    {place}{f', {e.note}' if e.note else ''}")
+                yield plain_text(f"    {place}{f', {e.note}' if e.note else ''}")
     elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
         yield from ("", head)
         yield from _table(value)
     elif name == "record" and isinstance(value, str):
         yield f"{head}:"
-        yield from (f"  {plain(line)}" for line in value.split("\n"))
+        yield from (f"  {plain_text(line)}" for line in value.split("\n"))
     elif isinstance(value, tuple):
-        yield f"{head}: {', '.join(plain(str(v)) for v in value) or 'none'}"
+        yield f"{head}: {', '.join(plain_text(str(v)) for v in value) or 'none'}"
     else:
-        yield f"{head}: {worded(name, value)}"
+        yield f"{head}: {with_unit(name, value)}"
 
 
 def _table(rows: Sequence[Any]) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _table(rows: Sequence[Any]) -> Iterator[str]:
     of = bounds(names)
     names = [name for name in names if name not in of.values()]
     heads = [title(n) for n in names]
-    cells = [[shown(row, n, of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
+    cells = [[with_bound(row, n, of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     numbers = [not isinstance(getattr(rows[0], n), str) for n in names]
     for line in [heads, ["-" * w for w in widths], *cells]:

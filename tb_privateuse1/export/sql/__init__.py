@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export.sql import worker
 from tb_privateuse1.i18n import say
-from tb_privateuse1.storage.ingest import brief
+from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 
@@ -96,7 +96,7 @@ def allowed(host: str | None, *, bind_all: bool) -> bool:
 
 
 def query(
-    files: Files,
+    files: TraceFiles,
     text: str,
     *,
     rows: int = ROWS,
@@ -113,7 +113,7 @@ def query(
         message = say("{count} other queries are running.", count=_AT_A_TIME)
         raise TraceError("sql_busy", message, say("Try again in a moment."))
     try:
-        request = worker.Request(
+        request = worker.SqlRequest(
             files,
             None if store.cache_dir is None else str(store.cache_dir),
             store.vendors.files,
@@ -123,12 +123,12 @@ def query(
         )
         return _asked(request, seconds)
     except TraceError as error:
-        raise TraceError(error.code, brief(error.message, files), error.hint) from error
+        raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     finally:
         _running.release()
 
 
-def _asked(request: worker.Request, seconds: float) -> SqlResult:
+def _asked(request: worker.SqlRequest, seconds: float) -> SqlResult:
     paths = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     with subprocess.Popen(
         [sys.executable, "-c", "from tb_privateuse1.export.sql.worker import main; main()"],

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import trace_tables
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import memory_limit
@@ -37,10 +37,10 @@ _SPARE = 1.5
 """What DuckDB allocates besides what it counts."""
 
 
-class Request(msgspec.Struct):
+class SqlRequest(msgspec.Struct):
     """``memory_bytes`` bounds what the query may allocate, ``rows`` what is returned."""
 
-    files: Files
+    files: TraceFiles
     cache_dir: str | None
     vendors: tuple[user_file.File, ...]
     query: str
@@ -48,7 +48,7 @@ class Request(msgspec.Struct):
     memory_bytes: int
 
 
-_REQUEST = msgspec.json.Decoder(Request)  # here, as in ``cache``
+_REQUEST = msgspec.json.Decoder(SqlRequest)  # here, as in ``cache``
 
 
 def main() -> None:
@@ -107,9 +107,9 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
         "threads": str(min(2, os.cpu_count() or 1)),
     }
     connection = duckdb.connect(":memory:", config=settings)
-    strings = trace_tables.texts(trace)
+    strings = trace_tables.string_table(trace)
     for table in trace_tables.COLUMNS:
-        rows = trace_tables.whole(trace, table, strings)
+        rows = trace_tables.whole_table(trace, table, strings)
         connection.register(table, pa.Table.from_batches([rows]))
     connection.execute("set lock_configuration = true")
     return connection

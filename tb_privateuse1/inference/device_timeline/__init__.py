@@ -31,13 +31,13 @@ from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Frames, Kernels, Lanes, Ops
 
 _STRANGE = "elapsed_not_of_a_stream"
 
 
-def build(
+def infer_timeline(
     ops: Ops,
     strings: Strings,
     sidecar: Sidecar | None,
@@ -54,26 +54,28 @@ def build(
     facts = sidecar.facts
     found = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
     counts = {"shapes": int((ops.shapes >= 0).sum())}
-    grounds = Grounds(found.name, found.evidence, counts=counts)
+    grounds = InferenceBasis(found.name, found.evidence, counts=counts)
     if found.finding is not None or found.name == "none":
         return _activities(ops, strings, [], [Work.none(found.finding, grounds)])
     waits = _waits(ops, strings, frames)
-    split = streams.split(ops, sidecar)
-    parts = [streams.part(ops, s.row) if len(split) > 1 else ops for s in split]
+    split = streams.split_streams(ops, sidecar)
+    parts = [streams.select_operators(ops, s.row) if len(split) > 1 else ops for s in split]
     read = [_read(part, strings, sidecar, found.resolution_ns) for part in parts]
     if found.name == "kernel_sum":
         work = [
-            kernel_sum_queue.build(p, r.plain, waits, r.c, grounds)
+            kernel_sum_queue.replay_queue(p, r.plain, waits, r.c, grounds)
             for p, r in zip(parts, read, strict=True)
         ]
     else:
         met = _joins(parts, read, strings, waits) if len(split) > 1 else [None]
         work = [
-            event_pipeline.build(part, strings, r.plain, r.may, join, waits, r.c, grounds, others)
+            event_pipeline.place_kernels(
+                part, strings, r.plain, r.may, join, waits, r.c, grounds, others
+            )
             for part, r, join in zip(parts, read, met, strict=True)
         ]
     if len(split) == 1 and any(f.code == _STRANGE for f in work[0].findings):
-        several = streams.parallel(ops, found.resolution_ns)
+        several = streams.find_parallel(ops, found.resolution_ns)
         if several is not None:
             told = dataclasses.replace(grounds, evidence=several.message)
             work = [dataclasses.replace(work[0], findings=(several,), grounds=told)]
@@ -90,10 +92,10 @@ class _Read:
 
 
 def _read(ops: Ops, strings: Strings, sidecar: Sidecar, resolution_ns: int) -> _Read:
-    plain = marks.build(ops)
+    plain = marks.build_marks(ops)
     may = launching_operators.may_launch(ops, strings)
-    quiet = marks.quiet_segments(plain, launching_operators.loud(plain, may))
-    return _Read(plain, may, calibration.build(ops, sidecar, resolution_ns, plain, quiet))
+    quiet = marks.quiet_segments(plain, launching_operators.launching_segments(plain, may))
+    return _Read(plain, may, calibration.calibrate(ops, sidecar, resolution_ns, plain, quiet))
 
 
 def _joins(
@@ -101,17 +103,17 @@ def _joins(
 ) -> list[stream_joins.Joins | None]:
     lanes = []
     for ops, r in zip(parts, read, strict=True):
-        between = launching_operators.between(ops, strings)
+        between = launching_operators.may_wait_for_streams(ops, strings)
         held = (r.plain.innermost < 0) | between[r.plain.innermost]
         still = marks.quiet_segments(r.plain, held)
-        lanes.append(stream_joins.lane(ops, r.plain, still, between, r.c))
-    return [*stream_joins.build(lanes, waits)]
+        lanes.append(stream_joins.build_lane(ops, r.plain, still, between, r.c))
+    return [*stream_joins.find_joins(lanes, waits)]
 
 
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
     """Host ranges that wait for the device, by their names."""
     columns = [ops.name] if frames is None else [ops.name, frames.name]
-    used = groupby.distinct(np.concatenate(columns)).tolist()
+    used = groupby.distinct_values(np.concatenate(columns)).tolist()
     names = [i for i in used if i >= 0 and blocks(strings.all[i])]
     mine = np.isin(ops.name, names)
     starts, ends = [ops.start_ns[mine]], [ops.end_ns[mine]]
@@ -149,7 +151,7 @@ def _activities(
     return Activities(merged.take(order), lanes, tuple(findings.values()), grounds=_together(work))
 
 
-def _together(work: list[Work]) -> Grounds | None:
+def _together(work: list[Work]) -> InferenceBasis | None:
     """The grounds of the stream with most operators, with what was counted on all."""
     grounds = work[0].grounds
     counted = [w.grounds.counts for w in work if w.grounds is not None]

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.inference_basis import Constant, Grounds
+from tb_privateuse1.trace.inference_basis import Constant, InferenceBasis
 from tb_privateuse1.trace.model import I8, I32, I64, Bools
 
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
@@ -114,13 +114,13 @@ class Work:
     evidence: I8
     activity: I8
     findings: tuple[Finding, ...] = ()
-    grounds: Grounds | None = None
+    grounds: InferenceBasis | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
     @classmethod
-    def none(cls, finding: Finding | None, grounds: Grounds) -> Self:
+    def none(cls, finding: Finding | None, grounds: InferenceBasis) -> Self:
         """No work, for a reason."""
         times, few = np.empty(0, np.int64), np.empty(0, np.int8)
         found = () if finding is None else (finding,)

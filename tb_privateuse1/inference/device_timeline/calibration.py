@@ -39,7 +39,7 @@ _ENOUGH, _ALIKE = 20, 5
 """Operators that a constant needs, and those of one size among them."""
 
 
-def build(
+def calibrate(
     ops: Ops, sidecar: Sidecar, resolution_ns: int, marks: Marks, quiet: Bools
 ) -> Calibration:
     """The calibration; ``quiet`` are the segments in which nothing can have launched."""

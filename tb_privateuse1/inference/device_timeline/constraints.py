@@ -109,7 +109,7 @@ class Path:
     node_high: I64
 
 
-def spans(
+def tighten_spans(
     tree: Tree,
     node_low: I64,
     node_high: I64,
@@ -168,7 +168,7 @@ def spans(
     return Spans(low, high, segments, tuple(paths)), doubted
 
 
-def earliest(tree: Tree, known: Spans, low: I64) -> I64:
+def earliest_times(tree: Tree, known: Spans, low: I64) -> I64:
     """The least times that are not before ``low`` and keep all spans."""
     low = low.copy()
     both = list(zip(tree.levels, known.paths, strict=True))
@@ -185,7 +185,7 @@ def earliest(tree: Tree, known: Spans, low: I64) -> I64:
     return low
 
 
-def latest(tree: Tree, known: Spans, high: I64) -> I64:
+def latest_times(tree: Tree, known: Spans, high: I64) -> I64:
     """The greatest times that are not after ``high`` and keep all spans."""
     high = high.copy()
     both = list(zip(tree.levels, known.paths, strict=True))

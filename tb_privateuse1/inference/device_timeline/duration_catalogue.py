@@ -52,7 +52,7 @@ class Instances:
         return dataclasses.replace(self, **both)
 
 
-def place(op: I64, last: I64) -> I64:
+def segment_place(op: I64, last: I64) -> I64:
     """Which of its operator's segments each is, from the end; ``last`` is where it ends."""
     order = np.lexsort((-last, op))
     first = np.concatenate(([True], op[order][1:] != op[order][:-1]))[: len(op)]
@@ -62,19 +62,19 @@ def place(op: I64, last: I64) -> I64:
     return np.minimum(found, _MOST_KERNELS - 1)
 
 
-def keyed(group: I64, op: I64, last: I64, use: Bools) -> I64:
+def segment_keys(group: I64, op: I64, last: I64, use: Bools) -> I64:
     """One number per group of operators and place of the kernel's segment in them.
 
     ``op`` and ``last`` are the operator and the end of each own segment, ``use`` those with a
     kernel; ``group`` has one entry per operator.
     """
-    pair = group[op[use]] * _MOST_KERNELS + place(op, last)[use]
+    pair = group[op[use]] * _MOST_KERNELS + segment_place(op, last)[use]
     _, key = np.unique(pair, return_inverse=True)
     found: I64 = key.astype(np.int64)
     return found
 
 
-def trusted(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> Bools:
+def trusted_instances(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> Bools:
     """Whose own length counts: those surely seen; others only where too few of their key are.
 
     Without shapes a key holds work of any size, and the own length is the better guess.
@@ -84,7 +84,7 @@ def trusted(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> Bools:
     return own
 
 
-def usual(of: Instances) -> Usual:
+def usual_durations(of: Instances) -> Usual:
     """The median of those seen, and limits from their extremes."""
     key, name = of.key, of.name
     narrow = _medians(key, of.length, of.seen)

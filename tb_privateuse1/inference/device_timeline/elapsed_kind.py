@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.i18n import say, sentences
+from tb_privateuse1.i18n import join_sentences, say
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
@@ -147,7 +147,9 @@ def _passing(equal: int, steps: int, told: object) -> str:
                 total=steps,
             )
         )
-    return sentences(reasons) or say("Nothing speaks against times between two marks on a stream.")
+    return join_sentences(reasons) or say(
+        "Nothing speaks against times between two marks on a stream."
+    )
 
 
 def contradiction(crossing: int, marks: int) -> Finding | None:

@@ -96,7 +96,7 @@ class Where:
     copies: Bools
 
 
-def limits(
+def placement_limits(
     where: Where,
     blocked: Bools,
     marks: Marks,
@@ -153,7 +153,7 @@ def limits(
     )  # fmt: skip
 
 
-def estimate(
+def estimate_placement(
     placed: Placed,
     where: Where,
     marks: Marks,
@@ -230,7 +230,7 @@ def launch_share(
     return Shares(float(low), float(likely), float(high))
 
 
-def held_up(
+def distrust_held_up(
     placed: Placed, where: Where, usual: Usual, marks: Marks, bounds: Bounds, c: Calibration
 ) -> tuple[Placed, Usual]:
     """Both, without trust in the ends of kernels that a held-up host may have made long.
@@ -257,7 +257,7 @@ def held_up(
     return free, dataclasses.replace(usual, high=high)
 
 
-def with_lengths(placed: Placed, usual: Usual) -> Placed:
+def fill_lengths(placed: Placed, usual: Usual) -> Placed:
     """The same kernels with the lengths of other instances where their own is not seen.
 
     Where the end is known, the start moves; else the start stays. Limits that others give count
@@ -286,7 +286,7 @@ def with_lengths(placed: Placed, usual: Usual) -> Placed:
     )  # fmt: skip
 
 
-def serialise(placed: Placed) -> Placed:
+def serialize(placed: Placed) -> Placed:
     """Estimates that keep the order of the lane and do not overlap, within their limits."""
     if not len(placed.row):
         return placed
@@ -297,7 +297,7 @@ def serialise(placed: Placed) -> Placed:
     return dataclasses.replace(placed, start=start, length=length)
 
 
-def errors(placed: Placed, c: Calibration) -> tuple[I64, I64]:
+def placement_errors(placed: Placed, c: Calibration) -> tuple[I64, I64]:
     """The largest errors of start and length. A wrong latency shifts every start alike."""
     start = np.maximum(placed.start - placed.start_low, placed.start_high - placed.start)
     length = np.maximum(placed.length - placed.length_low, placed.length_high - placed.length)

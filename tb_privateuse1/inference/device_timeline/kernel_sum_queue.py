@@ -12,7 +12,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks, Work
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.inference_basis import Grounds
+from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import EVENTS, I64, KERNEL, NONE, Bools, Ops
 
 Three = tuple[I64, I64, I64]
@@ -25,7 +25,9 @@ _TAIL_NS = 1_500
 """From the launch to the operator's end on the host."""
 
 
-def build(ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, grounds: Grounds) -> Work:
+def replay_queue(
+    ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, grounds: InferenceBasis
+) -> Work:
     """The work of a stream. ``waits`` are host ranges that wait for the device.
 
     An operator launches between its start and its end, probably near the end. Such a backend's
@@ -49,7 +51,7 @@ def build(ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, ground
     cost = _mark_costs(
         marks,
         row,
-        sync_points.build(marks, np.zeros(len(ops), np.bool_), waits, c),
+        sync_points.blocking_pins(marks, np.zeros(len(ops), np.bool_), waits, c),
         ready,
         taken,
         between,

@@ -90,7 +90,7 @@ def _is_quiet(name: str) -> bool:
     return name in table or f"aten::{name}" in table or bool(_QUIET.match(name))
 
 
-def between(ops: Ops, strings: Strings) -> Bools:
+def may_wait_for_streams(ops: Ops, strings: Strings) -> Bools:
     """Of each range, whether its stream may be made to wait for another one in its own body.
 
     Programs and autograd's engine do so between operators, communication inside its own.
@@ -100,7 +100,7 @@ def between(ops: Ops, strings: Strings) -> Bools:
     return waits
 
 
-def custom(ops: Ops, strings: Strings) -> Bools:
+def custom_operators(ops: Ops, strings: Strings) -> Bools:
     """Operators of libraries outside torch, but for those that hand a collective on."""
     names = [
         i
@@ -111,7 +111,7 @@ def custom(ops: Ops, strings: Strings) -> Bools:
     return named
 
 
-def keys(ops: Ops) -> I64:
+def operator_keys(ops: Ops) -> I64:
     """One number per operator, shapes and dtypes."""
     key = ops.name.astype(np.int64)
     for column in (ops.shapes, ops.dtypes):
@@ -120,14 +120,14 @@ def keys(ops: Ops) -> I64:
     return key.astype(np.int64)
 
 
-def loud(marks: Marks, may: Bools) -> Bools:
+def launching_segments(marks: Marks, may: Bools) -> Bools:
     """Of each mark, whether its thread may launch between it and its next one."""
     inside = marks.innermost
     result: Bools = (inside >= 0) & may[np.maximum(inside, 0)]
     return result
 
 
-def segments(marks: Marks, may: Bools) -> Segments:
+def own_segments(marks: Marks, may: Bools) -> Segments:
     """The own segments of all operators that may launch, in the order of their ends."""
     first = np.flatnonzero(marks.innermost >= 0)
     op = marks.innermost[first].astype(np.int64)
@@ -139,7 +139,7 @@ def segments(marks: Marks, may: Bools) -> Segments:
     return Segments(op, first, last, marks.is_end[last] & (marks.op[last] == op))
 
 
-def working(
+def classify_segments(
     found: Segments, marks: Marks, bounds: Bounds, known: Spans, c: Calibration
 ) -> tuple[Bools, Bools]:
     """Which segments surely hold device work, and which surely hold none."""
@@ -156,7 +156,7 @@ def working(
     return surely, none
 
 
-def by_evidence(
+def correct_by_evidence(
     may: Bools, ops: Ops, key: I64, found: Segments, surely: Bools, none: Bools, left: Bools
 ) -> Bools:
     """``may`` without the operators of which the trace says that they launch nothing.
@@ -187,7 +187,7 @@ def _median(key: I64, value: I64, count: int) -> I64:
     return value[order][middle] if len(order) else np.zeros(count, np.int64)
 
 
-def chosen(
+def choose_segments(
     prior: Bools,
     may: Bools,
     marks: Marks,
@@ -211,7 +211,7 @@ def chosen(
     rests = np.bincount(key[found.op[none & found.closing]], minlength=count)
     usual = ((works >= _ENOUGH) & (works > rests))[key[found.op]] & found.closing & ~none
     picked: Bools = may[found.op] & (surely | usual)
-    lacking = may & ~above(ops, prior)
+    lacking = may & ~callers_of_launchers(ops, prior)
     lacking[found.op[picked]] = False
     host = marks.host_ns[found.last] - marks.host_ns[found.first]
     longest = np.zeros(len(ops), np.int64)
@@ -226,7 +226,7 @@ def chosen(
     return picked
 
 
-def left_over(
+def operators_with_rest(
     ops: Ops, marks: Marks, tree: Tree, bounds: Bounds, known: Spans, c: Calibration
 ) -> Bools:
     """Operators that took the device time which those inside them do not add up to."""
@@ -242,7 +242,7 @@ def left_over(
     return left
 
 
-def unexplained(found: Segments, use: Bools, left: Bools) -> Bools:
+def unexplained_rests(found: Segments, use: Bools, left: Bools) -> Bools:
     """Closing segments of operators with time left over, of which no segment is used."""
     done = np.zeros(len(left), np.bool_)
     done[found.op[use]] = True
@@ -250,7 +250,7 @@ def unexplained(found: Segments, use: Bools, left: Bools) -> Bools:
     return more
 
 
-def above(ops: Ops, may: Bools) -> Bools:
+def callers_of_launchers(ops: Ops, may: Bools) -> Bools:
     """Operators with one inside that may launch."""
     outer = np.zeros(len(ops), np.bool_)
     up = ops.parent[may]
@@ -261,7 +261,7 @@ def above(ops: Ops, may: Bools) -> Bools:
     return outer
 
 
-def blocking(
+def blocking_operators(
     ops: Ops,
     key: I64,
     strings: Strings,
@@ -276,7 +276,7 @@ def blocking(
     not behind at its end.
     """
     reads = _named(ops, strings, ("aten::_local_scalar_dense",))
-    copied = may & copies(ops, strings)
+    copied = may & copy_operators(ops, strings)
     host = ops.end_ns - ops.start_ns
     caught_up = bounds.low[marks.end] <= marks.host_high_ns[marks.end] + c.latency_ns + c.jitter_ns
     waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + 20_000) & caught_up
@@ -288,7 +288,7 @@ def blocking(
     return result
 
 
-def copies(ops: Ops, strings: Strings) -> Bools:
+def copy_operators(ops: Ops, strings: Strings) -> Bools:
     """Operators that copy a tensor, by their names."""
     return _named(ops, strings, ("aten::_copy_from", "aten::copy_", "aten::_to_cpu"))
 

@@ -40,7 +40,7 @@ _MAX_THREADS = 8
 """Threads beyond the busiest few take no part in the tree: each costs one more pass."""
 
 
-def build(ops: Ops) -> Marks:
+def build_marks(ops: Ops) -> Marks:
     """Two marks per operator, all threads in one order of host time."""
     n = len(ops)
     row, is_end = _by_thread(ops)
@@ -128,7 +128,7 @@ def quiet_segments(marks: Marks, loud: Bools) -> Bools:
     return quiet
 
 
-def preempted(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
+def make_room_for_preemption(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
     """The same marks, with room where a thread was preempted between a time stamp and its event.
 
     Where nothing can launch, an idle device takes as long between two marks as the host did. If
@@ -151,7 +151,7 @@ def preempted(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
     return dataclasses.replace(marks, host_low_ns=early, host_high_ns=late)
 
 
-def tree(marks: Marks, ops: Ops) -> tuple[Tree, Bools]:
+def build_tree(marks: Marks, ops: Ops) -> tuple[Tree, Bools]:
     """Levels from the root down, and which operators are in the tree.
 
     Operators of different threads that cross in time are left out of it; their two marks are

@@ -31,7 +31,7 @@ Label = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenDurations:
     """A row per kernel seen elsewhere: which label, its length and limits in ns."""
 
     labels: list[Label]
@@ -41,7 +41,7 @@ class Seen:
     high: I64
 
 
-def with_others(
+def add_recordings(
     own: Instances,
     op: I64,
     last: I64,
@@ -68,7 +68,7 @@ def with_others(
     row_of = {labels[i]: few[at] for i, at in zip(wanted, first, strict=True)}
     told, names = own, []
     for trace in others():
-        seen = of(trace)
+        seen = seen_durations(trace)
         row = np.array([row_of.get(text, NONE) for text in seen.labels], np.int64)[seen.label]
         use = row >= 0
         row = row[use]
@@ -83,7 +83,7 @@ def with_others(
     return told, int(helped.sum()), tuple(names)
 
 
-def of(trace: Trace) -> Seen:
+def seen_durations(trace: Trace) -> SeenDurations:
     """The kernels of a trace whose own durations were seen, and whose operators' shapes are known.
 
     Measured ones too: a run may have been recorded by a device profiler on one of its ranks.
@@ -92,13 +92,13 @@ def of(trace: Trace) -> Seen:
     mine = kernels.take(np.flatnonzero(kernels.op >= 0))
     op = mine.op.astype(np.int64)
     labels, label = _labels(
-        op, mine.start_ns, launching_operators.keys(trace.ops), trace.ops, trace.strings
+        op, mine.start_ns, launching_operators.operator_keys(trace.ops), trace.ops, trace.strings
     )
     use = (mine.evidence <= EVENTS) & (trace.ops.shapes[op] >= 0)
     length = (mine.end_ns - mine.start_ns)[use]
     bound = np.maximum(mine.duration_bound_ns[use], 0)
     slower = (length * _DEVICES).astype(np.int64)
-    return Seen(
+    return SeenDurations(
         labels, label[use], length, np.maximum(length - bound - slower, 0), length + bound + slower
     )
 
@@ -107,7 +107,7 @@ def _labels(
     op: I64, last: I64, keys: I64, ops: Ops, strings: Sequence[str]
 ) -> tuple[list[Label], I64]:
     """All labels, and which one each kernel has."""
-    place = duration_catalogue.place(op, last)
+    place = duration_catalogue.segment_place(op, last)
     pair = keys[op] * (int(place.max(initial=0)) + 1) + place
     _, first, label = np.unique(pair, return_index=True, return_inverse=True)
 

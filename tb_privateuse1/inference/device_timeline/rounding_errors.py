@@ -29,7 +29,7 @@ _DEVIATIONS = 4
 """So many standard deviations are stated: what is left out is less than the model's own error."""
 
 
-def deviation(tree: Tree, known: Spans, elapsed: I64, width: I64) -> I64:
+def rounding_deviation(tree: Tree, known: Spans, elapsed: I64, width: I64) -> I64:
     """A largest distance in ns of each mark from its likely time, in all likelihood.
 
     ``elapsed`` is the likely time of each node by itself, ``width`` the distance that certainly

@@ -51,7 +51,7 @@ class Solution:
     """Marks whose bounds contradict each other."""
 
 
-def paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
+def host_paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
     """Operators in runs of which each took the device as long as the host: probably it was idle.
 
     Not certain: a host that waits for a full queue keeps the device's pace too.
@@ -72,7 +72,7 @@ def paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
     return result
 
 
-def elapsed(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
+def elapsed_limits(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
     """Least and largest true device time of each elapsed time; unknown where it is missing."""
     known = spans_of != MISSING
     value = np.where(known, spans_of, 0)
@@ -105,7 +105,7 @@ def solve(
         empty = np.zeros(0, np.int64)
         spans = Spans(empty, empty, 0, ())
         return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, 0)
-    node = elapsed(elapsed_ns, c)
+    node = elapsed_limits(elapsed_ns, c)
     ready = marks.host_low_ns + c.latency_ns
     prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
     if until is not None:
@@ -113,7 +113,7 @@ def solve(
     least = np.full(len(marks), c.event_low_ns)
     most = np.full(len(marks), UNKNOWN)
     reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
-    known, _ = constraints.spans(tree, *node, least, most, reach)
+    known, _ = constraints.tighten_spans(tree, *node, least, most, reach)
     waited = quiet & (known.segment_low > c.event_high_ns)
     limit = np.where(waited, prompt, np.int64(ANY))
     _still(marks, quiet, node[0], prompt, limit, c)
@@ -135,19 +135,19 @@ def solve(
             break
         certain = behind
         most = np.where(behind, c.event_high_ns, UNKNOWN)
-        known, doubted = constraints.spans(tree, *node, least, most, reach)
+        known, doubted = constraints.tighten_spans(tree, *node, least, most, reach)
         calm &= ~doubted
-        low = constraints.earliest(tree, known, low)
+        low = constraints.earliest_times(tree, known, low)
         high = np.minimum(int(low.max()) + 2 * far, limit)
-        high = constraints.latest(tree, known, high)
+        high = constraints.latest_times(tree, known, high)
         for _ in range(2):
-            high = constraints.latest(tree, known, _promptly(high, prompt, calm, c))
+            high = constraints.latest_times(tree, known, _promptly(high, prompt, calm, c))
         waited |= calm & (known.segment_low > c.event_high_ns) & (low <= prompt)
         limit = np.where(waited & ~wrong, np.minimum(limit, prompt), limit)
     nearer = ready.copy()
     np.maximum.at(nearer, pins.mark, pins.nearer)
     near = np.minimum(
-        constraints.earliest(tree, known, np.maximum(low, nearer)), np.maximum(low, high)
+        constraints.earliest_times(tree, known, np.maximum(low, nearer)), np.maximum(low, high)
     )
     unknown = high > int(low.max()) + far
     crossing = low > high
@@ -180,7 +180,7 @@ def _repair(
     ready = ready.copy()
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = _loose(marks, kept, node, constraints.earliest(tree, known, ready))
+        low = _loose(marks, kept, node, constraints.earliest_times(tree, known, ready))
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break

@@ -54,7 +54,7 @@ class Joins:
     likely_by_ns: I64
 
 
-def lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibration) -> Lane:
+def build_lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibration) -> Lane:
     """``waits`` are the operators in whose own body the stream may be made to wait."""
     plain = ~waits
     outer = np.zeros(len(ops), np.bool_)
@@ -70,7 +70,7 @@ def lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibration) -> 
     return Lane(ops, order, still, unit[np.argsort(order.start[unit], kind="stable")], c)
 
 
-def build(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
+def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
     """The joins of each stream. ``waits`` are host ranges that wait for the whole device."""
     of = np.concatenate([np.full(len(x.unit), k) for k, x in enumerate(lanes)])
     host = np.concatenate([x.order.host_ns[x.order.start[x.unit]] for x in lanes])

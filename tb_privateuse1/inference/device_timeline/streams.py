@@ -34,7 +34,7 @@ class Stream:
     row: I64
 
 
-def split(ops: Ops, sidecar: Sidecar) -> list[Stream]:
+def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
     """The streams that the sidecar tells, the one with most operators first; else one with all.
 
     Ranges that begin on one stream and end on another are of none.
@@ -57,7 +57,7 @@ def split(ops: Ops, sidecar: Sidecar) -> list[Stream]:
     return sorted(found, key=lambda s: (-len(s.row), s.device, s.stream))
 
 
-def part(ops: Ops, row: I64) -> Ops:
+def select_operators(ops: Ops, row: I64) -> Ops:
     """The operators of some rows as a table of their own, with their nearest parents among them."""
     kept = np.zeros(len(ops), np.bool_)
     kept[row] = True
@@ -69,7 +69,7 @@ def part(ops: Ops, row: I64) -> Ops:
     return Ops(parent=up[row], **columns)
 
 
-def parallel(ops: Ops, resolution_ns: int) -> Finding | None:
+def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:
     """What to say where operators surely ran at the same time, though no stream is known of any.
 
     On one stream the parts of a range, one after the other, take no longer than the range.

@@ -39,7 +39,7 @@ class Pins:
         )
 
 
-def build(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) -> Pins:
+def blocking_pins(marks: Marks, blocking: Bools, waits: tuple[I64, I64], c: Calibration) -> Pins:
     """What blocking calls say: the device was done when they returned.
 
     Behind an operator that waits for its work nothing is left to do before its end mark. A call
@@ -71,18 +71,18 @@ def without_waits(pins: Pins, late: Bools | None = None) -> Pins:
     )
 
 
-def joined(pins: Pins, until: I64) -> Pins:
+def join_pins(pins: Pins, until: I64) -> Pins:
     """The pins, and that marks probably waited ``until`` another stream was done (or ``NEVER``)."""
     mark = np.flatnonzero(until > NEVER)
     return pins.more(mark, until[mark], np.full(len(mark), ANY))
 
 
-def by(pins: Pins, latest: I64) -> Pins:
+def limit_pins(pins: Pins, latest: I64) -> Pins:
     """The pins, and latest times of all marks."""
     return pins.more(np.arange(len(latest)), np.full(len(latest), NEVER), latest)
 
 
-def from_idle(pins: Pins, marks: Marks, waits: tuple[I64, I64], until: I64, c: Calibration) -> Pins:
+def idle_pins(pins: Pins, marks: Marks, waits: tuple[I64, I64], until: I64, c: Calibration) -> Pins:
     """The pins, and that the stream was idle before its first mark if the device was waited for.
 
     Then only another stream can have kept it, ``until`` that was done.

@@ -13,12 +13,12 @@ from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
 
 
-def clues(raw: Raw, sidecar: Sidecar | None) -> Clues:
+def collect_clues(raw: Raw, sidecar: Sidecar | None) -> Clues:
     """What the checks need to know of the columns that do not become the trace's."""
     return Clues(links.unmatched(raw, sidecar), host.orphans(raw))
 
 
-def findings(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> tuple[Finding, ...]:
+def check_quality(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> tuple[Finding, ...]:
     """All that the checks find, in their order."""
     of = subject(trace, clues, sidecar)
     checks = (links.check, host.check, clock.check, steps.check)

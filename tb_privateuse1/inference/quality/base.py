@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tb_privateuse1.i18n.units import shortened
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import Example, TableName
@@ -75,7 +75,7 @@ def examples(
 
 def _name(trace: Trace, table: Any, row: int) -> str:
     name = "[memory]" if isinstance(table, Memory) else trace.text(table.name[row])
-    return shortened(name, _LONGEST_NAME)
+    return shorten(name, _LONGEST_NAME)
 
 
 def share(part: int, whole: int) -> str:

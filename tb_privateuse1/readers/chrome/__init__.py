@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.readers.chrome.checkpoints import Trail
+from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
@@ -37,7 +37,7 @@ def read(path: str, progress: Progress | None = None) -> Raw:
     document = Document(source.blocks(), path, tally)
     decoder = Decoder(tally)
     builder = Builder(tally)
-    trail = Trail()
+    trail = CheckpointTrail()
     for text, events in document.windows(decoder.decode):
         trail.add(document.place, source.events)
         try:

@@ -12,7 +12,7 @@ from tb_privateuse1.trace.model import Checkpoints
 _EVERY_BYTES = 4 << 20
 
 
-class Trail:
+class CheckpointTrail:
     """Takes the places of windows while a file is read, and keeps some."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Trail:
         return Checkpoints(event=np.array(self._events, np.int64), **columns)
 
 
-def before(checkpoints: Checkpoints, event: int) -> tuple[Place | None, int]:
+def checkpoint_before(checkpoints: Checkpoints, event: int) -> tuple[Place | None, int]:
     """The last place before an event, None for the file's beginning, and its first event."""
     row = int(np.searchsorted(checkpoints.event, event, side="right")) - 1
     if row < 0:

@@ -31,7 +31,7 @@ from tb_privateuse1.readers.chrome.event_schema import (
 from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
 from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.chrome.timestamps import times
+from tb_privateuse1.readers.chrome.timestamps import event_times
 from tb_privateuse1.readers.raw import Flows, Group, Raw
 from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Checkpoints, Threads
 
@@ -122,7 +122,7 @@ class Builder:
             for phases in (_TIMED, "X")
         )
         timed = window.where(is_timed[window.kind])
-        when = times(timed.events, is_range[timed.kind], text)
+        when = event_times(timed.events, is_range[timed.kind], text)
         self._seen += len(events)
         self._tally.merge(when.odd)
         self._untimed(window.where(~is_timed[window.kind]))
@@ -217,7 +217,7 @@ class Builder:
             tid=self._string_column([tid for _, tid in keys]),
             name=np.array([self._thread_names.get(i, NONE) for i in range(len(keys))], np.int32),
         )
-        base = numbers.ids([metadata.get("baseTimeNanoseconds")], missing=0)[0]
+        base = numbers.parse_ids([metadata.get("baseTimeNanoseconds")], missing=0)[0]
         return Raw(
             base_ns=int(base),
             strings=tuple(self._strings),
@@ -242,7 +242,7 @@ class Builder:
     ) -> None:
         columns = {
             "category": np.full(len(rows), self._strings[category]),
-            "id": numbers.ids([event.id for event in events]),
+            "id": numbers.parse_ids([event.id for event in events]),
             "ts_ns": rows.start_ns,
             "thread": rows.thread,
             "finish": np.full(len(rows), finish),
@@ -274,7 +274,7 @@ class Builder:
             try:
                 return np.fromiter(map(get, args), np.int64, len(args))
             except (TypeError, ValueError, OverflowError):
-                return numbers.ids(list(map(get, args)), MISSING_OF[key])
+                return numbers.parse_ids(list(map(get, args)), MISSING_OF[key])
         if key.startswith(_JSON):
             number = map(self._json.__getitem__, map(bytes, map(get, args)))
             return np.fromiter(number, np.int32, len(args))

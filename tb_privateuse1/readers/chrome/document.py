@@ -105,7 +105,7 @@ class Document:
             return False
         start, stop = found
         self._tally.add("metadata_damaged")
-        self.keys |= metadata.salvaged(buffer.text[buffer.at : buffer.at + start])
+        self.keys |= metadata.salvage(buffer.text[buffer.at : buffer.at + start])
         buffer.at += stop
         return True
 
@@ -124,4 +124,4 @@ class Document:
         """Keep what can be read of damaged keys that no list follows."""
         whole = rest.rstrip().endswith(b"}")
         self._tally.add("metadata_damaged" if whole else "truncated")
-        self.keys |= metadata.salvaged(rest)
+        self.keys |= metadata.salvage(rest)

@@ -39,7 +39,7 @@ def _beyond() -> int:
 _BEYOND = _beyond()
 
 
-def trailing(error: Exception) -> int | None:
+def trailing_length(error: Exception) -> int | None:
     """The length of a decoded value, if the error is that more text follows it.
 
     The space behind the value counts with it.
@@ -56,14 +56,14 @@ def value_length(text: bytes | memoryview) -> int:
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
     except msgspec.DecodeError as error:
-        length = trailing(error)
+        length = trailing_length(error)
         if length is None:
             raise
         return length
     return len(text)
 
 
-def salvaged(text: bytes) -> Keys:
+def salvage(text: bytes) -> Keys:
     """Those keys of a damaged text whose values are whole."""
     keys: Keys = {}
     text, at = text[:_SALVAGED], 0

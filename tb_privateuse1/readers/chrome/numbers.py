@@ -27,7 +27,7 @@ _MANY = 30
 _MASK = (1 << 64) - 1
 
 
-def ids(values: Sequence[Any], missing: int = -1) -> I64:
+def parse_ids(values: Sequence[Any], missing: int = -1) -> I64:
     """Numbers or numerals to int64; ids of 2^63 and above keep their 64 bits, so stay distinct.
 
     ``missing`` stands for null and for what is no number.
@@ -68,7 +68,7 @@ def nanoseconds(microseconds: NDArray[np.float64]) -> I64:
     return whole.astype(np.int64) * 1000 + part
 
 
-def exact(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
+def exact_nanoseconds(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
     """Decimal microseconds to ns, and which of them are times at all; 0 where not."""
     try:
         sound = not microseconds or max(map(abs, microseconds)) < _LIMIT
@@ -76,7 +76,7 @@ def exact(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
         sound = False
     if sound:
         whole = map(Decimal.to_integral_value, map(operator.mul, microseconds, repeat(1000)))
-        return ids(list(whole)), np.ones(len(microseconds), np.bool_)
+        return parse_ids(list(whole)), np.ones(len(microseconds), np.bool_)
     good = np.array([_digits(d) < _MANY and abs(d) < _LIMIT for d in microseconds], np.bool_)
     plain = [d if ok else _ZERO for d, ok in zip(microseconds, good, strict=True)]
-    return exact(plain)[0], good
+    return exact_nanoseconds(plain)[0], good

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.i18n import Text, filled, say
-from tb_privateuse1.i18n.units import shortened
+from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace.findings import ALL, Figures, Finding, Severity
 
 _KILLED = say(
@@ -119,11 +119,11 @@ class Tally:
 
     def _finding(self, code: str, kind: str, count: int) -> Finding:
         words = _WORDS[code]
-        message = filled(words.message, n=f"{count:,}", example=kind or self._examples[code])
+        message = fill(words.message, n=f"{count:,}", example=kind or self._examples[code])
         return Finding(code, message, words.hint, count, words.severity, words.affects)
 
 
 def _short(example: object) -> str:
     text = example.decode("utf-8", "replace") if isinstance(example, bytes) else str(example)
     text = " ".join(text.split())
-    return shortened(text, 120)
+    return shorten(text, 120)

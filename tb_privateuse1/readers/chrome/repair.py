@@ -32,7 +32,7 @@ _UNIT = re.compile(
 )
 
 
-def repaired(text: bytes) -> tuple[bytes, Tally]:
+def repair_text(text: bytes) -> tuple[bytes, Tally]:
     """The text with all that can be repaired, and what that was. Unchanged if there is nothing."""
     tally = Tally()
 

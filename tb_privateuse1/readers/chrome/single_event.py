@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.chrome.checkpoints import before
+from tb_privateuse1.readers.chrome.checkpoints import checkpoint_before
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.chrome.repair import repaired
+from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.trace.model import Checkpoints, TraceError
 
 
-def record(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:
+def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:
     """The event of a number (a row's ``event``): its fields and arguments as the file has them.
 
     Whole numbers are ``int``, others ``Decimal``: both exact. What was repaired for the row is
@@ -29,7 +29,7 @@ def record(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:
     """
     if event < 0:
         raise _none(path)
-    place, number = before(checkpoints, event)
+    place, number = checkpoint_before(checkpoints, event)
     start = place.offset_bytes if place else 0
     tally = Tally()
     document = Document(Source(path).blocks(start), path, tally, place)
@@ -47,7 +47,7 @@ def _decoded(text: bytes, path: str) -> dict[str, Any]:
         return decoder.decode(text)
     except BROKEN:  # in a field that no table has
         try:
-            return decoder.decode(repaired(text)[0])
+            return decoder.decode(repair_text(text)[0])
         except BROKEN as error:
             raise TraceError(
                 "no_event", say("{path}: the event is damaged ({error}).", path=path, error=error)

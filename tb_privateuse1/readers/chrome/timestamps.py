@@ -32,7 +32,7 @@ class Times:
     odd: Tally
 
 
-def times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
+def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
     """When events are; what is no range ends as it starts.
 
     Raises Inexact if they have to be decoded as ``LOOSE``; ``text`` is what they came from.
@@ -40,8 +40,8 @@ def times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
     odd = Tally()
     if events and isinstance(events[0], LOOSE):
         told = np.array([event.ts is not None for event in events], np.bool_)
-        start, possible = numbers.exact([event.ts or _ZERO for event in events])
-        duration, finite = numbers.exact([event.dur or _ZERO for event in events])
+        start, possible = numbers.exact_nanoseconds([event.ts or _ZERO for event in events])
+        duration, finite = numbers.exact_nanoseconds([event.dur or _ZERO for event in events])
     else:
         us = np.fromiter([event.ts for event in events], np.float64, len(events))
         length = np.fromiter([event.dur for event in events], np.float64, len(events))

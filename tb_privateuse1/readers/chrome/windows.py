@@ -17,9 +17,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tb_privateuse1.readers.chrome.buffer import Buffer
 from tb_privateuse1.readers.chrome.members import is_rest
-from tb_privateuse1.readers.chrome.metadata import BROKEN, trailing, value_length
+from tb_privateuse1.readers.chrome.metadata import BROKEN, trailing_length, value_length
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.readers.chrome.repair import repaired
+from tb_privateuse1.readers.chrome.repair import repair_text
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ class Windows(Generic[T]):
         got = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
         if got is None and cut:
             window = buffer.text[at:stop]
-            fixed, repairs = repaired(window)
+            fixed, repairs = repair_text(window)
             got = self._decoded(b"[" + fixed + close) if fixed != window else None
             if got is not None:
                 self._tally.merge(repairs)
@@ -154,7 +154,7 @@ class Windows(Generic[T]):
         try:
             return text, self._decode(text), None
         except BROKEN as error:
-            length = trailing(error)
+            length = trailing_length(error)
         try:
             whole = text[:length].rstrip()
             return None if length is None else (whole, self._decode(whole), length)
@@ -180,7 +180,7 @@ class Windows(Generic[T]):
             return None
         got = self._decoded(b"[" + event + b"]")
         if got is None:
-            fixed, repairs = repaired(event)
+            fixed, repairs = repair_text(event)
             got = self._decoded(b"[" + fixed + b"]")
             self._tally.merge(repairs)
         if got is None:
@@ -203,7 +203,7 @@ class Windows(Generic[T]):
             except BROKEN as error:
                 unfinished = "truncated" in str(error)
             stop = _BOUNDARY.search(text)
-            fixed, repairs = repaired(text[: stop.start() + 1] if stop else text)
+            fixed, repairs = repair_text(text[: stop.start() + 1] if stop else text)
             try:
                 length = value_length(fixed)
             except BROKEN:

@@ -129,7 +129,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
     np.maximum.at(longest, group, length)
     none: list[int | None] = [0] * len(names)
     bounds: tuple[list[int | None], ...] = (none, none, none)
-    if table == "kernels" and not uncertainty.exact(trace.kernels):
+    if table == "kernels" and not uncertainty.all_measured(trace.kernels):
         bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
     return [
         AreaRow(
@@ -158,7 +158,7 @@ def _bounds(
     kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
 ) -> tuple[list[int | None], ...]:
     """Of the time inside, the mean and the greatest length of the activities of each name."""
-    least, most = uncertainty.inside(kernels, start, stop)
+    least, most = uncertainty.length_inside(kernels, start, stop)
     unknown = kernels.duration_bound_ns == MISSING
     lost, nowhere = np.zeros((2, len(counts)), np.bool_)
     lost[group[unknown]] = True

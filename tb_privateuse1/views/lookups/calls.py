@@ -9,7 +9,7 @@ import numpy as np
 from tb_privateuse1.analysis.operators import groups
 from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.trace.groupby import counted, grouped
+from tb_privateuse1.trace.groupby import counted_operators, group_rows
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups.base import Instances, Order, check, check_page, listed
 
@@ -35,10 +35,10 @@ def calls(
         return Instances("", 0, (), ())
     check(trace, "ops", index)
     check_page(trace, step, limit, offset)
-    rows = np.flatnonzero(counted(trace))
+    rows = np.flatnonzero(counted_operators(trace))
     at = np.flatnonzero(rows == index)
     if len(at):
-        _, member = grouped(*groups.columns(trace, rows, group))
+        _, member = group_rows(*groups.group_columns(trace, rows, group))
         rows = rows[member == member[at[0]]]
     else:
         rows = rows[:0]

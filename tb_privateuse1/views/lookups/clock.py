@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tb_privateuse1.analysis.ranks import clock_alignment
-from tb_privateuse1.analysis.ranks.collectives import together
+from tb_privateuse1.analysis.ranks.collectives import match_calls
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
@@ -49,7 +49,7 @@ def clock(
     here = [rank for rank in ranks if wanted is None or rank.rank in wanted]
     read = [rank for rank in here if rank.part is not None]
     parts = [rank.part for rank in read]
-    found = clock_alignment.of(parts, together(parts))
+    found = clock_alignment.align_clocks(parts, match_calls(parts))
     place = {rank.rank: i for i, rank in enumerate(read)}
     reference = min((rank.rank for rank in here), default=0) if to is None else to
     at = place.get(reference)

@@ -53,7 +53,7 @@ def critical(
     stop = trace.end_ns if stop_ns is None else stop_ns
     rows = np.flatnonzero((critical.end_ns > start_ns) & (critical.start_ns < stop))
     some = _longest(critical, rows, min(max(limit, 0), 5000))
-    names = critical_path.names(trace, critical)
+    names = critical_path.piece_names(trace, critical)
     return Critical(
         pieces=tuple(_piece(trace, pyramid, critical, names, row) for row in some.tolist()),
         found=len(rows),

@@ -34,7 +34,7 @@ def instances(
         return Instances("", 0, (), ())
     check(trace, "kernels", index)
     check_page(trace, step, limit, offset)
-    _, member = groups.groups(trace, kernels, group)
+    _, member = groups.group_kernels(trace, kernels, group)
     same = member == member[index]
     if step is not None:
         same &= kernels.step == step

@@ -191,7 +191,7 @@ def _chain(parent: I32, row: int) -> list[int]:
 
 def _forward_frames(trace: Trace, op: int) -> list[int]:
     """The Python frames around the forward operator of one of the backward pass."""
-    forward = int(module_of.forward(trace)[op]) if op >= 0 and len(trace.frames) else NONE
+    forward = int(module_of.forward_operators(trace)[op]) if op >= 0 and len(trace.frames) else NONE
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 

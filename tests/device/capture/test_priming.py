@@ -60,7 +60,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 def traces(done: Done, run: str) -> Iterator[Trace]:
     for path, beside in zip(done.traces(run), done.sidecars(run), strict=True):
-        yield inference.build(chrome.read(str(path)), readers_sidecar.read(str(beside)))
+        yield inference.build_trace(
+            chrome.read(str(path)), readers_sidecar.read_sidecar(str(beside))
+        )
 
 
 def test_the_first_recorded_step_of_each_cycle_is_primed(done: Done) -> None:

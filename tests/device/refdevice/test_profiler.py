@@ -10,7 +10,7 @@ import pytest
 import refdevice
 import torch
 
-RUN = str(Path(__file__).with_name("profile_run.py"))
+RUN = str(Path(__file__).parents[2] / "support" / "profile_run.py")
 NATIVE = {"REFDEVICE_KINETO": "1"}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import worker_process
 from tb_privateuse1.storage.store import Store
 from tests.support.trace_files import sidecar, trace
@@ -26,7 +26,7 @@ ingest.chrome.read = slow
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
+def files(tmp_path: Path) -> TraceFiles:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
     sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
     return catalog.scan(str(tmp_path / "log")).find()

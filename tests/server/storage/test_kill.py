@@ -68,7 +68,7 @@ def test_killed_while(
         server.kill()
     until(lambda: not running(held))  # the reader has ended with its server
     for path in folder.glob("*.arrow"):
-        assert disk_cache.read(path) is not None, "what has its name is whole"
+        assert disk_cache.read_trace(path) is not None, "what has its name is whole"
     if where == "evicting":
         assert len(list(folder.glob("*.arrow"))) == TRACES - 1
     monkeypatch.delenv("TB_PRIVATEUSE1_CACHE_BYTES", raising=False)

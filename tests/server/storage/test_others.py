@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.storage import cache_directory, disk_cache, ingest
@@ -25,7 +25,7 @@ SLEEP = "tb_privateuse1.storage.ingest.time.sleep"
 
 
 @pytest.fixture
-def four(tmp_path: Path) -> list[Files]:
+def four(tmp_path: Path) -> list[TraceFiles]:
     """Two ranks with two spans each; the last one asks two of the others, the first one none."""
     for rank in (0, 1):
         for span in (100, 200):
@@ -49,12 +49,12 @@ class Readings:
         monkeypatch.setattr(chrome, "read", noted)
 
 
-def target(files: Files, tmp_path: Path) -> Path:
-    return tmp_path / "cache" / f"{disk_cache.key(files)}.arrow"
+def target(files: TraceFiles, tmp_path: Path) -> Path:
+    return tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow"
 
 
 def test_readers_at_the_same_time_read_another_recording_once(
-    four: list[Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     all_ask, asked, claim = threading.Event(), set[int](), cache_directory.claim
 
@@ -76,12 +76,12 @@ def test_readers_at_the_same_time_read_another_recording_once(
 
 
 def test_servers_at_the_same_time_read_each_recording_once(
-    four: list[Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = threading.Barrier(8)
     readings = Readings(monkeypatch, lambda: None)
 
-    def server(files: Files) -> int:
+    def server(files: TraceFiles) -> int:
         start.wait(10)
         return len(Store(0, tmp_path / "cache").trace(files).kernels)
 
@@ -93,7 +93,7 @@ def test_servers_at_the_same_time_read_each_recording_once(
 
 
 def test_a_reader_that_was_killed_is_followed(
-    four: list[Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = target(four[0], tmp_path)
     code = "import sys, pathlib; from tb_privateuse1 import cachedir\n"
@@ -121,7 +121,7 @@ def test_a_reader_that_was_killed_is_followed(
 
 
 def test_a_reader_that_was_stopped_is_passed_over(
-    four: list[Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[float] = []
     monkeypatch.setattr(SLEEP, looks.append)
@@ -134,7 +134,9 @@ def test_a_reader_that_was_stopped_is_passed_over(
     assert readings.names == ["host_0.200", "host_0.100"]
 
 
-def test_who_is_cancelled_while_it_waits_makes_no_trace(four: list[Files], tmp_path: Path) -> None:
+def test_who_is_cancelled_while_it_waits_makes_no_trace(
+    four: list[TraceFiles], tmp_path: Path
+) -> None:
     """One without the other's durations would be stored for good."""
 
     def cancel(phase: str, *_: object) -> None:

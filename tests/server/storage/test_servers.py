@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import cache_directory, disk_cache, jobs, store
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.store import Pending, Store
@@ -90,22 +90,22 @@ def test_two_servers_evict_while_the_directory_is_deleted(
 
 
 @pytest.fixture
-def held(files: Files, tmp_path: Path) -> Iterator[Claim]:
+def held(files: TraceFiles, tmp_path: Path) -> Iterator[Claim]:
     """Another server makes the trace."""
-    claim = cache_directory.claim(tmp_path / "cache" / f"{disk_cache.key(files)}.arrow")
+    claim = cache_directory.claim(tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow")
     assert claim is not None
     with claim:
         yield claim
 
 
-def waiting(made: Store, files: Files) -> None:
+def waiting(made: Store, files: TraceFiles) -> None:
     with pytest.raises(Pending) as caught:
         made.trace(files, wait_s=0.5)
     assert caught.value.progress.phase == "waiting"
 
 
 def test_who_waits_for_another_server_takes_no_place(
-    files: Files, tmp_path: Path, held: Claim, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, held: Claim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Store(1, tmp_path / "cache")
     waiting(made, files)
@@ -118,12 +118,12 @@ def test_who_waits_for_another_server_takes_no_place(
         written = Store(0, tmp_path / "second")  # what the other server does
         monkeypatch.setattr(store, "ingest", sys.modules["tb_privateuse1.storage.ingest"].ingest)
         trace = written.trace(files)
-        disk_cache.write(trace, tmp_path / "cache" / f"{disk_cache.key(files)}.arrow")
+        disk_cache.write_trace(trace, tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow")
         assert digest(asked.result(10)) == digest(trace)
     made.close()
 
 
-def test_a_server_that_gives_up_is_followed(files: Files, tmp_path: Path, held: Claim) -> None:
+def test_a_server_that_gives_up_is_followed(files: TraceFiles, tmp_path: Path, held: Claim) -> None:
     made = Store(1, tmp_path / "cache")
     waiting(made, files)
     with ThreadPoolExecutor(1) as pool:
@@ -137,7 +137,7 @@ def test_a_server_that_gives_up_is_followed(files: Files, tmp_path: Path, held: 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_server_that_was_stopped_blocks_nobody(
-    files: Files, tmp_path: Path, held: Claim, workers: int, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, held: Claim, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ctrl-Z does: it holds its locks, and shows no sign of life."""
     made = Store(workers, tmp_path / "cache", stall_s=2)
@@ -154,17 +154,17 @@ def test_a_server_that_was_stopped_blocks_nobody(
 
 
 def test_without_processes_it_waits_for_another_server_too(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "cache" / f"{disk_cache.key(files)}.arrow"
+    path = tmp_path / "cache" / f"{disk_cache.cache_key(files)}.arrow"
     phases: list[str] = []
     claim = cache_directory.claim(path)
     assert claim is not None
 
-    def heard(_: Files, progress: jobs.Progress) -> None:
+    def heard(_: TraceFiles, progress: jobs.Progress) -> None:
         phases.append(progress.phase)
         if len(phases) == 3:
-            disk_cache.write(fresh, path)
+            disk_cache.write_trace(fresh, path)
             assert claim is not None
             claim.release()
 
@@ -176,7 +176,7 @@ def test_without_processes_it_waits_for_another_server_too(
 
 
 def test_a_trace_that_grew_while_it_was_read_is_not_shared(
-    files: Files, tmp_path: Path, slow: Path
+    files: TraceFiles, tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
     with ThreadPoolExecutor(1) as pool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, failure_cache, ingest, store
 from tb_privateuse1.storage.store import Pending, Progress, Store
 from tb_privateuse1.trace.model import Trace, TraceError
@@ -20,7 +20,7 @@ from tests.support.same import same
 from tests.support.trace_files import trace
 
 
-def unreadable(files: Files, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def unreadable(files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, whoever reads a file fails."""
 
     def fail(*_: object) -> None:
@@ -38,7 +38,7 @@ def until(condition: object, seconds: float = 20) -> None:
 
 
 def test_in_a_process_and_in_the_thread_it_is_the_same(
-    files: Files, made: Store, tmp_path: Path
+    files: TraceFiles, made: Store, tmp_path: Path
 ) -> None:
     apart = made.trace(files)
     here = Store(jobs=0, cache_dir=tmp_path / "other").trace(files)
@@ -50,7 +50,7 @@ def test_in_a_process_and_in_the_thread_it_is_the_same(
 
 
 def test_read_once_then_from_memory_then_from_disk(
-    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     first = made.trace(files)
     unreadable(files, made, monkeypatch)
@@ -59,7 +59,7 @@ def test_read_once_then_from_memory_then_from_disk(
     assert same(again.trace(files, wait_s=0), first)
 
 
-def test_a_changed_file_is_read_anew(files: Files, made: Store) -> None:
+def test_a_changed_file_is_read_anew(files: TraceFiles, made: Store) -> None:
     assert made.trace(files).strings
     trace(Path(files.trace.path), rank=3, name="aten::renamed")
     assert "aten::renamed" in made.trace(files).strings
@@ -67,7 +67,7 @@ def test_a_changed_file_is_read_anew(files: Files, made: Store) -> None:
     assert made.trace(files).meta.timeline == "none"
 
 
-def test_a_deleted_file_is_an_error_even_if_it_was_read(files: Files, made: Store) -> None:
+def test_a_deleted_file_is_an_error_even_if_it_was_read(files: TraceFiles, made: Store) -> None:
     made.trace(files)
     Path(files.trace.path).unlink()
     with pytest.raises(
@@ -79,7 +79,7 @@ def test_a_deleted_file_is_an_error_even_if_it_was_read(files: Files, made: Stor
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_an_unreadable_trace_fails_once_and_is_remembered(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     path = Path(files.trace.path)
     path.write_bytes(path.read_bytes()[:30])
@@ -98,7 +98,7 @@ def test_an_unreadable_trace_fails_once_and_is_remembered(
     made.close()
 
 
-def test_an_unreadable_sidecar_costs_the_device_times_only(files: Files, made: Store) -> None:
+def test_an_unreadable_sidecar_costs_the_device_times_only(files: TraceFiles, made: Store) -> None:
     assert files.sidecar is not None
     Path(files.sidecar.path).write_bytes(b"{")
     found = made.trace(files)
@@ -107,7 +107,7 @@ def test_an_unreadable_sidecar_costs_the_device_times_only(files: Files, made: S
     assert len(found.ops) == 4
 
 
-def test_pending_tells_how_far_it_is(files: Files, made: Store, slow: Path) -> None:
+def test_pending_tells_how_far_it_is(files: TraceFiles, made: Store, slow: Path) -> None:
     with pytest.raises(Pending) as first:
         made.trace(files, wait_s=0)
     assert first.value.progress == Progress("waiting", 0, files.trace.size, 0, None)
@@ -123,7 +123,7 @@ def test_pending_tells_how_far_it_is(files: Files, made: Store, slow: Path) -> N
     assert len(made.trace(files).ops) == 4
 
 
-def test_seconds_left(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_left(files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
 
@@ -143,7 +143,7 @@ def test_seconds_left(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_many_askers_one_reading(
-    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[object] = []
     original = store.in_process
@@ -159,13 +159,13 @@ def test_many_askers_one_reading(
 
 
 def test_a_killed_reader_costs_only_its_own_trace(
-    files: Files, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, made: Store, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = dataclasses.replace(files, worker="other")
     for one in (files, other):
         with pytest.raises(Pending):
             made.trace(one, wait_s=0)
-    job = made._jobs.get(disk_cache.key(files))
+    job = made._jobs.get(disk_cache.cache_key(files))
     assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
@@ -182,7 +182,7 @@ def test_a_killed_reader_costs_only_its_own_trace(
 
 
 def test_a_reader_that_cannot_start(
-    files: Files, made: Store, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, made: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(TraceError, match="code 1"):
@@ -190,18 +190,20 @@ def test_a_reader_that_cannot_start(
 
 
 def test_our_own_mistakes_are_errors_too(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def mistake(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(ingest, "build", mistake)
+    monkeypatch.setattr(ingest, "build_trace", mistake)
     with pytest.raises(TraceError, match="ZeroDivisionError: oops") as caught:
         Store(jobs=0, cache_dir=tmp_path / "c").trace(files)
     assert caught.value.code == "internal"
 
 
-def test_close_ends_what_is_read_and_what_waits(files: Files, tmp_path: Path, slow: Path) -> None:
+def test_close_ends_what_is_read_and_what_waits(
+    files: TraceFiles, tmp_path: Path, slow: Path
+) -> None:
     made = Store(1, tmp_path / "cache")
     waiting = dataclasses.replace(files, worker="other")
     with ThreadPoolExecutor(2) as pool:
@@ -214,11 +216,11 @@ def test_close_ends_what_is_read_and_what_waits(files: Files, tmp_path: Path, sl
         assert getattr(second.exception(5), "code", None) == "closed"
 
 
-def test_a_reader_ends_with_its_server(files: Files, tmp_path: Path, slow: Path) -> None:
+def test_a_reader_ends_with_its_server(files: TraceFiles, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
-    job = made._jobs.get(disk_cache.key(files))
+    job = made._jobs.get(disk_cache.cache_key(files))
     assert job is not None
     until(lambda: job.process is not None and job.progress.phase == "reading")
     assert job.process is not None
@@ -235,7 +237,7 @@ def test_nothing_runs_before_the_first_trace(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_the_process_ends_while_a_trace_is_read(files: Files, tmp_path: Path) -> None:
+def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Path) -> None:
     """Without being asked to close the store, and without waiting for the reader."""
     Path(files.trace.path).write_text(
         '{"traceEvents": [' + ",".join(['{"ph": "X", "cat": "cpu_op", "ts": 1}'] * 500_000) + "]}"
@@ -256,8 +258,8 @@ def test_the_process_ends_while_a_trace_is_read(files: Files, tmp_path: Path) ->
     until(lambda: not running(pid))
 
 
-def _process(made: Store, files: Files) -> subprocess.Popen[bytes] | None:
-    job = made._jobs.get(disk_cache.key(files))
+def _process(made: Store, files: TraceFiles) -> subprocess.Popen[bytes] | None:
+    job = made._jobs.get(disk_cache.cache_key(files))
     return job and job.process
 
 

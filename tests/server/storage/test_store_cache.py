@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_files import as_now as current
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.store import Store
@@ -20,7 +20,7 @@ from tests.support.trace_files import trace
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_without_a_writable_cache_it_stays_in_memory(
-    files: Files, tmp_path: Path, jobs: int
+    files: TraceFiles, tmp_path: Path, jobs: int
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no directory")
@@ -33,7 +33,7 @@ def test_without_a_writable_cache_it_stays_in_memory(
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
 def test_a_damaged_cache_is_silently_rebuilt(
-    files: Files, made: Store, tmp_path: Path, damage: str
+    files: TraceFiles, made: Store, tmp_path: Path, damage: str
 ) -> None:
     first = made.trace(files)
     (path,) = (tmp_path / "cache").iterdir()
@@ -44,11 +44,11 @@ def test_a_damaged_cache_is_silently_rebuilt(
     replaced.rename(path)
     again = Store(1, tmp_path / "cache")
     assert same(again.trace(files), first)
-    assert disk_cache.read(path) is not None
+    assert disk_cache.read_trace(path) is not None
     again.close()
 
 
-def test_two_stores_on_one_cache(files: Files, tmp_path: Path) -> None:
+def test_two_stores_on_one_cache(files: TraceFiles, tmp_path: Path) -> None:
     stores = [Store(2, tmp_path / "cache") for _ in range(2)]
     variants = [dataclasses.replace(files, worker=f"w{n}") for n in range(3)]
     with ThreadPoolExecutor(6) as pool:
@@ -62,7 +62,9 @@ def test_two_stores_on_one_cache(files: Files, tmp_path: Path) -> None:
         one.close()
 
 
-def test_the_cache_may_be_deleted_at_any_time(files: Files, made: Store, tmp_path: Path) -> None:
+def test_the_cache_may_be_deleted_at_any_time(
+    files: TraceFiles, made: Store, tmp_path: Path
+) -> None:
     found = made.trace(files)
     for path in (tmp_path / "cache").iterdir():
         path.unlink()
@@ -75,7 +77,7 @@ def test_the_cache_may_be_deleted_at_any_time(files: Files, made: Store, tmp_pat
 
 
 def test_a_run_that_moved_shares_its_cache(
-    files: Files, made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = made.trace(files)
     shutil.copytree(tmp_path / "log", tmp_path / "mounted" / "elsewhere")  # keeps times
@@ -87,7 +89,7 @@ def test_a_run_that_moved_shares_its_cache(
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_beside_the_run_if_wanted_and_writable(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", "beside")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
@@ -113,14 +115,14 @@ def test_beside_the_run_if_wanted_and_writable(
 
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_the_cache_is_bounded(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1")
     made = Store(jobs, tmp_path / "cache")
     for n in range(3):
         variant = dataclasses.replace(files, worker=f"w{n}")
         found = made.trace(variant)
-        assert [p.stem for p in (tmp_path / "cache").iterdir()] == [disk_cache.key(variant)]
+        assert [p.stem for p in (tmp_path / "cache").iterdir()] == [disk_cache.cache_key(variant)]
         assert found.meta.worker == f"w{n}"
     made.close()
 
@@ -142,8 +144,10 @@ def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -
     for n in range(1, 4):
         os.utime(path, ns=(1, files.trace.mtime_ns + n))
         assert same(made.trace(files), first)
-        cache_directory.pyramid_of(folder / f"{disk_cache.key(current(files))}.arrow").touch()
-    assert {disk_cache.key(current(files)), disk_cache.key(other)} <= {
+        cache_directory.pyramid_path(
+            folder / f"{disk_cache.cache_key(current(files))}.arrow"
+        ).touch()
+    assert {disk_cache.cache_key(current(files)), disk_cache.cache_key(other)} <= {
         p.stem for p in folder.iterdir()
     }
     assert len(list(folder.glob("*.arrow"))) == 4
@@ -160,4 +164,6 @@ def test_a_version_that_is_late_removes_no_newer_one(tmp_path: Path) -> None:
     made._keep("late", files, newest)
     os.utime(path, ns=(1, files.trace.mtime_ns + 2))
     made.trace(files)
-    assert [p.stem for p in (tmp_path / "cache").iterdir()] == [disk_cache.key(current(files))]
+    assert [p.stem for p in (tmp_path / "cache").iterdir()] == [
+        disk_cache.cache_key(current(files))
+    ]

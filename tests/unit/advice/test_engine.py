@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 
 from tb_privateuse1.advice import engine
-from tb_privateuse1.advice.engine import Advised, advise, best
+from tb_privateuse1.advice.engine import Advice, advise, top_findings
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Case, Found, Rank, Rule
+from tb_privateuse1.advice.rules.base import Rank, Rule, RuleContext, RuleFinding
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
@@ -28,13 +28,13 @@ def rule(
 ) -> Rule:
     """A rule that claims these microseconds, a finding for each."""
 
-    def check(case: Case) -> Iterable[Found]:
+    def check(case: RuleContext) -> Iterable[RuleFinding]:
         for claim in claims:
             spent = None
             if claim is not None:
                 begin, end = claim
                 spent = intervals.union(np.array([begin * US]), np.array([end * US]))
-            yield Found("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
+            yield RuleFinding("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
 
     return dataclasses.replace(RULES[0], name=name, check=check, needs=(), rank=rank)
 
@@ -73,8 +73,8 @@ def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
     (row,) = advise(TRACE, rules=(rule("a", (0, 500)),)).found
     assert (row.saving_ns, row.severity, row.how) == (0, "note", "R")
-    monkeypatch.setattr(engine, "advise", lambda trace: Advised((row,), (), 1, 1))
-    assert best(TRACE) == ()
+    monkeypatch.setattr(engine, "advise", lambda trace: Advice((row,), (), 1, 1))
+    assert top_findings(TRACE) == ()
 
 
 def test_a_cause_stands_though_another_has_its_time() -> None:
@@ -108,7 +108,7 @@ def test_severity_and_rank() -> None:
 
 
 def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(case: Case) -> Iterable[Found]:
+    def fails(case: RuleContext) -> Iterable[RuleFinding]:
         raise ValueError("a mistake")
 
     broken = dataclasses.replace(RULES[0], name="broken", check=fails, needs=())
@@ -142,7 +142,7 @@ def test_the_best_have_a_saving() -> None:
         with run.step():
             for _ in range(30):
                 run.op("aten::mm", 100, kernel=20)
-    found = best(run.trace(), 3)
+    found = top_findings(run.trace(), 3)
     assert [row.rule for row in found] == ["host_bound"]
     assert all(row.saving_ns for row in found)
 

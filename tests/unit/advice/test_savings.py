@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 
 from tb_privateuse1.advice import savings
-from tb_privateuse1.advice.engine import AdviceRow, Advised, advise
+from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
 from tb_privateuse1.advice.rules import RULES, item_sync, synchronize
-from tb_privateuse1.advice.rules.base import Case, Found, Rule
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tests.support.program import Program, check
@@ -41,7 +41,7 @@ def reading(*, again: bool) -> Trace:
     return run.trace()
 
 
-def the(told: Advised, name: str) -> AdviceRow:
+def the(told: Advice, name: str) -> AdviceRow:
     (row,) = (one for one in told.found if one.rule == name)
     return row
 
@@ -66,7 +66,7 @@ def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
     """Findings are mended one after the other; the second has what the first made free."""
     trace = reading(again=True)
 
-    def whole(case: Case) -> Iterable[Found]:
+    def whole(case: RuleContext) -> Iterable[RuleFinding]:
         (found,) = item_sync.RULE.check(case)
         waits = np.arange(len(case.limits.waits))
         yield dataclasses.replace(found, removes=case.without(waits=waits))
@@ -116,7 +116,7 @@ def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, a
 def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
     """A user's rule may be wrong; its claim stands then, and so do the findings after it."""
 
-    def wrong(case: Case) -> Iterable[Found]:
+    def wrong(case: RuleContext) -> Iterable[RuleFinding]:
         for found in item_sync.RULE.check(case):
             gone = case.without(kernels=np.array([10**6]), share=1.0)
             yield dataclasses.replace(found, removes=gone)
@@ -130,7 +130,7 @@ def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
 
 
 def test_a_claim_without_a_removal_stands() -> None:
-    def bare(case: Case) -> Iterable[Found]:
+    def bare(case: RuleContext) -> Iterable[RuleFinding]:
         for found in item_sync.RULE.check(case):
             yield dataclasses.replace(found, removes=None)
 
@@ -152,7 +152,7 @@ def test_a_claim_without_a_removal_stands() -> None:
     ],
 )
 def test_a_gain_is_weighed_by_its_error(gain: int, off: int, saved: int, words: str) -> None:
-    saving, how = savings.weighed("H.", 100, gain, off, 1000)
+    saving, how = savings.weigh("H.", 100, gain, off, 1000)
     assert saving == saved
     assert how.startswith("H. ")
     assert words in how
@@ -210,13 +210,13 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
         begin, end, rows, share, host = claims[number]
         claim = intervals.union(np.array([min(begin, end)]) * US, np.array([max(begin, end)]) * US)
 
-        def found(case: Case) -> Iterable[Found]:
+        def found(case: RuleContext) -> Iterable[RuleFinding]:
             chosen = np.unique(np.array(rows, np.int64))
             removes = case.without(
                 ops=chosen if host else None, kernels=None if host else chosen, share=share
             )
-            yield Found("T", "E", 1, (), "H", claim=claim, removes=removes)
-            yield Found("T", "E", 1, (), "H", claim=None, removes=removes)
+            yield RuleFinding("T", "E", 1, (), "H", claim=claim, removes=removes)
+            yield RuleFinding("T", "E", 1, (), "H", claim=None, removes=removes)
 
         return dataclasses.replace(RULES[0], name=f"r{number}", check=found, needs=())
 

@@ -20,7 +20,7 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS, query
-from tb_privateuse1.views.reader import Place, Reader
+from tb_privateuse1.views.reader import Reader, Selection
 from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli"]
@@ -37,7 +37,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
-    place = Place(run, rank, span)
+    place = Selection(run, rank, span)
     reader = Reader(Store(jobs=0))
     return query.encode(reader.run(VIEWS[name], catalog.scan(str(log)), place, place, options))
 
@@ -123,7 +123,7 @@ def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
     assert cli.main([*arguments, "--json"]) == 0
     files = catalog.scan(str(log)).find("r2", None, 2)
-    expected = query.encode(query.event(Store(jobs=0), files, {"table": "ops", "row": "1"}))
+    expected = query.encode(query.run_event(Store(jobs=0), files, {"table": "ops", "row": "1"}))
     assert capfdbinary.readouterr().out == expected
     assert cli.main(arguments) == 0
     out = capfdbinary.readouterr().out.decode()

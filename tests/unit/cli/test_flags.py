@@ -60,13 +60,15 @@ def test_every_option_is_a_flag(name: str) -> None:
             options = parser.parse_args(["view", name, *given, "./log"])
             assert options.path == "./log"
             assert flags.given(options) == {option: text}
-            assert flags.chosen(options, ASKED[name]) == query.options(ASKED[name], {option: text})
+            assert flags.chosen(options, ASKED[name]) == query.parse_options(
+                ASKED[name], {option: text}
+            )
     assert flags.given(parser.parse_args(["view", name, "./log"])) == {}
 
 
 def test_the_event_has_its_flags() -> None:
     options = cli._parser().parse_args(["event", "./log", "--table", "ops", "--row", "7"])
-    assert flags.chosen(options, event_record.event) == {"table": "ops", "row": 7}
+    assert flags.chosen(options, event_record.read_record) == {"table": "ops", "row": 7}
 
 
 @pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.prog)

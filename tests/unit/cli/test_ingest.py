@@ -18,7 +18,7 @@ from werkzeug.test import Client
 from tb_privateuse1 import cli, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache as disk
 from tb_privateuse1.storage import store
@@ -199,7 +199,7 @@ def test_our_own_mistake_costs_one_trace(
 ) -> None:
     have = Store.in_cache
 
-    def fails(self: Store, files: Files) -> bool:
+    def fails(self: Store, files: TraceFiles) -> bool:
         if files.rank == 3:
             raise ZeroDivisionError("oops")
         return have(self, files)
@@ -217,7 +217,7 @@ def test_few_traces_are_open_at_a_time(
 ) -> None:
     alive: weakref.WeakSet[Trace] = weakref.WeakSet()
     most = 0
-    read = disk.read
+    read = disk.read_trace
 
     def watched(path: Path, vendors: Vendors) -> Trace | None:
         nonlocal most
@@ -228,7 +228,7 @@ def test_few_traces_are_open_at_a_time(
             most = max(most, len(alive))
         return found
 
-    monkeypatch.setattr(disk, "read", watched)
+    monkeypatch.setattr(disk, "read_trace", watched)
     monkeypatch.setattr(Trace, "__hash__", object.__hash__)
     for span in range(4, 8):
         trace(log / "r2" / f"host_1.{span}.pt.trace.json.gz", rank=0)

@@ -35,7 +35,7 @@ def load(path: Path) -> dict[str, Any]:
 def test_merge(tmp_path: Path, name: str) -> None:
     recorded = [make.op("aten::mm", 100.125, 120, id=5), make.memory(110, 64, 192)]
     trace, sidecar = files(tmp_path, *recorded, elapsed={5: 40})
-    merged = export.merge(trace, sidecar, str(tmp_path / name))
+    merged = export.merge_files(trace, sidecar, str(tmp_path / name))
     content = load(tmp_path / name)
     assert content["baseTimeNanoseconds"] == 10**18
     events = content["traceEvents"]
@@ -59,8 +59,8 @@ def test_merge(tmp_path: Path, name: str) -> None:
 def test_a_merged_trace_reads_back_as_what_was_merged(tmp_path: Path) -> None:
     events = [make.op("aten::mm", 10 * i, 10 * i + 8.5, id=i + 1) for i in range(5)]
     trace, sidecar = files(tmp_path, *events, elapsed={i + 1: 20.0 for i in range(5)})
-    merged = export.merge(trace, sidecar, str(tmp_path / "out.json"))
-    back = inference.build(chrome.read(str(tmp_path / "out.json")), None)
+    merged = export.merge_files(trace, sidecar, str(tmp_path / "out.json"))
+    back = inference.build_trace(chrome.read(str(tmp_path / "out.json")), None)
     assert back.meta.timeline == "inferred"
     for column in ("start_ns", "end_ns", "op", "evidence", "start_bound_ns", "duration_bound_ns"):
         assert getattr(back.kernels, column).tolist() == getattr(merged.kernels, column).tolist()
@@ -69,7 +69,7 @@ def test_a_merged_trace_reads_back_as_what_was_merged(tmp_path: Path) -> None:
 def test_a_trace_without_device_times_is_refused(tmp_path: Path) -> None:
     trace, _ = files(tmp_path, make.op("a", 0, 1), elapsed={})
     with pytest.raises(TraceError) as caught:
-        export.merge(trace, None, str(tmp_path / "out.json"))
+        export.merge_files(trace, None, str(tmp_path / "out.json"))
     assert caught.value.code == "no_device_times"
     assert not (tmp_path / "out.json").exists()
 
@@ -77,14 +77,14 @@ def test_a_trace_without_device_times_is_refused(tmp_path: Path) -> None:
 def test_measured_kernels_stay_as_they_are(tmp_path: Path) -> None:
     recorded = [make.op("a", 0, 9), make.launch(1, 2, 1), make.kernel("k", 3, 5, 1)]
     trace, _ = files(tmp_path, *recorded, elapsed={})
-    export.merge(trace, None, str(tmp_path / "out.json"))
+    export.merge_files(trace, None, str(tmp_path / "out.json"))
     assert load(tmp_path / "out.json")["traceEvents"] == recorded
 
 
 def test_an_unwritable_target_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     trace, sidecar = files(tmp_path, make.op("aten::mm", 0, 9, id=1), elapsed={1: 5})
     with pytest.raises(TraceError) as caught:
-        export.merge(trace, sidecar, str(tmp_path / "none" / "out.json"))
+        export.merge_files(trace, sidecar, str(tmp_path / "none" / "out.json"))
     assert caught.value.code == "unwritable"
     assert sorted(p.name for p in tmp_path.iterdir()) == [Path(sidecar).name, Path(trace).name]
 
@@ -94,12 +94,12 @@ def test_curves_are_counters_of_so_many_parts(tmp_path: Path) -> None:
                 make.memory(120, 8, 16)]  # fmt: skip
     path = tmp_path / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*recorded)))
-    trace = inference.build(chrome.read(str(path)), None)
+    trace = inference.build_trace(chrome.read(str(path)), None)
     for window, use in (
         (EVERYTHING, [(100, 0), (130, 100), (150, 0)]),
         (Window(40_000, 60_000), [(140, 100), (150, 0)]),
     ):
-        pieces = export.write(trace, str(path), window, curves=counters.of(trace))
+        pieces = export.write(trace, str(path), window, curves=counters.build_curves(trace))
         added = [e for e in json.loads(b"".join(pieces))["traceEvents"] if e["ph"] == "C"]
         found = {e["name"] for e in added}
         assert found - {"Memory of PrivateUse1 0 (bytes)"} == {
@@ -115,10 +115,10 @@ def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
     recorded = [make.op("a", 100, 200), make.launch(110, 112, 1), make.kernel("k", 130, 150, 1)]
     path = tmp_path / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*recorded)))
-    trace = inference.build(chrome.read(str(path)), None)
-    pieces = export.write(trace, str(path), curves=counters.of(trace))
+    trace = inference.build_trace(chrome.read(str(path)), None)
+    pieces = export.write(trace, str(path), curves=counters.build_curves(trace))
     (tmp_path / "back.json").write_bytes(b"".join(pieces))
-    back = inference.build(chrome.read(str(tmp_path / "back.json")), None)
+    back = inference.build_trace(chrome.read(str(tmp_path / "back.json")), None)
     assert [f.code for f in back.meta.findings] == ["phase_not_shown"]  # as of all counters
     assert back.end_ns == trace.end_ns
     assert back.kernels.start_ns.tolist() == trace.kernels.start_ns.tolist()
@@ -127,7 +127,7 @@ def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
 def written(folder: Path, window: Window, *events: make.Event, **keys: Any) -> dict[str, Any]:
     path = folder / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*events, **keys)))
-    trace = inference.build(chrome.read(str(path)), None)
+    trace = inference.build_trace(chrome.read(str(path)), None)
     content: dict[str, Any] = json.loads(b"".join(export.write(trace, str(path), window)))
     return content
 
@@ -162,15 +162,15 @@ def test_only_known_keys_are_sent(tmp_path: Path) -> None:
     path = tmp_path / "w.1.pt.trace.json"
     keys = {"api_token": "hunter2", "distributedInfo": {"rank": 1}}
     path.write_text(json.dumps(make.document(make.op("a", 0, 5, id=1), **keys) | {"last": "s"}))
-    trace = inference.build(chrome.read(str(path)), None)
+    trace = inference.build_trace(chrome.read(str(path)), None)
     sent = json.loads(b"".join(export.write(trace, str(path), keys=export.KNOWN)))
     assert sorted(sent) == ["distributedInfo", "schemaVersion", "traceEvents"]
 
 
 def test_a_merged_trace_is_not_merged_again(tmp_path: Path) -> None:
     trace, sidecar = files(tmp_path, make.op("aten::mm", 10, 18, id=1), elapsed={1: 5})
-    export.merge(trace, sidecar, str(tmp_path / "once.json"))
-    export.merge(str(tmp_path / "once.json"), None, str(tmp_path / "twice.json"))
+    export.merge_files(trace, sidecar, str(tmp_path / "once.json"))
+    export.merge_files(str(tmp_path / "once.json"), None, str(tmp_path / "twice.json"))
     once, twice = (load(tmp_path / name)["traceEvents"] for name in ("once.json", "twice.json"))
     assert [e for e in twice if e.get("cat") == "device_kernel"] == [
         e for e in once if e.get("cat") == "device_kernel"

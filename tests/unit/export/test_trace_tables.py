@@ -78,16 +78,18 @@ def test_a_window_keeps_the_rows_numbers(trace: Trace) -> None:
 
 
 def test_all_rows_at_once_are_the_same(trace: Trace) -> None:
-    strings = trace_tables.texts(trace)
+    strings = trace_tables.string_table(trace)
     for name in trace_tables.COLUMNS:
-        assert trace_tables.whole(trace, name, strings).to_pylist() == table(trace, name)
+        assert trace_tables.whole_table(trace, name, strings).to_pylist() == table(trace, name)
 
 
 def test_text_that_is_no_text() -> None:
     trace = make.trace(make.op("\ud83d", 0, 5, id=1))
     assert table(trace, "ops")[0]["name"] == "\ufffd"
     assert (
-        trace_tables.whole(trace, "ops", trace_tables.texts(trace)).to_pylist()[0]["name"]
+        trace_tables.whole_table(trace, "ops", trace_tables.string_table(trace)).to_pylist()[0][
+            "name"
+        ]
         == "\ufffd"
     )
 

@@ -79,7 +79,7 @@ def test_an_odd_argument_costs_its_event_at_most(changes: list[Change]) -> None:
         path = Path(folder, "rank0.1.pt.trace.json")
         odd = write(path, changes)
         raw = chrome.read(str(path))
-        built = inference.build(raw, None)
+        built = inference.build_trace(raw, None)
     found = {f.code: f.count for f in built.meta.findings}
     assert sum(built.meta.events.values()) + (found.get("malformed_events") or 0) == len(TRACE)
     assert (found.get("malformed_events") or 0) <= odd
@@ -93,4 +93,4 @@ def test_no_view_fails_for_an_odd_argument(changes: list[Change]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rank0.1.pt.trace.json")
         write(path, changes)
-        invariants.check(inference.build(chrome.read(str(path)), None))
+        invariants.check(inference.build_trace(chrome.read(str(path)), None))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.inference.collectives import kind_of
+from tb_privateuse1.inference.collectives import collective_kind
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support.make import annotation, kernel, launch, op, span, trace
 
@@ -132,4 +132,4 @@ def test_odd_sizes_cost_the_bytes_and_nothing_else(dims: object) -> None:
     ],
 )
 def test_the_kind_of_a_name(name: str, kind: str) -> None:
-    assert kind_of(name) == kind
+    assert collective_kind(name) == kind

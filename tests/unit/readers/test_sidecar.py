@@ -17,7 +17,7 @@ from tests.support import make
 def read(folder: Path, content: Any) -> Sidecar:
     path = folder / "t.kernel_event.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return readers_sidecar.read(str(path))
+    return readers_sidecar.read_sidecar(str(path))
 
 
 def test_ours(tmp_path: Path) -> None:

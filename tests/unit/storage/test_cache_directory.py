@@ -164,7 +164,7 @@ def test_a_sweep_between_making_and_locking_costs_nothing(
     folder: Path, held: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another server takes a file without a lock for a dead writer's; or is about to."""
-    locked, swept = file_lock.locked, False
+    locked, swept = file_lock.try_lock, False
 
     def slow(descriptor: int) -> bool:
         nonlocal swept
@@ -176,7 +176,7 @@ def test_a_sweep_between_making_and_locking_costs_nothing(
         cache_directory.make_room(folder)
         return locked(descriptor)
 
-    monkeypatch.setattr(file_lock, "locked", slow)
+    monkeypatch.setattr(file_lock, "try_lock", slow)
     with cache_directory.replacing(folder / NAMES[0]) as file:
         monkeypatch.undo()
         cache_directory.make_room(folder)
@@ -192,7 +192,7 @@ def test_without_locks_half_a_file_stays_for_a_day(
     def none(_: int) -> NoReturn:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(file_lock, "locked", none)
+    monkeypatch.setattr(file_lock, "try_lock", none)
     (folder / HALF).write_bytes(b"half")
     (folder / LOCK).write_bytes(b"")
     os.utime(folder / LOCK, (1, 1))
@@ -268,15 +268,15 @@ def test_a_bound_that_is_none(
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(tmp_path))
-    assert cache_directory.directory() == tmp_path
-    assert cache_directory.directories("/log/r/t.json") == [tmp_path]
+    assert cache_directory.cache_directory() == tmp_path
+    assert cache_directory.cache_directories("/log/r/t.json") == [tmp_path]
     monkeypatch.delenv("TB_PRIVATEUSE1_CACHE")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert cache_directory.directory() == Path("/x/tb_privateuse1")
+    assert cache_directory.cache_directory() == Path("/x/tb_privateuse1")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/h")
-    assert cache_directory.directory() == Path("/h/.cache/tb_privateuse1")
+    assert cache_directory.cache_directory() == Path("/h/.cache/tb_privateuse1")
 
 
 def test_beside_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -284,10 +284,10 @@ def test_beside_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
     users = Path("/x/tb_privateuse1")
     hidden = tmp_path / ".tb_privateuse1"
-    assert cache_directory.directories(str(tmp_path / "t.json")) == [hidden, users]
-    assert cache_directory.directories("s3://bucket/t.json") == [users]
+    assert cache_directory.cache_directories(str(tmp_path / "t.json")) == [hidden, users]
+    assert cache_directory.cache_directories("s3://bucket/t.json") == [users]
     hidden.symlink_to("/etc")
-    assert cache_directory.directories(str(tmp_path / "t.json")) == [users]
+    assert cache_directory.cache_directories(str(tmp_path / "t.json")) == [users]
 
 
 def test_modes(tmp_path: Path) -> None:

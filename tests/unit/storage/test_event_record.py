@@ -11,7 +11,7 @@ import pytest
 import tb_privateuse1 as tbp
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage import event_record as events
-from tb_privateuse1.storage.event_record import LONGEST, EventRecord, Link, event
+from tb_privateuse1.storage.event_record import LONGEST, EventRecord, Link, read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import TraceError
@@ -25,7 +25,7 @@ def write(folder: Path, *given: make.Event, **keys: Any) -> Path:
 
 
 def ask(path: Path, table: TableName, row: int) -> EventRecord:
-    return event(Store(jobs=0), catalog.scan(str(path.parent)).find(), table=table, row=row)
+    return read_record(Store(jobs=0), catalog.scan(str(path.parent)).find(), table=table, row=row)
 
 
 def some() -> list[make.Event]:
@@ -120,7 +120,7 @@ def test_a_file_that_changes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     path = write(tmp_path, *some())
-    record = events.record
+    record = events.read_event
 
     def late(*asked: Any) -> Any:
         if change == "deleted":
@@ -130,7 +130,7 @@ def test_a_file_that_changes_meanwhile(
         write(tmp_path, *some(), make.op("more", 200, 300))
         return found
 
-    monkeypatch.setattr(events, "record", late)
+    monkeypatch.setattr(events, "read_event", late)
     with pytest.raises(TraceError, match=r"^w\.1\.pt\.trace\.json changed") as caught:
         ask(path, "kernels", 0)
     assert caught.value.code == "changed"
@@ -140,9 +140,9 @@ def test_a_file_that_changes_meanwhile(
 def test_a_file_that_changed_before_is_another_trace(tmp_path: Path) -> None:
     path = write(tmp_path, *some())
     store, files = Store(jobs=0), catalog.scan(str(path.parent)).find()
-    assert event(store, files, table="kernels", row=0).name == "gemm"
+    assert read_record(store, files, table="kernels", row=0).name == "gemm"
     write(tmp_path, make.op("new", 0, 10), make.kernel("other", 5, 60))
-    found = event(store, files, table="kernels", row=0)
+    found = read_record(store, files, table="kernels", row=0)
     assert found.record is not None
     assert (found.name, json.loads(found.record)["name"]) == ("other", "other")
 

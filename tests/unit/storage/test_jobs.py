@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, jobs, store
 from tb_privateuse1.storage.store import Pending, Store
 from tb_privateuse1.trace.model import TraceError
@@ -18,16 +18,16 @@ from tests.server.storage.test_store import running, until
 from tests.support.trace_files import trace
 
 
-def ask(made: Store, files: Files) -> None:
+def ask(made: Store, files: TraceFiles) -> None:
     with pytest.raises(Pending):
         made.trace(files, wait_s=0)
 
 
-def reading(made: Store, files: Files) -> jobs.Job:
+def reading(made: Store, files: TraceFiles) -> jobs.Job:
     job: list[jobs.Job] = []
 
     def begun() -> bool:
-        found = made._jobs.get(disk_cache.key(files))
+        found = made._jobs.get(disk_cache.cache_key(files))
         if found is not None and found.process and found.progress.phase == "reading":
             job.append(found)
         return bool(job)
@@ -37,7 +37,7 @@ def reading(made: Store, files: Files) -> jobs.Job:
 
 
 @pytest.fixture
-def others(files: Files, tmp_path: Path) -> list[Files]:
+def others(files: TraceFiles, tmp_path: Path) -> list[TraceFiles]:
     """Three more traces, in files of their own."""
     paths = [tmp_path / "more" / name / "t.json" for name in "abc"]
     for path in paths:
@@ -45,7 +45,7 @@ def others(files: Files, tmp_path: Path) -> list[Files]:
     return [catalog.scan(str(path)).find() for path in paths]
 
 
-def test_cancelled_while_it_is_read(files: Files, tmp_path: Path, slow: Path) -> None:
+def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Path) -> None:
     made = Store(1, tmp_path / "cache")
     with ThreadPoolExecutor(2) as pool:
         askers = [pool.submit(made.trace, files) for _ in range(2)]
@@ -67,7 +67,7 @@ def test_cancelled_while_it_is_read(files: Files, tmp_path: Path, slow: Path) ->
 
 
 def test_cancelled_while_it_waits(
-    files: Files, others: list[Files], tmp_path: Path, slow: Path
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, slow: Path
 ) -> None:
     made = Store(1, tmp_path / "cache")
     ask(made, files)
@@ -85,12 +85,12 @@ def test_cancelled_while_it_waits(
 
 
 def test_cancelled_where_there_is_no_process(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another thread cancels what this one reads."""
     heard: list[str] = []
 
-    def cancel(_: Files, progress: jobs.Progress) -> None:
+    def cancel(_: TraceFiles, progress: jobs.Progress) -> None:
         heard.append(progress.phase)
         made.cancel(files)
 
@@ -101,7 +101,9 @@ def test_cancelled_where_there_is_no_process(
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_trace_that_grew_can_still_be_cancelled(files: Files, tmp_path: Path, slow: Path) -> None:
+def test_a_trace_that_grew_can_still_be_cancelled(
+    files: TraceFiles, tmp_path: Path, slow: Path
+) -> None:
     made = Store(1, tmp_path / "cache")
     ask(made, files)
     trace(Path(files.trace.path), name="aten::another")
@@ -117,7 +119,7 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
     original = store.in_process
 
-    def noted(files: Files, *rest: Any) -> Path:
+    def noted(files: TraceFiles, *rest: Any) -> Path:
         begun.append(Path(files.trace.path).parent.name)
         return original(files, *rest)
 
@@ -126,8 +128,8 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_was_asked_for_most_recently_is_read_first(
-    files: Files,
-    others: list[Files],
+    files: TraceFiles,
+    others: list[TraceFiles],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -148,8 +150,8 @@ def test_what_was_asked_for_most_recently_is_read_first(
 
 
 def test_what_nobody_asks_for_any_more_is_not_read(
-    files: Files,
-    others: list[Files],
+    files: TraceFiles,
+    others: list[TraceFiles],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -162,7 +164,7 @@ def test_what_nobody_asks_for_any_more_is_not_read(
         asker = pool.submit(made.trace, others[0])  # waits, however long
         ask(made, others[1])
         monkeypatch.setattr(jobs, "FORGOTTEN_S", 0.2)
-        until(lambda: made._jobs.get(disk_cache.key(others[1])) is None)
+        until(lambda: made._jobs.get(disk_cache.cache_key(others[1])) is None)
         slow.touch()
         assert asker.result(20).ops
     made.close()
@@ -170,8 +172,8 @@ def test_what_nobody_asks_for_any_more_is_not_read(
 
 
 def test_when_everybody_has_gone_nothing_more_is_read(
-    files: Files,
-    others: list[Files],
+    files: TraceFiles,
+    others: list[TraceFiles],
     tmp_path: Path,
     slow: Path,
     order: list[str],
@@ -189,7 +191,7 @@ def test_when_everybody_has_gone_nothing_more_is_read(
 
 
 def test_a_stuck_trace_leaves_the_other_place_usable(
-    files: Files, others: list[Files], tmp_path: Path, stuck: None
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, stuck: None
 ) -> None:
     made = Store(2, tmp_path / "cache")
     ask(made, files)
@@ -202,7 +204,7 @@ def test_a_stuck_trace_leaves_the_other_place_usable(
 
 
 def test_a_reader_without_progress_is_ended(
-    files: Files, others: list[Files], tmp_path: Path, stuck: None
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, stuck: None
 ) -> None:
     made = Store(1, tmp_path / "cache", stall_s=5)  # which another reader needs at most to begin
     began = time.monotonic()
@@ -219,7 +221,7 @@ def test_a_reader_without_progress_is_ended(
 
 
 def test_a_stopped_server_does_not_blame_its_readers(
-    files: Files, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When it goes on, hours have passed in which it heard of no progress."""
     made = Store(1, tmp_path / "cache")

@@ -30,8 +30,8 @@ def some() -> Trace:
 def stored(tmp_path: Path) -> tuple[Trace, Path]:
     """A trace as a server has it: read from the cache."""
     path = tmp_path / f"{1:032x}.arrow"
-    disk_cache.write(some(), path)
-    found = disk_cache.read(path)
+    disk_cache.write_trace(some(), path)
+    found = disk_cache.read_trace(path)
     assert found is not None
     return found, path
 
@@ -49,9 +49,9 @@ def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     made = pyramid_file.of(found)
     assert len(made.levels) > 3
-    assert cache_directory.pyramid_of(path).is_file()
+    assert cache_directory.pyramid_path(path).is_file()
     assert same(pyramid_file.of(found), made)
-    assert same(made, level_of_detail.build(some()))
+    assert same(made, level_of_detail.build_pyramid(some()))
 
 
 def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
     def build(_: Trace) -> Pyramid:
         raise AssertionError("it is stored")
 
-    monkeypatch.setattr(level_of_detail, "build", build)
+    monkeypatch.setattr(level_of_detail, "build_pyramid", build)
     assert len(derived.of(found).pyramid.tracks) == 4
 
 
@@ -69,7 +69,7 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> None:
     found, path = stored(tmp_path)
     made = pyramid_file.of(found)
-    beside = cache_directory.pyramid_of(path)
+    beside = cache_directory.pyramid_path(path)
     content = beside.read_bytes()
     beside.write_bytes(
         {
@@ -90,23 +90,23 @@ def test_the_pyramid_of_another_trace_is_not_shown(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     other = tmp_path / f"{2:032x}.arrow"
     pyramid_file.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
-    cache_directory.pyramid_of(other).replace(cache_directory.pyramid_of(path))
-    assert same(pyramid_file.of(found), level_of_detail.build(some()))
+    cache_directory.pyramid_path(other).replace(cache_directory.pyramid_path(path))
+    assert same(pyramid_file.of(found), level_of_detail.build_pyramid(some()))
 
 
 def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     pyramid_file.prepare(found, path)
     opened = pyramid_file.of(found)
-    os.truncate(cache_directory.pyramid_of(path), 0)
-    assert same(opened, level_of_detail.build(some()))
+    os.truncate(cache_directory.pyramid_path(path), 0)
+    assert same(opened, level_of_detail.build_pyramid(some()))
 
 
 def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     cache_directory.clear(tmp_path)
     path.parent.rmdir()
-    assert same(pyramid_file.of(found), level_of_detail.build(some()))
+    assert same(pyramid_file.of(found), level_of_detail.build_pyramid(some()))
     assert not tmp_path.exists()
 
 
@@ -119,8 +119,8 @@ def test_small_ones_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_trace_that_was_never_stored() -> None:
-    assert same(pyramid_file.of(some()), level_of_detail.build(some()))
-    assert disk_cache.file_of(some()) is None
+    assert same(pyramid_file.of(some()), level_of_detail.build_pyramid(some()))
+    assert disk_cache.cached_path(some()) is None
 
 
 NAMES = [f"{n:032x}.arrow" for n in range(1, 9)]
@@ -138,13 +138,13 @@ def test_it_is_counted_and_removed_with_its_trace(
         (tmp_path / name).write_bytes(b"x" * 1000)
         os.utime(tmp_path / name, (n + 1, n + 1))
     for name in (NAMES[0], NAMES[6]):
-        cache_directory.pyramid_of(tmp_path / name).write_bytes(b"x" * 500)
-    assert cache_directory.use(tmp_path).bytes == 9000
+        cache_directory.pyramid_path(tmp_path / name).write_bytes(b"x" * 500)
+    assert cache_directory.disk_use(tmp_path).bytes == 9000
     cache_directory.make_room(tmp_path)
     assert names(tmp_path) == sorted(
-        [cache_directory.pyramid_of(tmp_path / NAMES[6]).name, *NAMES[4:]]
+        [cache_directory.pyramid_path(tmp_path / NAMES[6]).name, *NAMES[4:]]
     )
-    assert cache_directory.use(tmp_path).traces == 4
+    assert cache_directory.disk_use(tmp_path).traces == 4
     assert cache_directory.remove(tmp_path / NAMES[6])
     assert names(tmp_path) == sorted([NAMES[4], NAMES[5], NAMES[7]])
 
@@ -154,5 +154,5 @@ def test_that_of_a_trace_that_is_gone_is_removed(tmp_path: Path) -> None:
     half = tmp_path / f".{1:032x}.pyramid.{2:016x}"
     for path in (alone, half):
         path.write_bytes(b"x")
-    assert cache_directory.use(tmp_path).bytes == 0
+    assert cache_directory.disk_use(tmp_path).bytes == 0
     assert names(tmp_path) == []

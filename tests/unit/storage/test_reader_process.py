@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace, TraceError
@@ -30,7 +30,7 @@ def test_where_nobody_knows_the_memory_there_is_no_limit(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def large(tmp_path: Path) -> Files:
+def large(tmp_path: Path) -> TraceFiles:
     """A trace that takes some 70 MB to read."""
     document = make.document(*[make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(200_000)])
     (tmp_path / "large").mkdir()
@@ -40,7 +40,7 @@ def large(tmp_path: Path) -> Files:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this limit")
 def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
-    large: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace(tmp_path / "small" / "host_1.1.pt.trace.json")
     monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "40M")
@@ -60,7 +60,7 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
     enough.close()
 
 
-def answered(files: Files, target: Path) -> dict[str, object]:
+def answered(files: TraceFiles, target: Path) -> dict[str, object]:
     answers: list[dict[str, object]] = []
     request = {"files": files, "targets": [str(target), str(target.with_name("spare"))]}
     reader_process._answer(request, lambda **words: answers.append(words))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import reader_process, worker_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
@@ -104,7 +104,7 @@ def test_nothing_is_left_without_close() -> None:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> list[Files]:
+def log(tmp_path: Path) -> list[TraceFiles]:
     for rank in range(4):
         trace(tmp_path / "log" / f"host_{rank}.1.pt.trace.json", rank=rank)
     return list(catalog.scan(str(tmp_path / "log")).files.values())
@@ -124,7 +124,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[worker_process.Process]:
 
 
 def test_small_traces_share_a_process(
-    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
+    log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     assert [made.trace(files).meta.rank for files in log] == [0, 1, 2, 3]
@@ -134,7 +134,7 @@ def test_small_traces_share_a_process(
 
 
 def test_a_large_one_has_its_own(
-    log: list[Files],
+    log: list[TraceFiles],
     tmp_path: Path,
     started: list[worker_process.Process],
     monkeypatch: pytest.MonkeyPatch,
@@ -149,7 +149,7 @@ def test_a_large_one_has_its_own(
 
 
 def test_one_that_ended_while_it_waited_is_replaced(
-    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
+    log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])
@@ -160,7 +160,7 @@ def test_one_that_ended_while_it_waited_is_replaced(
 
 
 def test_an_unreadable_trace_spoils_nothing(
-    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
+    log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     Path(log[1].trace.path).write_text("nothing")
@@ -173,7 +173,7 @@ def test_an_unreadable_trace_spoils_nothing(
 
 
 def test_cancelling_one_does_not_touch_the_next(
-    log: list[Files], tmp_path: Path, started: list[worker_process.Process]
+    log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:
     made = Store(1, tmp_path / "cache")
     made.trace(log[0])

@@ -25,7 +25,7 @@ def test_nodes_are_the_paths_of_names(ranges: Ranges, seed: int) -> None:
     def path(row: int) -> tuple[int, ...]:
         return (*(path(int(parent[row])) if parent[row] >= 0 else ()), int(name[row]))
 
-    nodes = call_tree.merged(parent, name, np.ones(len(ranges), np.bool_))
+    nodes = call_tree.merge_calls(parent, name, np.ones(len(ranges), np.bool_))
     of_node: dict[int, tuple[int, ...]] = {}
     for node, up in enumerate(nodes.parent.tolist()):
         assert up < node
@@ -40,7 +40,7 @@ def test_clipped_ranges_never_overlap_their_siblings(ranges: Ranges) -> None:
     start = np.array([s for _, s, _ in ranges], np.int64)
     end = start + np.array([d for _, _, d in ranges], np.int64)
     parent = intervals.nest(thread, start, end)
-    clipped = call_tree.clipped(thread, parent, start, end)
+    clipped = call_tree.clip_ends(thread, parent, start, end)
     assert ((clipped >= start) & (clipped <= end)).all()
     inside = np.zeros(len(ranges), np.int64)
     np.add.at(inside, parent[parent >= 0], (clipped - start)[parent >= 0])
@@ -50,14 +50,14 @@ def test_clipped_ranges_never_overlap_their_siblings(ranges: Ranges) -> None:
 def test_only_chosen_rows_have_a_node() -> None:
     parent = np.array([NONE, NONE, 1], np.int32)
     name = np.array([5, 5, 6], np.int32)
-    nodes = call_tree.merged(parent, name, np.array([False, True, True]))
+    nodes = call_tree.merge_calls(parent, name, np.array([False, True, True]))
     assert nodes.of.tolist() == [NONE, 0, 1]
     assert (nodes.parent.tolist(), nodes.name.tolist()) == ([NONE, 0], [5, 6])
 
 
 def test_large_keys_are_numbered_by_sorting() -> None:
     key = np.array([1 << 40, 3, 1 << 40, 7])
-    found, number = call_tree.numbered(key)
+    found, number = call_tree.number_keys(key)
     assert found.tolist() == [3, 7, 1 << 40]
     assert number.tolist() == [2, 0, 2, 1]
 
@@ -68,7 +68,7 @@ def test_frames_and_operators_nest_in_each_other() -> None:
         frame("beside", 60, 70),
     )  # fmt: skip
     names = [t.text(n) for n in (*t.ops.name, *t.frames.name)]
-    parent = call_tree.joined(t).tolist()
+    parent = call_tree.parents_of_all(t).tolist()
     up = {name: names[p] if p >= 0 else None for name, p in zip(names, parent, strict=True)}
     assert up == {
         "outer": None, "hook": "outer", "inner": "hook", "deep": "inner", "beside": "outer",

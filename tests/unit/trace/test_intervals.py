@@ -68,7 +68,7 @@ def test_complement_of_any_window(p: list[tuple[int, int]], start: int, length: 
 def test_covered(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
     a = intervals.union(*columns(p))
     starts, ends = columns(q)
-    covered = intervals.covered(a, starts, ends)
+    covered = intervals.covered_length(a, starts, ends)
     for s, e, c in zip(starts.tolist(), ends.tolist(), covered.tolist(), strict=True):
         assert c == len(instants(*a) & set(range(s, e)))
 

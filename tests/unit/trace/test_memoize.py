@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.trace.memoize import once
+from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.memory_budget import BUDGET
 from tb_privateuse1.trace.model import I64, Trace
 from tests.support.make import kernel, op, step, trace
@@ -18,7 +18,7 @@ from tests.support.make import kernel, op, step, trace
 def test_each_trace_is_asked_once_and_let_go() -> None:
     asked: list[int] = []
 
-    @once
+    @memoize
     def answer(one: Trace) -> int:
         """How many were asked."""
         asked.append(one.end_ns)
@@ -36,7 +36,7 @@ def test_each_trace_is_asked_once_and_let_go() -> None:
 def test_none_is_an_answer() -> None:
     asked = []
 
-    @once
+    @memoize
     def nothing(one: Trace) -> None:
         asked.append(one)
 
@@ -50,7 +50,7 @@ def test_threads_that_ask_at_the_same_time_wait_for_the_first_one() -> None:
     asked: list[Trace] = []
     go_on, one = threading.Event(), Trace()
 
-    @once
+    @memoize
     def slow(trace: Trace) -> object:
         asked.append(trace)
         assert go_on.wait(20)
@@ -68,7 +68,7 @@ def test_threads_that_ask_at_the_same_time_wait_for_the_first_one() -> None:
 def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None:
     asked: list[Trace] = []
 
-    @once
+    @memoize
     def large(trace: Trace) -> I64:
         asked.append(trace)
         return np.zeros(1000, np.int64)
@@ -80,7 +80,7 @@ def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None
     limit = BUDGET.limit_bytes
     try:
         BUDGET.limit_bytes = 0
-        once(lambda _: 1)(Trace())
+        memoize(lambda _: 1)(Trace())
         large(one)
     finally:
         BUDGET.limit_bytes = limit
@@ -89,6 +89,6 @@ def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None
 
 def test_what_is_shared_cannot_be_changed() -> None:
     one = trace(step(1, 0, 10), op("a", 1, 2, id=1), kernel("k", 3, 5, id=1))
-    parts = breakdown.of_steps(one)
-    assert breakdown.of_steps(one) is parts
+    parts = breakdown.step_breakdown(one)
+    assert breakdown.step_breakdown(one) is parts
     assert not any(ns.flags.writeable for ns in parts.values())

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1 import cli
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.storage.disk_cache import key
+from tb_privateuse1.storage.disk_cache import cache_key
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import TraceError
@@ -162,13 +162,13 @@ def test_no_file_and_no_text(use: Any) -> None:
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
     files = catalog.scan(str(tmp_path / "log")).find()
-    keys = [key(files)]
+    keys = [cache_key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
-        keys.append(key(files, user_file.chosen()))
+        keys.append(cache_key(files, user_file.chosen()))
     assert len(set(keys)) == 3
     use(ACME)
-    assert key(files, user_file.chosen()) == keys[1]
+    assert cache_key(files, user_file.chosen()) == keys[1]
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -200,8 +200,8 @@ def test_a_vendors_own_names_are_shown(use: Any) -> None:
         known=user_file.chosen().known,
         tb_privateuse1={"backend": "refdev"},
     )
-    assert allocations.label(trace, (33, 0)) == "ACME 0"
-    assert allocations.label(trace, (6, 1)) == "HIP 1"
+    assert allocations.device_label(trace, (33, 0)) == "ACME 0"
+    assert allocations.device_label(trace, (6, 1)) == "HIP 1"
     assert trace.vendor.perfetto_gpu_api == 3
 
 

@@ -56,6 +56,6 @@ def test_the_contract_of_its_json_and_csv() -> None:
     result = advice(program().trace())
     told = json.loads(query.encode(result))["rows"][0]
     assert {"rule", "title", "severity", "evidence", "saving_ns", "fix", "source"} <= set(told)
-    head, *lines = csv.table(result).splitlines()
+    head, *lines = csv.csv_table(result).splitlines()
     assert head.startswith("rule,title,severity,cause")
     assert len(lines) == len(result.rows)

@@ -125,8 +125,8 @@ def test_a_merged_trace_says_that_its_grounds_are_elsewhere(tmp_path: Path) -> N
     events: list[Event] = [op("aten::mm", 10 * i, 10 * i + 8.5, id=i + 1) for i in range(5)]
     recorded = write(tmp_path / "w.1.pt.trace.json", make.document(*events))
     told = write(tmp_path / "w.1.kernel_event.json", make.sidecar({i + 1: 20 for i in range(5)}))
-    export.merge(str(recorded), str(told), str(tmp_path / "out.json"))
-    result = method(inference.build(chrome.read(str(tmp_path / "out.json")), None))
+    export.merge_files(str(recorded), str(told), str(tmp_path / "out.json"))
+    result = method(inference.build_trace(chrome.read(str(tmp_path / "out.json")), None))
     assert result.provenance.timeline == "inferred"
     assert "when it was merged" in result.reason
     assert result.kind is None
@@ -135,8 +135,10 @@ def test_a_merged_trace_says_that_its_grounds_are_elsewhere(tmp_path: Path) -> N
 
 def test_as_csv_and_text() -> None:
     result = method(behind())
-    assert csv.table(result).splitlines()[0].startswith("evidence,kernels,total_ns,share,bound_ns")
-    lines = csv.table(result, "constants").splitlines()
+    assert (
+        csv.csv_table(result).splitlines()[0].startswith("evidence,kernels,total_ns,share,bound_ns")
+    )
+    lines = csv.csv_table(result, "constants").splitlines()
     assert lines[0] == "name,value_ns,least_ns,most_ns,source,samples,evidence"
     assert len(lines) == 1 + len(result.constants)
-    assert "kind: event" in text.render(result)
+    assert "kind: event" in text.text_report(result)

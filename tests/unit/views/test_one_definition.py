@@ -46,12 +46,12 @@ def check_busy(made: Trace) -> None:
         return
     low, high = int(made.kernels.start_ns.min()), int(made.kernels.end_ns.max())
     span = np.array([low]), np.array([high])
-    limits = bottleneck.build(made, span)
+    limits = bottleneck.find_limits(made, span)
     busy, idle = intervals.length(limits.busy), intervals.length(limits.all_idle)
     if not totals.busy_ns:
         assert busy == 0
-    elif uncertainty.exact(made.kernels):
-        unseen = intervals.length(intervals.intersect(launch_times.unseen(made), span))
+    elif uncertainty.all_measured(made.kernels):
+        unseen = intervals.length(intervals.intersect(launch_times.unrecorded_start(made), span))
         assert busy == totals.busy_ns
         assert totals.idle_ns is not None
         assert idle <= totals.idle_ns <= idle + unseen

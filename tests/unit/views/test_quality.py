@@ -70,11 +70,11 @@ def test_without_device_times_nothing_is_0() -> None:
 
 def test_as_csv_and_text() -> None:
     result = quality(trace(*doubtful()))
-    lines = csv.table(result).splitlines()
+    lines = csv.csv_table(result).splitlines()
     assert lines[0] == "code,message,hint,count,severity,affects,examples"
     assert len(lines) == 1 + len(result.rows)
     assert '""table"":""kernels"",""row"":1,""name"":""replayed""' in lines[1]
-    told = text.render(result)
+    told = text.text_report(result)
     assert "linked share: 50.0 %" in told
     assert "    kernels 1: replayed, device 0 stream 7, at 50,000 ns" in told
     assert "  info: 1 events of phase 'C' are not shown." in told
@@ -82,5 +82,5 @@ def test_as_csv_and_text() -> None:
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "<img src=x>", "a\nb"])
 def test_names_in_examples_do_not_move_the_terminal(name: str) -> None:
-    told = text.render(quality(trace(op("a", 0, 1), kernel(name, 5, 9))))
+    told = text.text_report(quality(trace(op("a", 0, 1), kernel(name, 5, 9))))
     assert all(line.isprintable() for line in told.split("\n"))

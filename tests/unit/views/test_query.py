@@ -33,7 +33,7 @@ def view(
     ],
 )
 def test_texts_become_the_views_types(text: dict[str, str], value: dict[str, Any]) -> None:
-    asked = query.options(view, text)
+    asked = query.parse_options(view, text)
     assert asked == value
     assert view(Trace(), **asked) == {**view(Trace()), **value}
 
@@ -53,7 +53,7 @@ def test_texts_become_the_views_types(text: dict[str, str], value: dict[str, Any
 )
 def test_what_cannot_be_understood_is_said(text: dict[str, str], code: str, says: str) -> None:
     with pytest.raises(TraceError) as caught:
-        query.options(view, text)
+        query.parse_options(view, text)
     assert caught.value.code == code
     assert says in f"{caught.value.message} {caught.value.hint}"
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog as discovery_catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
 from tb_privateuse1.trace.model import Trace, TraceError
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
-from tb_privateuse1.views.reader import Place, Reader
+from tb_privateuse1.views.reader import Reader, Selection
 from tests.support.trace_files import trace, write
 
 
@@ -48,7 +48,7 @@ class Slow(Store):
         self.asked: list[str] = []
         self.ready: set[str] = set()
 
-    def trace(self, files: Files, wait_s: float | None = None) -> Trace:
+    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
         self.asked.append(files.trace.name)
         if files.trace.name in self.ready:
             return super().trace(files, None)
@@ -57,23 +57,23 @@ class Slow(Store):
 
 def test_all_ranks_of_a_span(log: Path) -> None:
     reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(log))
-    found = reader.run(distributed, catalog, Place("r", span=1))
+    found = reader.run(distributed, catalog, Selection("r", span=1))
     assert [r.rank for r in found] == [0, 1, 2, 3]
     assert all(r.part is not None and r.problem is None for r in found)
-    latest = reader.run(distributed, catalog, Place("r"))
+    latest = reader.run(distributed, catalog, Selection("r"))
     assert [r.part is None for r in latest] == [False, True, True, True]
     assert latest[1].problem.code == "unknown_span"
     with pytest.raises(TraceError, match="There is no span 7"):
-        reader.run(distributed, catalog, Place("r", span=7))
+        reader.run(distributed, catalog, Selection("r", span=7))
     with pytest.raises(TraceError, match="There is no run x"):
-        reader.run(distributed, catalog, Place("x"))
+        reader.run(distributed, catalog, Selection("x"))
 
 
 def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
     cut = log / "r" / "host_2.1.pt.trace.json"
     catalog = discovery_catalog.scan(str(log))
     cut.write_text("nothing")
-    found = Reader(Store(jobs=0)).run(distributed, catalog, Place("r", span=1))
+    found = Reader(Store(jobs=0)).run(distributed, catalog, Selection("r", span=1))
     assert [r.part is None for r in found] == [False, False, True, False]
     assert found[2].problem is not None
     assert found[2].problem.message
@@ -83,12 +83,12 @@ def test_each_trace_is_reduced_once(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     reader, catalog = Reader(store), discovery_catalog.scan(str(log))
-    first = reader.run(distributed, catalog, Place("r", span=1))
-    again = reader.run(distributed, catalog, Place("r", span=1), wait_s=5)
+    first = reader.run(distributed, catalog, Selection("r", span=1))
+    again = reader.run(distributed, catalog, Selection("r", span=1), wait_s=5)
     assert [r.part for r in first] == [r.part for r in again]
     assert len(store.asked) == 4
     trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
-    reader.run(distributed, discovery_catalog.scan(str(log)), Place("r", span=1))
+    reader.run(distributed, discovery_catalog.scan(str(log)), Selection("r", span=1))
     assert store.asked[4:] == ["host_1.1.pt.trace.json"]
 
 
@@ -99,7 +99,7 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
 
     def pending(wait_s: float) -> Progress:
         with pytest.raises(Pending) as error:
-            reader.run(distributed, catalog, Place("r", span=1), wait_s=wait_s)
+            reader.run(distributed, catalog, Selection("r", span=1), wait_s=wait_s)
         return error.value.progress
 
     before = pending(0.2)
@@ -112,19 +112,19 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     assert pending(0.2).traces_done == 2
     assert not store.ready & set(store.asked)
     store.ready |= {f"host_{rank}.1.pt.trace.json" for rank in (1, 2)}
-    assert len(reader.run(distributed, catalog, Place("r", span=1), wait_s=5)) == 4
+    assert len(reader.run(distributed, catalog, Selection("r", span=1), wait_s=5)) == 4
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
     reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(log))
-    found = reader.run(both, catalog, Place("r", 1), Place("s"))
+    found = reader.run(both, catalog, Selection("r", 1), Selection("s"))
     assert found == ("host_1.1.pt.trace.json", "other_0.1.pt.trace.json")
-    same = reader.run(both, catalog, Place("r", 0, 2), Place("r", 0, 1))
+    same = reader.run(both, catalog, Selection("r", 0, 2), Selection("r", 0, 1))
     assert same == ("host_0.2.pt.trace.json", "host_0.1.pt.trace.json")
     far = discovery_catalog.scan(
         str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []}))
     )
-    elsewhere = reader.run(both, catalog, Place("r", 1), base_catalog=far)
+    elsewhere = reader.run(both, catalog, Selection("r", 1), base_catalog=far)
     assert elsewhere == ("host_1.1.pt.trace.json", "b.1.pt.trace.json")
 
 
@@ -139,7 +139,7 @@ def test_options_arrive(log: Path) -> None:
 
 def test_parts_are_small(log: Path) -> None:
     found = Reader(Store(jobs=0)).run(
-        distributed, discovery_catalog.scan(str(log)), Place("r", span=1)
+        distributed, discovery_catalog.scan(str(log)), Selection("r", span=1)
     )
     assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
     assert dataclasses.is_dataclass(found[0].part)
@@ -150,13 +150,13 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     memory = MemoryBudget()
     reader, catalog = Reader(store, memory), discovery_catalog.scan(str(log))
-    found = reader.run(distributed, catalog, Place("r", span=1))
+    found = reader.run(distributed, catalog, Selection("r", span=1))
     size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
     assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
     few = MemoryBudget(2 * size + size // 2)
     narrow = Reader(store, few)
-    assert len(narrow.run(distributed, catalog, Place("r", span=1))) == 4
+    assert len(narrow.run(distributed, catalog, Selection("r", span=1))) == 4
     assert len(few.keys(narrow)) == 2
 
 
@@ -181,7 +181,7 @@ def test_two_views_that_read_the_same_ranks_reduce_them_once(
 
     def ask(view: Any) -> int:
         together.wait(20)
-        return len(reader.run(view, catalog, Place("r", span=1)))
+        return len(reader.run(view, catalog, Selection("r", span=1)))
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, (distributed, clock))) == [4, 4]

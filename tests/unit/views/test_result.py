@@ -12,7 +12,7 @@ import pytest
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import TraceError
-from tb_privateuse1.views.result import Result, chosen
+from tb_privateuse1.views.result import Result, tables_of
 
 LARGE = 2**63 - 1
 
@@ -101,16 +101,16 @@ def test_which_table() -> None:
         SMALL.to_arrow("words")
     assert caught.value.hint == "It has: labels, steps."
     with pytest.raises(TraceError, match="Source has no table"):
-        chosen(Source)
+        tables_of(Source)
 
 
 def test_csv_has_what_is_within_a_row_as_json() -> None:
-    assert csv.table(SMALL).splitlines()[1:] == [
+    assert csv.csv_table(SMALL).splitlines()[1:] == [
         '<b>\x1b,9223372036854775807,0.5,True,"{""at_ns"":1,""share"":null}","[""a"",""b""]",'
         '"[{""at_ns"":2,""share"":0.5}]"',
         "other,,1.0,False,,[],[]",
     ]
-    assert csv.table(SMALL, "labels").splitlines()[:2] == ["label", "x"]
+    assert csv.csv_table(SMALL, "labels").splitlines()[:2] == ["label", "x"]
 
 
 def test_pandas_keeps_whole_numbers() -> None:

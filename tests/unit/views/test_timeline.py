@@ -22,7 +22,7 @@ def some() -> Trace:
 
 
 def ask(one: Trace, **asked: object) -> Timeline:
-    result = query.run(timeline, one, asked)
+    result = query.run_view(timeline, one, asked)
     assert isinstance(result, Timeline)
     return result
 
@@ -138,7 +138,7 @@ def test_counters_with_little_leave_their_share_to_others() -> None:
 
 def test_packed_is_what_json_says() -> None:
     result = ask(some())
-    packed = query.packed(result)
+    packed = query.encode_columns(result)
     assert packed is not None
     size = int.from_bytes(packed[:4], "little")
     head = json.loads(packed[4 : 4 + size])
@@ -149,7 +149,7 @@ def test_packed_is_what_json_says() -> None:
         column = np.frombuffer(packed, dtype, length, base + offset)
         assert column.tolist() == plain["rectangles"][name]
     assert {**head, "rectangles": 0, "curves": 0} == {**plain, "rectangles": 0, "curves": 0}
-    assert query.packed(ask(some()).tracks) is None
+    assert query.encode_columns(ask(some()).tracks) is None
 
 
 def test_a_step() -> None:

@@ -136,7 +136,7 @@ def test_of_a_step_that_is_very_long_few_rows_are_ranked(monkeypatch: pytest.Mon
 
 def test_tables() -> None:
     found = ask(waiting(), "kernel:mm=0.5")
-    assert csv.table(found, "steps").splitlines()[1].startswith("ProfilerStep#1,100000,80000")
+    assert csv.csv_table(found, "steps").splitlines()[1].startswith("ProfilerStep#1,100000,80000")
     assert found.tables == ("rows", "changes", "steps", "causes", "path", "notes")
 
 
@@ -158,6 +158,6 @@ def test_real_traces(path: Path) -> None:
 
 def test_over_http_as_on_the_command_line() -> None:
     """Nothing in it is a column, and no option has the name of a selection."""
-    assert query.packed(ask(waiting(), "kernel:mm=0.5")) is None
+    assert query.encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
     options = {name for name, _, _ in typescript.query_of(whatif)}
     assert not options & {"run", "rank", "span"}

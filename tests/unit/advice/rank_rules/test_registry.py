@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.advice.rank_engine import advise
+from tb_privateuse1.advice.rank_engine import advise_ranks
 from tb_privateuse1.advice.rank_rules import RANK_RULES
 from tb_privateuse1.advice.rank_rules.base import RankRule
 from tb_privateuse1.views.distributed import distributed
@@ -52,5 +52,5 @@ def test_a_rule_that_fails_costs_the_others_nothing(caplog: pytest.LogCaptureFix
         raise ValueError
 
     broken = RankRule("broken", "", "", "", "", "", "", check=fail)  # type: ignore[arg-type]
-    assert advise(None, (broken,)) == ()  # type: ignore[arg-type]
+    assert advise_ranks(None, (broken,)) == ()  # type: ignore[arg-type]
     assert "the rule broken failed" in caplog.text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
-from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, amount
+from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, format_amount
 from tb_privateuse1.trace.model import I64, Trace
 from tests.support.make import Event, memory, op, step, trace
 
@@ -37,13 +37,15 @@ def steps(one: Trace) -> I64:
 
 
 def figures(base: Trace, now: Trace) -> dict[tuple[str, str], DiffMemory]:
-    found = comparison_memory.figures(base, now, steps(base), steps(now))
+    found = comparison_memory.compare_devices(base, now, steps(base), steps(now))
     assert len({(f.device, f.name) for f in found}) == len(found)
     return {(f.device, f.name): f for f in found}
 
 
 def allocators(base: Trace, now: Trace) -> dict[str, DiffAllocator]:
-    return {r.name: r for r in comparison_memory.operators(base, now, steps(base), steps(now))}
+    return {
+        r.name: r for r in comparison_memory.compare_allocators(base, now, steps(base), steps(now))
+    }
 
 
 def test_figures_per_step() -> None:
@@ -89,7 +91,7 @@ def test_operators_by_what_they_get() -> None:
     base = trace(*events(*[(300, 100)] * 3))
     now = trace(*events(*[(500, 0)] * 3), op("aten::late", 250, 255), memory(251, 60, 99999,
                 device_type=1))  # fmt: skip
-    found = comparison_memory.operators(base, now, steps(base), steps(now))
+    found = comparison_memory.compare_allocators(base, now, steps(base), steps(now))
     assert [(r.name, r.status, r.base_bytes, r.now_bytes, r.change_bytes) for r in found] == [
         ("aten::mm", "both", 300, 500, 200),  # not the aten::empty inside
         ("aten::add", "gone", 100, 0, -100),
@@ -119,11 +121,11 @@ def test_chosen_steps_alone_count() -> None:
     base, now = trace(*events((300, 1), (900, 1))), trace(*events((300, 1), (400, 1)))
     (peak,) = (
         f
-        for f in comparison_memory.figures(base, now, np.array([1]), np.array([1]))
+        for f in comparison_memory.compare_devices(base, now, np.array([1]), np.array([1]))
         if f.name == "peak"
     )
     assert (peak.base, peak.now) == (1901, 1401)
-    rows = comparison_memory.operators(base, now, np.array([1]), np.array([0]))
+    rows = comparison_memory.compare_allocators(base, now, np.array([1]), np.array([0]))
     assert {r.name: (r.base_bytes, r.now_bytes) for r in rows}["aten::mm"] == (900, 300)
 
 
@@ -158,7 +160,7 @@ def test_what_no_operator_allocates_is_a_row() -> None:
 
 
 def test_amounts_in_words() -> None:
-    assert amount("bytes", 1536) == "1.500 KiB"
-    assert amount("allocations", 12345.0) == "12,345"
-    assert amount("allocations", 2.25) == "2.2"
-    assert amount("allocations", None) == "-"
+    assert format_amount("bytes", 1536) == "1.500 KiB"
+    assert format_amount("allocations", 12345.0) == "12,345"
+    assert format_amount("allocations", 2.25) == "2.2"
+    assert format_amount("allocations", None) == "-"

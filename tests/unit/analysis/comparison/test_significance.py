@@ -42,7 +42,7 @@ def test_one_step_says_nothing() -> None:
 def test_quantiles() -> None:
     freedom = np.array([0.5, 1, 1.9, 30, 60, 1e9])
     expected = [63.657, 63.657, 63.657, 2.750, 2.660, 2.576]  # any table of Student's t
-    assert significance.quantile(freedom).tolist() == pytest.approx(expected, rel=3e-3)
+    assert significance.student_t_quantile(freedom).tolist() == pytest.approx(expected, rel=3e-3)
 
 
 def test_it_holds_what_it_says() -> None:
@@ -59,7 +59,7 @@ def test_a_sample_is_as_if_every_step_had_a_value() -> None:
     random = np.random.default_rng(11)
     values = np.where(random.random((7, 5)) < 0.4, random.integers(1, 900, (7, 5)), 0)
     row, step = np.nonzero(values)
-    found = significance.sample(
+    found = significance.sample_row(
         np.concatenate((row, row, [-1, 3])), np.concatenate((step, step, [2, -1])),
         np.concatenate((values[row, step], values[row, step], [99, 99])), 7, 5,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_sample_is_as_if_every_step_had_a_value() -> None:
 
 def test_a_sample_takes_memory_by_its_entries() -> None:
     one = np.array([999_999])
-    found = significance.sample(one, one, one, 1_000_000, 1_000_000)
+    found = significance.sample_row(one, one, one, 1_000_000, 1_000_000)
     assert found.mean[-1] == pytest.approx(0.999999)
 
 

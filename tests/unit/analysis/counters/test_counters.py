@@ -38,7 +38,7 @@ def test_each_part_has_its_greatest_value(
 
 
 def named(*events: dict[str, object]) -> dict[str, Curve]:
-    return {curve.name: curve for curve in counters.of(trace(*events))}
+    return {curve.name: curve for curve in counters.build_curves(trace(*events))}
 
 
 def values(curve: Curve, start_ns: int, end_ns: int, parts: int) -> list[float]:
@@ -154,7 +154,7 @@ def test_memory_is_what_was_allocated() -> None:
 @pytest.mark.parametrize("events", [(), (op("a", 0, 10),)])
 def test_what_is_not_told_has_no_curve(events: tuple[dict[str, object], ...]) -> None:
     assert named(*events) == {}
-    assert counters.of(Trace()) == ()
+    assert counters.build_curves(Trace()) == ()
 
 
 KERNELS = st.lists(
@@ -173,7 +173,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
         start = launched + waits
         events.append(kernel("k", start, start + runs, i + 1, stream))
     one = trace(*events)
-    found = {curve.what: curve for curve in counters.of(one)}
+    found = {curve.what: curve for curve in counters.build_curves(one)}
     # In parts of one us, the resolution of the trace, the greatest is the only value.
     waiting = values(found["waiting"], 0, one.end_ns, one.end_ns // 1000)
     assert sum(waiting) == sum(waits for _, waits, _, _ in some)
@@ -192,7 +192,7 @@ def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) 
     end, size = start + [d + 1 for _, d, _, _ in some], np.array([b + 1 for _, _, b, _ in some])
     curve = Curve("c", "bytes/s", "copies", curve_forms.flow(start, end, size))
     edges = np.arange(parts + 1) * 150 // parts
-    busy = intervals.covered(intervals.union(start, end), edges[:-1], edges[1:])
+    busy = intervals.covered_length(intervals.union(start, end), edges[:-1], edges[1:])
     assert (values(curve, 0, 150, parts) * busy).sum() / 1e9 == pytest.approx(size.sum())
 
 
@@ -200,7 +200,7 @@ def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) 
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
     shown, true = uncertain.pair(seed, lanes)
-    pairs = list(zip(counters.of(shown), counters.of(true), strict=True))
+    pairs = list(zip(counters.build_curves(shown), counters.build_curves(true), strict=True))
     inferred = [(mine, truth) for mine, truth in pairs if mine.inferred]
     assert {mine.what for mine, _ in inferred} == {"utilisation", "waiting", "rate"}
     for mine, truth in inferred:
@@ -224,7 +224,9 @@ def test_a_start_that_nothing_limits_has_no_bound() -> None:
     shown = dataclasses.replace(
         shown, kernels=dataclasses.replace(shown.kernels, start_bound_ns=lost)
     )
-    found = {curve.what: curve.window(0, shown.end_ns, 20) for curve in counters.of(shown)}
+    found = {
+        curve.what: curve.window(0, shown.end_ns, 20) for curve in counters.build_curves(shown)
+    }
     assert (found["waiting"].bound == -1).all()
     assert (found["rate"].bound == -1).all()
     use = found["utilisation"]  # of a share something is known always

@@ -39,7 +39,7 @@ def test_of_steps_and_over_time() -> None:
     result = overview(one)
     assert result.sm_efficiency == pytest.approx((20 * 0.75 + 10) / 60)
     assert result.occupancy == pytest.approx((20 * 0.1 + 20 * 0.3 + 10 * 0.8) / 50)
-    (curve,) = (c for c in counters.of(one) if c.what == "sm_efficiency")
+    (curve,) = (c for c in counters.build_curves(one) if c.what == "sm_efficiency")
     assert curve.name == OF_DEVICE
     points = curve.window(0, 60_000, 6)
     at = np.searchsorted(points.at_ns, np.arange(6) * 10_000, side="right") - 1
@@ -50,7 +50,7 @@ def test_what_nobody_tells_is_not_zero() -> None:
     one = trace(step(1, 0, 60), kernel("a", 0, 20), kernel("b", 20, 20, **told(1, 1)))
     result = overview(one)
     assert (result.sm_efficiency, result.occupancy) == (None, None)
-    assert not [c for c in counters.of(one) if c.what == "sm_efficiency"]
+    assert not [c for c in counters.build_curves(one) if c.what == "sm_efficiency"]
     assert (overview(trace()).sm_efficiency, overview(trace()).occupancy) == (None, None)
 
 
@@ -62,7 +62,7 @@ def test_devices_that_tell_count_alike() -> None:
         kernel("c", 0, 40, device=2),
     )
     assert overview(one).sm_efficiency == pytest.approx((0.5 + 1) / 2)
-    names = [c.name for c in counters.of(one) if c.what == "sm_efficiency"]
+    names = [c.name for c in counters.build_curves(one) if c.what == "sm_efficiency"]
     assert names == [OF_DEVICE, OF_DEVICE.replace("0", "1")]
 
 
@@ -87,4 +87,4 @@ def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int)
 def test_no_window_has_no_share() -> None:
     one = made()
     none = np.zeros(0, np.int64)
-    assert sm_occupancy.share(one, one.kernels, none, none) is None
+    assert sm_occupancy.sm_efficiency(one, one.kernels, none, none) is None

@@ -24,13 +24,13 @@ from tests.support.make import kernel, launch, op, span, trace
 )  # fmt: skip
 def test_names(name: str, expected: bool) -> None:
     t = trace(op("a", 0, 9), span("cuda_runtime", name, 1, 2))
-    assert blocking_calls.calls(t).tolist() == [expected]
+    assert blocking_calls.blocking_calls(t).tolist() == [expected]
 
 
 def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
     def called(end: float) -> list[bool]:
         copied = kernel("Memcpy DtoH", 5, 20, 1, category="gpu_memcpy")
-        return blocking_calls.calls(trace(launch(0, end, 1), copied)).tolist()
+        return blocking_calls.blocking_calls(trace(launch(0, end, 1), copied)).tolist()
 
     assert (called(20), called(19)) == ([True], [False])
 
@@ -39,12 +39,18 @@ def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
 def test_operators_that_hand_over_a_value(name: str) -> None:
     def read(end: float, category: str = "gpu_memcpy", named: str = name) -> list[int]:
         copied = kernel("Memcpy DtoH", 5, 20, 1, category=category)
-        return blocking_calls.operators(trace(op(named, 0, end), launch(1, 2, 1), copied)).tolist()
+        return blocking_calls.blocking_operators(
+            trace(op(named, 0, end), launch(1, 2, 1), copied)
+        ).tolist()
 
     assert read(20) == [0]
     assert read(19) == read(30, "kernel") == read(30, named="aten::to") == []
 
 
 def test_an_empty_trace_has_none() -> None:
-    assert len(blocking_calls.named(Trace())) == len(blocking_calls.calls(Trace())) == 0
-    assert blocking_calls.operators(Trace()).dtype == np.int32
+    assert (
+        len(blocking_calls.blocking_names(Trace()))
+        == len(blocking_calls.blocking_calls(Trace()))
+        == 0
+    )
+    assert blocking_calls.blocking_operators(Trace()).dtype == np.int32

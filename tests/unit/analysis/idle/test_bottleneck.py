@@ -16,7 +16,7 @@ from tests.support.simulate import Op, simulate
 
 def whole(trace: Trace) -> Limits:
     window = intervals.union(trace.steps.start_ns, trace.steps.end_ns)
-    return bottleneck.build(trace, window)
+    return bottleneck.find_limits(trace, window)
 
 
 def kernels_of(trace: Trace) -> intervals.Set:

@@ -23,7 +23,7 @@ SHARED = Path(__file__).parents[5] / "shared" / "traces"
 
 def causes_of(t: Trace) -> dict[str, list[tuple[int, int]]]:
     """The stretches of each cause that there is, in us."""
-    sets = idle_causes.causes(t, idle_causes.gaps(t))
+    sets = idle_causes.classify_gaps(t, idle_causes.find_gaps(t))
     return {
         cause: [(a // 1000, b // 1000) for a, b in zip(*one, strict=True)]
         for cause, one in sets.items()
@@ -120,7 +120,7 @@ def test_in_inferred_times_an_activity_is_launched_a_latency_before_it() -> None
     assert t.meta.timeline == "inferred"
     assert t.meta.grounds is not None
     constant = next(c for c in t.meta.grounds.constants if c.name == "launch_latency")
-    found = idle_causes.gaps(t)
+    found = idle_causes.find_gaps(t)
     begun = t.kernels.start_ns[found.kernel[:-1]]
     early = np.maximum(begun - constant.value_ns, t.ops.start_ns[t.kernels.op[found.kernel[:-1]]])
     assert found.submitted_ns[:-1].tolist() == early.tolist()
@@ -218,15 +218,15 @@ def test_every_instant_has_the_cause_that_a_look_at_it_tells(seed: int) -> None:
     base = min(e["ts"] for e in events)
     assert t.start_ns == base * 1000
     events = [{**e, "ts": e["ts"] - base} for e in events]
-    found = idle_causes.gaps(t)
-    sets = idle_causes.causes(t, found)
+    found = idle_causes.find_gaps(t)
+    sets = idle_causes.classify_gaps(t, found)
     assert tuple(sets) == idle_causes.CAUSES
     first = min(0, int(t.kernels.start_ns.min()))
     for at in np.arange(first / 1000 + 0.5, t.steps.end_ns.max() / 1000):
         here = [
             cause
             for cause, one in sets.items()
-            if intervals.covered(one, np.array([at * 1000]), np.array([at * 1000 + 1]))[0]
+            if intervals.covered_length(one, np.array([at * 1000]), np.array([at * 1000 + 1]))[0]
         ]
         expected = _cause(t, events, float(at))
         assert here == ([] if expected is None else [expected]), at
@@ -288,9 +288,9 @@ def _sums(t: Trace) -> None:
     if not len(t.kernels):
         return
     start, end = t.steps.start_ns, t.steps.end_ns
-    busy = intervals.covered(breakdown.busy(t.kernels), start, end)
+    busy = intervals.covered_length(breakdown.busy(t.kernels), start, end)
     for row, free in zip(result.idle_steps, (end - start - busy).tolist(), strict=True):
         told = dataclasses.asdict(row)
         assert row.idle_ns == free
         assert sum(told[f"{cause}_ns"] for cause in idle_causes.CAUSES) == free
-    assert len(table.table(t, t.kernels).awaited) <= 10
+    assert len(table.idle_table(t, t.kernels).awaited) <= 10

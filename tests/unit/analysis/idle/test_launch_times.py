@@ -28,8 +28,8 @@ def queued(delay_us: float, later_us: float = 5) -> Trace:
 def lengths(trace: Trace) -> tuple[int, int]:
     """Of the unseen time, and of what is idle for the host."""
     window = intervals.union(np.array([0]), trace.kernels.end_ns[-1:])
-    limits = bottleneck.build(trace, window)
-    return intervals.length(launch_times.unseen(trace)), intervals.length(limits.idle)
+    limits = bottleneck.find_limits(trace, window)
+    return intervals.length(launch_times.unrecorded_start(trace)), intervals.length(limits.idle)
 
 
 def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
@@ -37,7 +37,7 @@ def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
     unseen, idle_ns = lengths(trace)
     assert unseen == 8_001_000
     assert idle_ns == (1000 - 4 + 1000 - 10 + 1000 - 10 + 1000) * 1000
-    sets = causes.causes(trace, causes.gaps(trace))
+    sets = causes.classify_gaps(trace, causes.find_gaps(trace))
     assert int(np.sum(sets["launch_latency"][1] - sets["launch_latency"][0])) == 3 * 6_000
 
 
@@ -53,7 +53,7 @@ def test_a_device_that_is_always_late_was_not_busy(later_us: float, expected: in
 
 def test_nothing_tells_without_activities_or_launches() -> None:
     for trace in (Trace(), make.trace(make.op("a", 0, 9), make.kernel("k", 5000, 5010))):
-        assert launch_times.unseen(trace) == intervals.EMPTY
+        assert launch_times.unrecorded_start(trace) == intervals.EMPTY
 
 
 def behind(unseen_us: float) -> Trace:

@@ -75,13 +75,13 @@ def by_loop(rows: list[Row]) -> set[tuple[int, int, int, int, str]]:
     )
 )
 def test_blocks_are_those_of_a_plain_loop(rows: list[Row]) -> None:
-    assert listed(allocations.blocks(events(rows))) == by_loop(rows)
+    assert listed(allocations.pair_blocks(events(rows))) == by_loop(rows)
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=200), st.integers(10, 60))
 def test_a_reduced_curve_keeps_its_extremes_and_its_edges(values: list[int], most: int) -> None:
     column = np.array(values)
-    rows = allocations.reduce(np.arange(len(values)) * 7, (column, -column), most)
+    rows = allocations.thin_out(np.arange(len(values)) * 7, (column, -column), most)
     assert len(rows) <= most
     assert (np.diff(rows) > 0).all()
     assert {0, len(values) - 1} <= set(rows.tolist())
@@ -92,11 +92,11 @@ def test_reducing_at_one_instant() -> None:
     """A thousand events within a nanosecond are one part."""
     at = np.zeros(1000, np.int64)
     column = np.arange(1000)
-    assert allocations.reduce(at, (column,), 12).tolist() == [0, 999]
+    assert allocations.thin_out(at, (column,), 12).tolist() == [0, 999]
 
 
 def test_level_before_at_and_peak() -> None:
-    level = allocations.level(events([(1, 5), (2, 7), (1, -5)], [105, 112, 107]))
+    level = allocations.memory_level(events([(1, 5), (2, 7), (1, -5)], [105, 112, 107]))
     assert (level.told, level.before) == (True, 100)
     assert [level.at(t) for t in (0, 1, 10, 11, 99)] == [100, 105, 105, 112, 107]
     assert [level.peak(*w) for w in ((0, 99), (0, 10), (20, 99))] == [1, 0, 1]
@@ -104,13 +104,13 @@ def test_level_before_at_and_peak() -> None:
 
 
 def test_level_without_totals_is_the_sum_of_bytes() -> None:
-    level = allocations.level(events([(None, 5), (None, None), (None, -2)]))
+    level = allocations.memory_level(events([(None, 5), (None, None), (None, -2)]))
     assert (level.told, level.before, level.allocated.tolist()) == (False, 0, [5, 5, 3])
 
 
 def test_steps_of_the_total_that_no_event_explains() -> None:
-    assert allocations.explained(events([(1, 5), (2, 5), (1, -5)], [5, 10, 4])) == (1, 2)
-    assert allocations.explained(events([(1, 5)])) == (0, 0)
+    assert allocations.explained_steps(events([(1, 5), (2, 5), (1, -5)], [5, 10, 4])) == (1, 2)
+    assert allocations.explained_steps(events([(1, 5)])) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_steps_of_the_total_that_no_event_explains() -> None:
     ],
 )
 def test_labels(device: tuple[int, int], backend: str | None, label: str) -> None:
-    assert allocations.label(Trace(meta=Meta(backend=backend)), device) == label
+    assert allocations.device_label(Trace(meta=Meta(backend=backend)), device) == label

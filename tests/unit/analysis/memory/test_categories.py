@@ -211,11 +211,13 @@ def joined(prof: Any, folder: Path) -> Iterator[tuple[str, str, int, int]]:
     """Blocks that torch tells the use of: torch's word, ours, what is around it, bytes."""
     found = Store(jobs=0).trace(catalog.scan(str(folder)).find(None))
     events = found.memory
-    level, blocks = allocations.level(events), allocations.blocks(events)
-    of = categories.split(found, events, level, blocks).of
+    level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
+    of = categories.categorize(found, events, level, blocks).of
     made = np.flatnonzero(blocks.allocation >= 0)
     rows = blocks.allocation[made]
-    near = training_phases.around(found, events.op[rows], events.thread[rows], events.ts_ns[rows])
+    near = training_phases.phases_around(
+        found, events.op[rows], events.thread[rows], events.ts_ns[rows]
+    )
     around = near.kind.tolist()
     times = (events.ts_ns[rows] + found.base_ns).tolist()
     told = list(told_by_torch(prof))

@@ -28,8 +28,8 @@ def test_the_largest_backward_pass_has_all_parameters() -> None:
         annotation("Optimizer.step#SGD.step", 30, 40),
         *accumulate(50, [10, 3], "float", add=True),
     )  # fmt: skip
-    assert parameter_sizes.accumulated(t, training_phases.passes(t), 1) == (130, 10)
-    assert parameter_sizes.accumulated(t, training_phases.passes(t), 512) == (1024, 512)
+    assert parameter_sizes.gradient_bytes(t, training_phases.find_passes(t), 1) == (130, 10)
+    assert parameter_sizes.gradient_bytes(t, training_phases.find_passes(t), 512) == (1024, 512)
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_the_largest_backward_pass_has_all_parameters() -> None:
 )
 def test_a_size_that_is_not_known_counts_nothing(dims: object, kind: str) -> None:
     t = trace(*accumulate(0, dims, kind))
-    assert parameter_sizes.accumulated(t, training_phases.passes(t), 1) == (0, 0)
+    assert parameter_sizes.gradient_bytes(t, training_phases.find_passes(t), 1) == (0, 0)
 
 
 def test_an_optimizer_keeps_what_torch_says() -> None:
     def states(name: str, *events: Event) -> int:
-        return parameter_sizes.states(
+        return parameter_sizes.optimizer_states(
             trace(annotation(f"Optimizer.step#{name}.step", 0, 90), *events)
         )
 
@@ -52,4 +52,4 @@ def test_an_optimizer_keeps_what_torch_says() -> None:
     assert states("SGD", op("aten::_foreach_mul_", 1, 2)) == 1
     assert states("Mine") == 0
     assert states("Adam", annotation("Optimizer.step#SGD.step", 100, 110)) == 0
-    assert parameter_sizes.states(Trace()) == 0
+    assert parameter_sizes.optimizer_states(Trace()) == 0

@@ -16,16 +16,16 @@ LABEL = collectives.Label("all_reduce", "0", "dp", on_host=False)
 
 def part(
     ends: I64, base_ns: int = 0, group: str = "0", other: I64 | None = None
-) -> collectives.Part:
+) -> collectives.RankPart:
     """A rank with a step of collectives that end then, and others of a second group."""
     more = np.empty(0, np.int64) if other is None else other
     n, m = len(ends), len(more)
-    alone = collectives.reduce(trace(step(0, 0, 1000)))
+    alone = collectives.reduce_trace(trace(step(0, 0, 1000)))
     shapes = tuple(
         collectives.Shape(dataclasses.replace(LABEL, group=name), None, None)
         for name in (group, "tp")
     )
-    return collectives.Part(
+    return collectives.RankPart(
         "measured", base_ns, ("f",), None, None, False, alone.steps, shapes,
         collectives.Calls(
             np.zeros(n + m, np.int32), np.repeat([0, 1], [n, m]).astype(np.int32),
@@ -35,8 +35,8 @@ def part(
     )  # fmt: skip
 
 
-def found(*parts: collectives.Part) -> clock_alignment.Clocks:
-    return clock_alignment.of(parts, collectives.together(parts))
+def found(*parts: collectives.RankPart) -> clock_alignment.Clocks:
+    return clock_alignment.align_clocks(parts, collectives.match_calls(parts))
 
 
 def test_ends_that_agree_give_the_shift_exactly() -> None:
@@ -81,10 +81,10 @@ def test_what_is_not_the_same_is_told_apart_and_left_out() -> None:
     """Half of the calls are others, as in traces of which events were dropped."""
     ends = np.arange(1, 11) * 100_000_000
     other = ends + np.array([-3, 2, -1, 1, 0, 1, -238, -68, 62, 134]) * 1_000_000 // 10
-    calls = collectives.together([part(ends), part(other)])
-    one = clock_alignment.of([part(ends), part(other)], calls)
+    calls = collectives.match_calls([part(ends), part(other)])
+    one = clock_alignment.align_clocks([part(ends), part(other)], calls)
     assert np.flatnonzero(one.apart).tolist() == [6, 7, 8, 9]
-    left = collectives.without(calls, one.apart)
+    left = collectives.drop_matches(calls, one.apart)
     assert np.bincount(left.match[left.match >= 0]).tolist() == [2] * 6
     assert (left.match[:10] >= 0).tolist() == (~one.apart).tolist()
     assert left.last.sum() == 6
@@ -98,17 +98,17 @@ def test_all_reduces_of_different_sizes_are_not_the_same() -> None:
     lacks = sized(
         part(np.append(np.delete(ends, 3), 1_300_000_000)), np.append(np.delete(sizes, 3), 8)
     )
-    calls = collectives.together([whole, lacks])
-    found = clock_alignment.of([whole, lacks], calls)
+    calls = collectives.match_calls([whole, lacks])
+    found = clock_alignment.align_clocks([whole, lacks], calls)
     differ = sizes != np.append(np.delete(sizes, 3), 8)
     assert differ.sum() == 7
     assert found.apart[differ].all()
     assert not found.apart[:3].any()
-    same = clock_alignment.of([whole, whole], collectives.together([whole, whole]))
+    same = clock_alignment.align_clocks([whole, whole], collectives.match_calls([whole, whole]))
     assert not same.apart.any()
 
 
-def sized(of: collectives.Part, sizes: I64) -> collectives.Part:
+def sized(of: collectives.RankPart, sizes: I64) -> collectives.RankPart:
     """The same with calls of these bytes; there are 4 and 8."""
     shapes = tuple(collectives.Shape(LABEL, None, size) for size in (4, 8))
     calls = dataclasses.replace(of.calls, shape=(sizes == 8).astype(np.int32))

@@ -33,8 +33,8 @@ def one(*lasts: float, **more: object) -> Trace:
     return trace(step(1, 0, 1000), *(e for some in events for e in some))
 
 
-def matched(*traces: Trace) -> collectives.Together:
-    return collectives.together([collectives.reduce(t) for t in traces])
+def matched(*traces: Trace) -> collectives.MatchedCalls:
+    return collectives.match_calls([collectives.reduce_trace(t) for t in traces])
 
 
 def test_the_parts_of_a_step_sum_to_it() -> None:
@@ -44,7 +44,7 @@ def test_the_parts_of_a_step_sum_to_it() -> None:
         launch(3, 4, 2), kernel("ncclAllReduce", 30, 60, 2, stream=9),
         launch(5, 6, 3), kernel("copy", 55, 70, 3, stream=8, category="gpu_memcpy"),
     )  # fmt: skip
-    part = collectives.reduce(t).steps
+    part = collectives.reduce_trace(t).steps
     assert part.names == ("ProfilerStep#1",)
     columns = [f.name for f in dataclasses.fields(part) if f.name not in ("names", "bounds")]
     assert {name: getattr(part, name).tolist() for name in columns} == {
@@ -60,7 +60,7 @@ def test_without_a_device_operators_compute_and_gloo_communicates() -> None:
     t = trace(
         step(1, 0, 100), op("aten::mm", 10, 40), annotation("gloo:all_reduce", 30, 70, thread=2)
     )
-    part = collectives.reduce(t)
+    part = collectives.reduce_trace(t)
     s = part.steps
     assert part.on_host
     assert (s.computation_ns, s.communication_ns, s.overlap_ns) == (30_000, 40_000, 10_000)
@@ -117,7 +117,7 @@ def test_no_ranks() -> None:
 
 
 def test_many_ranks_are_matched_quickly() -> None:
-    part = collectives.reduce(one(*range(10, 110, 10), **{"Group size": 500}))
-    found = collectives.together([part] * 500)
+    part = collectives.reduce_trace(one(*range(10, 110, 10), **{"Group size": 500}))
+    found = collectives.match_calls([part] * 500)
     assert len(found.match) == 5000
     assert np.bincount(found.match).tolist() == [500] * 10

@@ -14,7 +14,7 @@ TOLD = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
 
 
 def host(t: Trace) -> HostParts:
-    return collectives.reduce(t).host
+    return collectives.reduce_trace(t).host
 
 
 def test_idle_time_by_cause_without_communication() -> None:
@@ -28,12 +28,12 @@ def test_idle_time_by_cause_without_communication() -> None:
     assert tuple(found.idle) == causes.CAUSES
     assert found.idle["data_loader"].tolist() == [300_000]
     assert found.idle["communication_wait"].tolist() == [0]
-    part = collectives.reduce(trace(step(1, 0, 10)))
+    part = collectives.reduce_trace(trace(step(1, 0, 10)))
     assert part.host.idle["data_loader"].tolist() == [0]
 
 
 def test_causes_sum_to_the_idle_time_of_the_step() -> None:
-    part = collectives.reduce(
+    part = collectives.reduce_trace(
         trace(
             step(1, 0, 1000), op("aten::mm", 0, 20), launch(10, 11, 1), kernel("gemm", 30, 200, 1),
             annotation("gloo:all_reduce", 100, 400, thread=7), op("aten::mm", 500, 600),

@@ -26,13 +26,13 @@ US = 1000
     ],
 )
 def test_a_change_in_words(text: str, found: Change) -> None:
-    assert changes.parse(waiting(), text) == (found,)
-    assert changes.parse(waiting(), found.text) == (found,)
+    assert changes.parse_changes(waiting(), text) == (found,)
+    assert changes.parse_changes(waiting(), found.text) == (found,)
 
 
 def test_several_changes() -> None:
-    assert len(changes.parse(waiting(), "aten::mm=0.5\n\n copies=0 \nmm=0.5")) == 3
-    assert changes.parse(waiting(), None) == ()
+    assert len(changes.parse_changes(waiting(), "aten::mm=0.5\n\n copies=0 \nmm=0.5")) == 3
+    assert changes.parse_changes(waiting(), None) == ()
 
 
 @pytest.mark.parametrize(
@@ -52,21 +52,21 @@ def test_several_changes() -> None:
 )
 def test_what_is_no_change(text: str, says: str) -> None:
     with pytest.raises(TraceError, match=says) as error:
-        changes.parse(waiting(), text)
+        changes.parse_changes(waiting(), text)
     assert error.value.code == "bad_change"
 
 
 def test_a_near_name_is_offered() -> None:
     with pytest.raises(TraceError) as error:
-        changes.parse(waiting(), "operator:aten::mn=0.5")
+        changes.parse_changes(waiting(), "operator:aten::mn=0.5")
     assert error.value.hint == "Near to it: aten::mm, aten::add."
 
 
 def gain(made: Trace, text: str) -> float:
     """In us, over all steps."""
-    graph = dependency_graph.build(made)
-    base = prediction.baseline(made, graph)
-    found = prediction.predict(made, graph, base, changes.parse(made, text))
+    graph = dependency_graph.build_graph(made)
+    base = prediction.replay_baseline(made, graph)
+    found = prediction.predict(made, graph, base, changes.parse_changes(made, text))
     assert not found.bound.any()
     return float(found.gain.sum()) / US
 
@@ -134,6 +134,6 @@ def test_modules_and_batches(text: str, us: float) -> None:
 
 def test_what_a_module_touches() -> None:
     made = modules()
-    (change,) = changes.parse(made, "Linear_0=0")
+    (change,) = changes.parse_changes(made, "Linear_0=0")
     assert change.kind == "module"
-    assert changes.scope(made, change).kernels.tolist() == [True, True]
+    assert changes.change_scope(made, change).kernels.tolist() == [True, True]

@@ -24,7 +24,7 @@ OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz")
 
 def check(made: Trace) -> None:
     """The recording is its own replay, no edge leads back, paths fill steps, What if answers."""
-    graph = dependency_graph.build(made)
+    graph = dependency_graph.build_graph(made)
     own = graph.network.replay(graph.held)
     assert own.tolist() == graph.time_ns.tolist()
     assert (graph.network.replay(graph.held.bare()) <= own).all()
@@ -32,7 +32,7 @@ def check(made: Trace) -> None:
     assert forward.all()
     test_critical_path.tiles(made)
     told = result(whatif, made)
-    assert len(told.steps) == len(prediction.judged(made, None))
+    assert len(told.steps) == len(prediction.judged_steps(made, None))
 
 
 def coarse(source: Path, tick_us: int, folder: Path) -> Path:
@@ -103,7 +103,7 @@ def test_a_wait_of_no_length() -> None:
         op("aten::add", 20, 30),
     )
     check(made)
-    kinds = dependency_graph.build(made).edges.kind
+    kinds = dependency_graph.build_graph(made).edges.kind
     assert sorted(kinds.tolist()) == [dependency_graph.LAUNCH, dependency_graph.WAIT]
 
 

@@ -16,8 +16,8 @@ from tests.unit.analysis.simulation.test_dependency_graph import backward, needs
 
 def told(made: Trace) -> list[tuple[str, str, int, int]]:
     """The pieces: cause, name, start and end in us."""
-    path = critical_path.build(made, dependency_graph.build(made))
-    names = critical_path.names(made, path)
+    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
+    names = critical_path.piece_names(made, path)
     return [
         (CAUSES[cause], made.text(name), int(start) // 1000, int(end) // 1000)
         for cause, name, start, end in zip(
@@ -89,7 +89,7 @@ def test_nested_and_equal_ranges() -> None:
 
 def tiles(made: Trace) -> None:
     """The pieces of each step follow each other without a gap and fill its window."""
-    path = critical_path.build(made, dependency_graph.build(made))
+    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
     for step_, (start, end) in enumerate(
         zip(made.steps.start_ns.tolist(), made.steps.end_ns.tolist(), strict=True)
     ):

@@ -53,7 +53,7 @@ def edges(graph: Graph, kind: int) -> list[tuple[int, int, int]]:
 
 
 def test_launches_and_waits() -> None:
-    graph = dependency_graph.build(waiting())
+    graph = dependency_graph.build_graph(waiting())
     # The second launch met a busy stream: it needs no more than the first one did.
     assert edges(graph, LAUNCH) == [(12, 17, 5), (32, 58, 5)]
     assert edges(graph, WAIT) == [(78, 80, 2)]
@@ -62,14 +62,14 @@ def test_launches_and_waits() -> None:
 
 
 def test_a_stream_is_in_order() -> None:
-    graph = dependency_graph.build(waiting())
+    graph = dependency_graph.build_graph(waiting())
     n = len(graph.points)
     assert graph.before[n:].tolist() == [-1, n]
     assert graph.held.gap[n:].tolist() == [0, 1000]
 
 
 def test_a_call_that_waited_for_nothing_takes_its_time() -> None:
-    graph = dependency_graph.build(
+    graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
             op("aten::mm", 10, 20),
@@ -83,7 +83,7 @@ def test_a_call_that_waited_for_nothing_takes_its_time() -> None:
 
 
 def test_a_copy_is_waited_for_by_its_call() -> None:
-    graph = dependency_graph.build(
+    graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
             op("aten::copy_", 10, 60),
@@ -98,7 +98,7 @@ def test_a_copy_is_waited_for_by_its_call() -> None:
 
 
 def test_turns_of_threads() -> None:
-    graph = dependency_graph.build(backward())
+    graph = dependency_graph.build_graph(backward())
     assert edges(graph, TURN) == [(30, 40, 10), (80, 85, 5)]
 
 
@@ -109,12 +109,12 @@ def test_a_thread_that_works_meanwhile_waits_for_nobody() -> None:
         op("autograd::engine::evaluate_function: MmBackward0", 25, 80, thread=2),
         op("aten::add_", 85, 95),
     )
-    assert edges(dependency_graph.build(t), TURN) == []
+    assert edges(dependency_graph.build_graph(t), TURN) == []
 
 
 def test_streams_that_follow_each_other() -> None:
     """The second stream's kernel was launched long before; it starts as the first one's ends."""
-    graph = dependency_graph.build(
+    graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
             op("aten::mm", 0, 30),
@@ -131,7 +131,7 @@ def test_streams_that_follow_each_other() -> None:
 
 def test_what_began_before_the_recording() -> None:
     """The first kernel waited for the warm-up's work: no launch explains when it starts."""
-    graph = dependency_graph.build(
+    graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 9000),
             op("aten::mm", 0, 30),
@@ -145,7 +145,7 @@ def test_what_began_before_the_recording() -> None:
 
 
 def test_overlapping_activities_of_a_stream() -> None:
-    graph = dependency_graph.build(
+    graph = dependency_graph.build_graph(
         trace(step(1, 0, 99), op("x", 1, 9), launch(2, 3, 1), kernel("a", 5, 50, 1),
               launch(3, 4, 2), kernel("b", 7, 20, 2), launch(5, 6, 3), kernel("c", 55, 60, 3))
     )  # fmt: skip
@@ -168,11 +168,11 @@ def test_a_real_recording_is_its_own_replay(path: Path) -> None:
 
 def check(made: Trace) -> None:
     """Every event at its time, and every step as long as it was."""
-    graph = dependency_graph.build(made)
+    graph = dependency_graph.build_graph(made)
     for column in (graph.held.length, graph.held.gap, graph.held.delay, graph.held.edge_gap):
         assert (column >= 0).all()
     assert graph.network.replay(graph.held).tolist() == graph.time_ns.tolist()
     steps = made.steps
     if len(steps) and graph.step_first.min() >= 0:
         length = steps.end_ns - steps.start_ns
-        assert prediction.baseline(made, graph).held.tolist() == length.tolist()
+        assert prediction.replay_baseline(made, graph).held.tolist() == length.tolist()

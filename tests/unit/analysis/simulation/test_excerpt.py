@@ -23,7 +23,7 @@ def trace() -> Trace:
 
 
 def test_a_short_trace_is_its_own(trace: Trace) -> None:
-    part = excerpt.of(trace, np.arange(STEPS), 10_000)
+    part = excerpt.cut_excerpt(trace, np.arange(STEPS), 10_000)
     assert part is not None
     assert part.trace is trace
     assert len(part.steps) == STEPS
@@ -31,7 +31,7 @@ def test_a_short_trace_is_its_own(trace: Trace) -> None:
 
 
 def test_the_middle_of_a_long_one(trace: Trace) -> None:
-    part = excerpt.of(trace, np.arange(STEPS), 60)
+    part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
     assert part is not None
     assert 1 <= len(part.steps) < STEPS
     names = [part.trace.text(part.trace.steps.name[row]) for row in part.steps]
@@ -42,7 +42,7 @@ def test_the_middle_of_a_long_one(trace: Trace) -> None:
 
 
 def test_links_lead_to_the_same_rows(trace: Trace) -> None:
-    part = excerpt.of(trace, np.arange(STEPS), 60)
+    part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
     assert part is not None
     few, ops, launches = part.trace, part.ops, part.launches
     assert np.array_equal(few.ops.start_ns, trace.ops.start_ns[ops])
@@ -66,7 +66,7 @@ def test_collectives_of_its_own() -> None:
             run.op("c10d::allreduce_", 10, kernel=50, device="ncclDevKernel_AllReduce")
     whole = run.trace()
     assert len(whole.collectives) == STEPS
-    part = excerpt.of(whole, np.arange(STEPS), 25)
+    part = excerpt.cut_excerpt(whole, np.arange(STEPS), 25)
     assert part is not None
     calls = part.trace.collectives
     assert 0 < len(calls) < STEPS
@@ -76,5 +76,5 @@ def test_collectives_of_its_own() -> None:
 
 
 def test_a_step_that_is_too_long_alone(trace: Trace) -> None:
-    assert excerpt.of(trace, np.arange(STEPS), 5) is None
-    assert excerpt.of(trace, np.empty(0, np.int64), 60) is None
+    assert excerpt.cut_excerpt(trace, np.arange(STEPS), 5) is None
+    assert excerpt.cut_excerpt(trace, np.empty(0, np.int64), 60) is None

@@ -10,7 +10,7 @@ import pytest
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.analysis.steps.table import averages_of, spread_of, table
+from tb_privateuse1.analysis.steps.table import step_averages, step_spread, step_table
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
@@ -26,19 +26,19 @@ FORMS = [(1, False), (1, True), (2, False), (3, True)]
 @pytest.mark.parametrize("seed", SEEDS)
 def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, hosted: bool) -> None:
     shown, true = pair(seed, lanes, hosted)
-    for mine, theirs in zip(table(shown), table(true), strict=True):
+    for mine, theirs in zip(step_table(shown), step_table(true), strict=True):
         for part in (*breakdown.PARTS, "duration"):
             error = abs(getattr(mine, f"{part}_ns") - getattr(theirs, f"{part}_ns"))
             bound = getattr(mine, f"{part}_bound_ns")
             assert bound is not None
             assert error <= bound, (mine.name, part)
-    mean, real = spread_of(table(shown)), spread_of(table(true))
+    mean, real = step_spread(step_table(shown)), step_spread(step_table(true))
     assert mean is not None
     assert real is not None
     assert mean.bound_ns is not None
     for name in ("mean_ns", "median_ns", "min_ns", "max_ns", "deviation_ns"):
         assert abs(getattr(mean, name) - getattr(real, name)) <= mean.bound_ns + 1, name
-    for part, exact in zip(averages_of(shown), averages_of(true), strict=True):
+    for part, exact in zip(step_averages(shown), step_averages(true), strict=True):
         assert part.bound_ns is not None
         for name in ("mean_ns", "min_ns", "max_ns", "deviation_ns"):
             error = abs(getattr(part, name) - getattr(exact, name))
@@ -87,7 +87,7 @@ def test_tables_are_within_their_bounds(seed: int) -> None:
 
 def test_measured_figures_have_the_bound_0() -> None:
     events = [make.step(1, 0, 100), make.op("a", 5, 20), make.launch(6, 8, 1)]
-    (step,) = table(make.trace(*events, make.kernel("k", 20, 60, 1)))
+    (step,) = step_table(make.trace(*events, make.kernel("k", 20, 60, 1)))
     assert {getattr(step, f"{part}_bound_ns") for part in (*breakdown.PARTS, "duration")} == {0}
 
 
@@ -123,10 +123,10 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
     far = np.full(len(shown.kernels), 10_000_000)
     near = np.full(len(shown.kernels), 10)
     kernels = dataclasses.replace(shown.kernels, start_bound_ns=far, duration_bound_ns=near)
-    parts = breakdown.of_steps(shown)
+    parts = breakdown.step_breakdown(shown)
     trace = dataclasses.replace(shown, kernels=kernels)
-    edge = steps_bounds.windows(trace).bound(trace.steps)
-    bounds = steps_bounds.of_steps(trace, parts)
+    edge = steps_bounds.step_windows(trace).bound(trace.steps)
+    bounds = steps_bounds.part_bounds(trace, parts)
     assert (bounds["kernel"] <= 10 * 41).all()
     width = trace.steps.end_ns - trace.steps.start_ns
     assert (bounds["cpu"] - edge <= width - parts["kernel"] + 10 * 41).all()
@@ -138,7 +138,7 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
 def test_what_is_counted_of_a_rank_is_within_its_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:
-    shown, true = (collectives.reduce(one).steps for one in pair(seed, lanes, hosted))
+    shown, true = (collectives.reduce_trace(one).steps for one in pair(seed, lanes, hosted))
     assert set(shown.bounds) == set(steps_bounds.RANK)
     for name, bound in shown.bounds.items():
         if name == "exposed":

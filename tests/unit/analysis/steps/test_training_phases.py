@@ -30,7 +30,7 @@ def test_passes_are_told_apart_by_forward_operators_and_optimizer_steps() -> Non
         annotation("Optimizer.step#SGD.step", 40, 44),
         backward(50, 51, 2, thread=2),
     )  # fmt: skip
-    found = training_phases.passes(t)
+    found = training_phases.find_passes(t)
     assert found.forward_ns.tolist() == [4000, 29000, 49000]
     assert found.backward_ns.tolist() == [11000, 35000, 49000]
     assert found.end_ns.tolist() == [19000, 37000, 50000]
@@ -41,12 +41,12 @@ def test_what_is_computed_again_in_the_backward_pass_is_no_forward_pass() -> Non
         forward("aten::mm", 0, 9, 0), backward(12, 30, 0), forward("aten::mm", 13, 16, 7),
         backward(17, 20, 7), backward(31, 33, 7),
     )  # fmt: skip
-    assert training_phases.passes(t).end_ns.tolist() == [33000]
+    assert training_phases.find_passes(t).end_ns.tolist() == [33000]
 
 
 def test_without_a_backward_pass_there_are_no_passes() -> None:
-    assert not len(training_phases.passes(trace(op("aten::mm", 0, 9))).end_ns)
-    assert not len(training_phases.passes(Trace()).end_ns)
+    assert not len(training_phases.find_passes(trace(op("aten::mm", 0, 9))).end_ns)
+    assert not len(training_phases.find_passes(Trace()).end_ns)
 
 
 def test_what_is_around_an_operator() -> None:
@@ -62,7 +62,7 @@ def test_what_is_around_an_operator() -> None:
     names = ("aten::cat", "aten::empty", "aten::addmm", "aten::add_")
     ops = np.array([*(row[n] for n in names), NONE, NONE], np.int32)
     at = np.array([0, 0, 0, 0, 80_000, 95_000])
-    near = training_phases.around(t, ops, np.zeros(6, np.int32), at)
+    near = training_phases.phases_around(t, ops, np.zeros(6, np.int32), at)
     assert near.kind.tolist() == [
         training_phases.LOADING, NONE, NONE, training_phases.STEPPING, training_phases.STEPPING, NONE,
     ]  # fmt: skip

@@ -13,7 +13,9 @@ from tests.support.uncertain import pair
 
 def seen(one: Trace, table: str) -> list[tuple[str, str, str, float]]:
     number, rows = appearance.TABLES.index(table), len(getattr(one, table))
-    found = appearance.of(one, np.full(rows, number, np.int8), np.arange(rows, dtype=np.int32))
+    found = appearance.appearances(
+        one, np.full(rows, number, np.int8), np.arange(rows, dtype=np.int32)
+    )
     return [
         (one.text(found.name[i]), appearance.CLASSES[found.kind[i]], LOOKS[found.look[i]],
          float(found.bound_ns[i]))

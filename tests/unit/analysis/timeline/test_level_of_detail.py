@@ -25,7 +25,7 @@ def some() -> Trace:
 
 
 def test_tracks_and_rows() -> None:
-    made = level_of_detail.build(some())
+    made = level_of_detail.build_pyramid(some())
     rows = {
         (kind, owner): n
         for kind, owner, n in zip(
@@ -44,7 +44,7 @@ def test_tracks_and_rows() -> None:
 
 def test_every_range_has_its_place() -> None:
     one = some()
-    made = level_of_detail.build(one)
+    made = level_of_detail.build_pyramid(one)
     ops, kernels, launches = one.ops, one.kernels, one.launches
     places = [(OPERATORS, ops.thread[i], ops.start_ns[i], i) for i in range(len(ops))]
     places += [(DEVICE, kernels.lane[i], kernels.start_ns[i], i) for i in range(len(kernels))]
@@ -72,7 +72,7 @@ def test_a_window_holds_all_that_lies_in_it(
     ranges: list[tuple[int, int]], start_us: int, length_us: int, bin_ns: int
 ) -> None:
     one = device([gap for gap, _ in ranges], [length for _, length in ranges])
-    made = level_of_detail.build(one)
+    made = level_of_detail.build_pyramid(one)
     rows = np.arange(made.tracks.rows.sum())
     start, stop = start_us * 1000, (start_us + length_us) * 1000
     row, found = made.window(rows, start, stop, bin_ns, 10_000)
@@ -93,7 +93,7 @@ def test_a_window_holds_all_that_lies_in_it(
 @pytest.mark.parametrize("most", [10, 100, 1000])
 def test_an_answer_is_never_larger_than_asked(most: int) -> None:
     one = device([3] * 5000, [2] * 5000)
-    made = level_of_detail.build(one)
+    made = level_of_detail.build_pyramid(one)
     assert len(made.levels) > 1
     row, found = made.window(np.arange(2), 0, one.end_ns, 1, most)
     assert len(row) == len(found) <= most
@@ -104,7 +104,7 @@ def test_an_answer_is_never_larger_than_asked(most: int) -> None:
 
 def test_a_merged_rectangle_is_that_of_its_longest() -> None:
     one = device([10, 10, 10], [1, 5, 2])
-    made = level_of_detail.build(one)
+    made = level_of_detail.build_pyramid(one)
     _, found = made.window(np.array([1]), 0, one.end_ns, 1e9, 100)
     assert (found.count.tolist(), found.busy_ns.tolist()) == ([3], [8_000])
     assert one.text(one.kernels.name[found.ref[0]]) == "k1"
@@ -112,14 +112,14 @@ def test_a_merged_rectangle_is_that_of_its_longest() -> None:
 
 def test_depth_has_a_limit_that_is_told() -> None:
     events = [op("deep", i, 1000 - i) for i in range(300)]
-    made = level_of_detail.build(trace(*events))
+    made = level_of_detail.build_pyramid(trace(*events))
     of_ops = made.tracks.kind == OPERATORS
     assert made.tracks.rows[of_ops].tolist() == [256]
     assert made.tracks.hidden[of_ops].tolist() == [44]
 
 
 def test_an_empty_trace() -> None:
-    made = level_of_detail.build(Trace())
+    made = level_of_detail.build_pyramid(Trace())
     assert len(made.tracks) == 0
     assert len(made.window(np.empty(0, np.int64), 0, 1, 1, 10)[1]) == 0
 
@@ -131,9 +131,9 @@ def test_levels_are_the_same_however_many_rows_are_made_at_once(
         kernel(f"k{s}", 7 * i, 7 * i + 1 + i % 9, stream=s) for s in range(5) for i in range(2000)
     )
     one = trace(*lanes)
-    whole = level_of_detail.build(one)
+    whole = level_of_detail.build_pyramid(one)
     monkeypatch.setattr(level_of_detail, "_AT_ONCE", 1000)
-    parts = level_of_detail.build(one)
+    parts = level_of_detail.build_pyramid(one)
     assert len(whole.levels) == len(parts.levels) > 2
     for a, b in zip(whole.levels, parts.levels, strict=True):
         assert a.bin_ns == b.bin_ns

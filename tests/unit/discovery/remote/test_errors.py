@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tb_privateuse1.discovery.remote.errors import RemoteError, problem
+from tb_privateuse1.discovery.remote.errors import RemoteError, remote_error
 
 URL = "s3://key:SECRET@bucket/run?sig=SECRET"
 
@@ -56,7 +56,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
     ],
 )  # fmt: skip
 def test_what_drivers_raise_is_told_apart(error: Exception, code: str, says: str) -> None:
-    found = problem(error, URL)
+    found = remote_error(error, URL)
     told = f"{found.message} {found.hint}"
     assert found.code == code
     assert says in told
@@ -68,6 +68,6 @@ def test_what_drivers_raise_is_told_apart(error: Exception, code: str, says: str
 
 def test_our_own_error_stays_what_it_is_under_a_drivers() -> None:
     own = RemoteError("remote_denied", "no")
-    assert problem(caused(FileNotFoundError("x"), own), URL) is own
+    assert remote_error(caused(FileNotFoundError("x"), own), URL) is own
     assert not own.passing
-    assert problem(TimeoutError(), URL).passing
+    assert remote_error(TimeoutError(), URL).passing

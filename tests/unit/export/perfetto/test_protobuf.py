@@ -21,7 +21,7 @@ EDGES = [0, 1, 127, 128, 16383, 16384, 2**31, 2**32 - 1, 2**56, 2**63 - 1]
 
 
 def packets(part: protobuf.Part, rows: int) -> list[schema.TracePacket]:
-    return list(schema.Trace.FromString(protobuf.encoded(message(1, part), rows)).packet)
+    return list(schema.Trace.FromString(protobuf.encode(message(1, part), rows)).packet)
 
 
 def test_numbers() -> None:
@@ -69,4 +69,4 @@ def test_single_fields() -> None:
 
 def test_columns_must_fit() -> None:
     with pytest.raises(ValueError, match="different lengths"):
-        protobuf.encoded(varint(8, np.arange(3)), 4)
+        protobuf.encode(varint(8, np.arange(3)), 4)

@@ -22,7 +22,7 @@ def result(frame: str | None = None) -> AdviceTable:
 
 
 def test_text_says_what_to_do() -> None:
-    text = export.text(result())
+    text = export.advice_text(result())
     assert text.startswith("Up to ")
     assert "Where: train.py(7): step" in text
     assert "To mend: " in text
@@ -32,15 +32,19 @@ def test_text_says_what_to_do() -> None:
 def test_names_of_a_trace_are_no_markup_and_no_control() -> None:
     table = result(MARKUP)
     assert any(row.source == MARKUP for row in table.rows)
-    for words in (export.text(table), export.markdown(table), export.sarif(table)):
+    for words in (
+        export.advice_text(table),
+        export.advice_markdown(table),
+        export.advice_sarif(table),
+    ):
         assert "\x1b" not in words
-    markdown = export.markdown(table)
+    markdown = export.advice_markdown(table)
     assert "<b>" not in markdown.replace("\\<b\\>", "")
     assert "[x](" not in markdown
 
 
 def test_sarif_has_rules_levels_and_places() -> None:
-    log = json.loads(export.sarif(result()))
+    log = json.loads(export.advice_sarif(result()))
     (run,) = log["runs"]
     assert log["version"] == "2.1.0"
     names = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
@@ -58,6 +62,6 @@ def test_sarif_has_rules_levels_and_places() -> None:
 
 def test_nothing_to_mend() -> None:
     empty = advice(Trace())
-    assert export.text(empty).startswith("Nothing to mend was found in 0 steps.")
-    assert export.markdown(empty).startswith("**Nothing to mend was found")
-    assert json.loads(export.sarif(empty))["runs"][0]["results"] == []
+    assert export.advice_text(empty).startswith("Nothing to mend was found in 0 steps.")
+    assert export.advice_markdown(empty).startswith("**Nothing to mend was found")
+    assert json.loads(export.advice_sarif(empty))["runs"][0]["results"] == []

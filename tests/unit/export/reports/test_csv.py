@@ -10,7 +10,7 @@ from tests.support.small_result import RESULT
 
 
 def test_csv() -> None:
-    assert csv.table(RESULT).splitlines() == [
+    assert csv.csv_table(RESULT).splitlines() == [
         "name,total_ns,moved_bytes,share,incomplete",
         '"a,\x07b",1500000,2048,0.125,True',
         "long name,,3,1.0,False",
@@ -19,4 +19,4 @@ def test_csv() -> None:
 
 def test_a_result_without_a_table_has_no_csv() -> None:
     with pytest.raises(TraceError, match="Source has no table"):
-        csv.table(RESULT.provenance)
+        csv.csv_table(RESULT.provenance)

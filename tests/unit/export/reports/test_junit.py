@@ -13,7 +13,7 @@ from tests.unit.export.reports.test_markdown import one
 def test_a_case_for_each_part_and_failures() -> None:
     result = diff(one("gemm", 25), one("gemm"))
     failed = [f for f in result.figures if f.name == "kernel"]
-    suite = ElementTree.fromstring(junit.diff(result, failed))
+    suite = ElementTree.fromstring(junit.junit_report(result, failed))
     assert (suite.get("tests"), suite.get("failures")) == ("9", "1")
     assert [case.get("name") for case in suite] == [f.name for f in result.figures]
     (failure,) = suite.iter("failure")
@@ -24,5 +24,5 @@ def test_a_case_for_each_part_and_failures() -> None:
 
 
 def test_nothing() -> None:
-    suite = ElementTree.fromstring(junit.diff(diff(Trace(), Trace())))
+    suite = ElementTree.fromstring(junit.junit_report(diff(Trace(), Trace())))
     assert suite.get("failures") == "0"

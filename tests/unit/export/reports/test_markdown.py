@@ -15,7 +15,7 @@ def one(name: str, us: float = 20) -> Trace:
 
 
 def test_parts_and_rows() -> None:
-    text = markdown.diff(diff(one("gemm", 25), one("gemm"), by="kernels"))
+    text = markdown.markdown_report(diff(one("gemm", 25), one("gemm"), by="kernels"))
     assert "| Part | Base | Now | Change |  | ± noise | Verdict |" in text
     assert "| kernel | 20.000 us | 25.000 us | 5.000 us | 25.0 % | 0 ns | longer |" in text
     assert "| `gemm kernel` | 20.000 us | 25.000 us |" in text
@@ -25,19 +25,19 @@ def test_parts_and_rows() -> None:
 
 def test_what_failed_is_bold() -> None:
     result = diff(one("gemm", 25), one("gemm"))
-    text = markdown.diff(result, [f for f in result.figures if f.name == "kernel"])
+    text = markdown.markdown_report(result, [f for f in result.figures if f.name == "kernel"])
     assert "| **kernel** |" in text
     assert "| step |" in text
 
 
 def test_names_are_text() -> None:
     nasty = "k|`<b>\x1b[31m"
-    text = markdown.diff(diff(one(nasty), one("gemm"), by="kernels"))
+    text = markdown.markdown_report(diff(one(nasty), one("gemm"), by="kernels"))
     assert "`k\\|'<b>\\x1b[31m kernel` (new)" in text
     assert "`gemm kernel` (gone)" in text
     assert "\x1b" not in text
 
 
 def test_nothing() -> None:
-    assert "no change" in markdown.diff(diff(one("a"), one("a")))
-    assert "not certain" in markdown.diff(diff(Trace(), Trace()))
+    assert "no change" in markdown.markdown_report(diff(one("a"), one("a")))
+    assert "not certain" in markdown.markdown_report(diff(Trace(), Trace()))

@@ -7,7 +7,7 @@ from tests.support.small_result import RESULT, Result
 
 
 def test_text() -> None:
-    assert text.render(RESULT).splitlines() == [
+    assert text.text_report(RESULT).splitlines() == [
         "step: 999 ns",
         "",
         "table",
@@ -42,22 +42,22 @@ def test_figures_that_are_inferred_say_how_far_off_they_may_be() -> None:
         Inferred("b", None, None, 40, 0, 0, 1, 0),
     )
     many = dataclasses.make_dataclass("Many", [("rows", tuple[Inferred, ...])], frozen=True)(rows)
-    assert text.render(many).splitlines()[1:] == [
+    assert text.text_report(many).splitlines()[1:] == [
         "name             total             mean  start bound            share",
         "----  ----------------  ---------------  -----------  ---------------",
         "a     1.500 us ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
         "b                    -            40 ns         0 ns          100.0 %",
     ]
     one = dataclasses.make_dataclass("One", [("what", Inferred)], frozen=True)(rows[0])
-    assert "  total: 1.500 us ± 20 ns" in text.render(one).splitlines()
+    assert "  total: 1.500 us ± 20 ns" in text.text_report(one).splitlines()
 
 
 def test_lines_are_cut_to_the_width() -> None:
-    lines = text.render(RESULT, 20).splitlines()
+    lines = text.text_report(RESULT, 20).splitlines()
     assert max(map(len, lines)) == 20
     assert lines[6] == "long name         -…"
 
 
 def test_long_tables_end_with_how_many_more() -> None:
     many = Result(RESULT.provenance, RESULT.table * 30, 1)
-    assert "… and 20 more rows: --csv or --json has all of them" in text.render(many)
+    assert "… and 20 more rows: --csv or --json has all of them" in text.text_report(many)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.discovery.trace_files import Files
+from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import sql
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
@@ -16,7 +16,7 @@ from tests.support.trace_files import sidecar, trace
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+def files(tmp_path_factory: pytest.TempPathFactory) -> TraceFiles:
     folder = tmp_path_factory.mktemp("sql")
     trace(folder / "log" / "host_0.1.pt.trace.json", rank=0)
     sidecar(folder / "log" / "host_0.1.kernel_event.json")
@@ -28,17 +28,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def ask(files: Files, cache: Path, text: str, **limits: float) -> sql.SqlResult:
+def ask(files: TraceFiles, cache: Path, text: str, **limits: float) -> sql.SqlResult:
     return sql.query(files, text, store=Store(jobs=0, cache_dir=cache), **limits)  # type: ignore[arg-type]
 
 
-def refused(files: Files, cache: Path, text: str, **limits: float) -> TraceError:
+def refused(files: TraceFiles, cache: Path, text: str, **limits: float) -> TraceError:
     with pytest.raises(TraceError) as caught:
         ask(files, cache, text, **limits)
     return caught.value
 
 
-def test_it_is_the_trace(files: Files, cache: Path) -> None:
+def test_it_is_the_trace(files: TraceFiles, cache: Path) -> None:
     known = Store(jobs=0, cache_dir=cache).trace(files)
     found = ask(files, cache, "select row, start_ns, duration_ns, evidence from kernels order by 1")
     assert [column.name for column in found.columns] == [
@@ -55,7 +55,7 @@ def test_it_is_the_trace(files: Files, cache: Path) -> None:
     )
 
 
-def test_values_are_json(files: Files, cache: Path) -> None:
+def test_values_are_json(files: TraceFiles, cache: Path) -> None:
     found = ask(
         files, cache,
         "select 'nan'::double, 'inf'::double, 170141183460469231731687303715884105727::hugeint, "
@@ -68,7 +68,7 @@ def test_values_are_json(files: Files, cache: Path) -> None:
     )  # fmt: skip
 
 
-def test_rows_are_limited(files: Files, cache: Path) -> None:
+def test_rows_are_limited(files: TraceFiles, cache: Path) -> None:
     found = ask(files, cache, "select * from range(1000)", rows=10)
     assert [row[0] for row in found.rows] == list(range(10))
     assert found.cut
@@ -108,14 +108,14 @@ def test_rows_are_limited(files: Files, cache: Path) -> None:
         ("select " + "(" * 3000 + "1" + ")" * 3000, ""),
     ],
 )  # fmt: skip
-def test_what_is_refused(files: Files, cache: Path, text: str, says: str) -> None:
+def test_what_is_refused(files: TraceFiles, cache: Path, text: str, says: str) -> None:
     error = refused(files, cache, text)
     assert error.code == "sql_error"
     assert says in error.message
     assert not list(Path("/tmp").glob("tb_sql*"))
 
 
-def test_settings_tell_no_directory(files: Files, cache: Path) -> None:
+def test_settings_tell_no_directory(files: TraceFiles, cache: Path) -> None:
     found = ask(files, cache, "select name, value from duckdb_settings() where value like '%/%'")
     told = [row for row in found.rows if str(Path.cwd()) in str(row[1])]
     assert told == []
@@ -131,18 +131,18 @@ def test_settings_tell_no_directory(files: Files, cache: Path) -> None:
         "select max(a.range || b.range) from range(1000000) a, range(1000000) b",
     ],
 )
-def test_what_does_not_end_is_ended(files: Files, cache: Path, text: str) -> None:
+def test_what_does_not_end_is_ended(files: TraceFiles, cache: Path, text: str) -> None:
     began = time.monotonic()
     error = refused(files, cache, text, seconds=2, memory_bytes=200 << 20)
     assert error.code in ("sql_timeout", "sql_memory")
     assert time.monotonic() - began < 30
 
 
-def test_a_long_query_is_refused_unread(files: Files, cache: Path) -> None:
+def test_a_long_query_is_refused_unread(files: TraceFiles, cache: Path) -> None:
     assert refused(files, cache, "select 1" + " " * 30_000).code == "bad_option"
 
 
-def test_too_many_at_once(files: Files, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_at_once(files: TraceFiles, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         sql._running.acquire()
     try:

@@ -21,8 +21,8 @@ FOLDER = Path(__file__).parents[3] / "traces" / "late_wait"
 
 
 def test_a_wait_that_returned_late_does_not_cost_the_timeline() -> None:
-    sidecar = readers_sidecar.read(str(FOLDER / "refdev.1.kernel_event.json.gz"))
-    trace = inference.build(chrome.read(str(FOLDER / "refdev.1.pt.trace.json.gz")), sidecar)
+    sidecar = readers_sidecar.read_sidecar(str(FOLDER / "refdev.1.kernel_event.json.gz"))
+    trace = inference.build_trace(chrome.read(str(FOLDER / "refdev.1.pt.trace.json.gz")), sidecar)
     truth = json.loads(gzip.decompress((FOLDER / "truth.json.gz").read_bytes()))
     assert trace.meta.timeline == "inferred"
     launched = trace.ops.external_id[trace.kernels.op].tolist()

@@ -136,7 +136,7 @@ def test_kernels_of_one_operator_are_told_apart_by_their_place() -> None:
         for name, column in there.kernels.columns()
     }
     twice = dataclasses.replace(there, kernels=dataclasses.replace(there.kernels, **columns))
-    seen = other_recordings.of(twice)
+    seen = other_recordings.seen_durations(twice)
     texts = {(name, place) for name, _, _, place in seen.labels}
     assert texts == {(name, place) for name in NAMES for place in (0, 1)}
     place = np.array([place for *_, place in seen.labels])[seen.label]
@@ -190,16 +190,16 @@ def test_another_recording_that_changes_is_asked_again(tmp_path: Path) -> None:
     recorded(log, "host_1.100", 1)
     second = ("log", 1, 1)
     files = catalog.scan(str(log)).files[second]
-    keys = {disk_cache.key(files)}
+    keys = {disk_cache.cache_key(files)}
     assert hides(made.trace(files))
     recorded(log, "host_0.100", 0, 20_000)
     assert not hides(made.trace(files))  # as it is now, whatever the search saw
-    keys.add(disk_cache.key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.cache_key(catalog.scan(str(log)).files[second]))
     (log / "host_0.100.pt.trace.json").write_text("{ no trace")
     assert hides(made.trace(files))
     (log / "host_0.100.pt.trace.json").unlink()
     assert hides(made.trace(files))
-    keys.add(disk_cache.key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.cache_key(catalog.scan(str(log)).files[second]))
     assert len(keys) == 3
 
 

@@ -27,13 +27,15 @@ class Recorded:
 
     def __init__(self, name: str) -> None:
         folder = FOLDER / name
-        self.sidecar = readers_sidecar.read(str(next(folder.glob("*.kernel_event.json.gz"))))
+        self.sidecar = readers_sidecar.read_sidecar(
+            str(next(folder.glob("*.kernel_event.json.gz")))
+        )
         self.raw = chrome.read(str(next(folder.glob("*.pt.trace.json.gz"))))
         truth = json.loads(gzip.decompress((folder / "truth.json.gz").read_bytes()))
         self.truth = {k: np.array(v) for k, v in truth.items()}
 
     def trace(self, sidecar: Sidecar | None = None) -> Trace:
-        return inference.build(self.raw, sidecar or self.sidecar)
+        return inference.build_trace(self.raw, sidecar or self.sidecar)
 
     def row(self, trace: Trace) -> I64:
         """The row of each true kernel."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.storage.event_record import event
+from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.views import VIEWS
@@ -186,7 +186,7 @@ def test_markup_is_a_text_like_any_other(place: Path) -> None:
     outcome = written(place, [*events, make.op("x", 40, 50) | {"cat": MARKUP}], **{MARKUP: MARKUP})
     assert outcome.rows["ops"] == outcome.rows["kernels"] == 1
     store, files = Store(jobs=0), catalog.scan(str(place)).find()
-    record = event(store, files, table="kernels", row=0).record
+    record = read_record(store, files, table="kernels", row=0).record
     assert json.loads(str(record))["args"][MARKUP] == MARKUP
     assert str(record).replace("\n", "").isprintable() or "\u202e" in str(record)
 

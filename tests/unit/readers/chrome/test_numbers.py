@@ -33,7 +33,7 @@ MISSING = -7
     ],
 )
 def test_ids(values: list[object], expected: list[int]) -> None:
-    column = numbers.ids(values, MISSING)
+    column = numbers.parse_ids(values, MISSING)
     assert column.dtype == np.int64
     assert column.tolist() == expected
 
@@ -49,7 +49,7 @@ def test_floats_below_2_to_43_us_keep_every_nanosecond(ns: int) -> None:
 def test_decimals_keep_every_nanosecond(ns: int) -> None:
     sign = "-" if ns < 0 else ""
     text = f"{sign}{abs(ns) // 1000}.{abs(ns) % 1000:03d}"
-    column, good = numbers.exact([Decimal(text)])
+    column, good = numbers.exact_nanoseconds([Decimal(text)])
     assert (column.tolist(), good.tolist()) == ([ns], [True])
 
 
@@ -60,10 +60,10 @@ def test_integer_microseconds() -> None:
 
 @pytest.mark.parametrize("absurd", ["1e300", "-1e300", "NaN", "Infinity", "1e16", "1e999999999"])
 def test_what_no_clock_gives_is_told_apart(absurd: str) -> None:
-    column, good = numbers.exact([Decimal("2.5"), Decimal(absurd)])
+    column, good = numbers.exact_nanoseconds([Decimal("2.5"), Decimal(absurd)])
     assert (column.tolist(), good.tolist()) == ([2500, 0], [True, False])
 
 
 def test_no_decimals_at_all() -> None:
-    column, good = numbers.exact([])
+    column, good = numbers.exact_nanoseconds([])
     assert (len(column), len(good)) == (0, 0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_privateuse1.readers.chrome import repair
-from tb_privateuse1.readers.chrome.repair import repaired
+from tb_privateuse1.readers.chrome.repair import repair_text
 
 
 @pytest.mark.parametrize(
@@ -30,29 +30,29 @@ from tb_privateuse1.readers.chrome.repair import repaired
     ],
 )  # fmt: skip
 def test_what_is_meant(text: bytes, expected: object, code: str) -> None:
-    fixed, tally = repaired(text)
+    fixed, tally = repair_text(text)
     assert json.loads(fixed) == expected
     assert [f.code for f in tally.findings()] == [code]
-    assert repaired(fixed)[0] == fixed
+    assert repair_text(fixed)[0] == fixed
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_sound_json_stays_as_it_is(value: object) -> None:
     for ascii_only in (True, False):
         text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
-        fixed, tally = repaired(text)
+        fixed, tally = repair_text(text)
         assert fixed == text or "\\ud" in text.decode()
         assert fixed == text or tally.findings()
 
 
 @given(st.binary())
 def test_anything_else_stays_anything_else(text: bytes) -> None:
-    fixed, _ = repaired(text)
-    assert repaired(fixed)[0] == fixed or text.count(b'"') % 2 or b"\\" in text
+    fixed, _ = repair_text(text)
+    assert repair_text(fixed)[0] == fixed or text.count(b'"') % 2 or b"\\" in text
 
 
 def test_a_string_without_an_end_is_searched_once() -> None:
     """Not from each of its escaped quotes again."""
     text = b'{"name":x"' + b'\\"' * 1000
     assert [token.lastgroup for token in repair._TOKEN.finditer(text)] == ["string", "open"]
-    assert repair.repaired(text)[0] == text
+    assert repair.repair_text(text)[0] == text

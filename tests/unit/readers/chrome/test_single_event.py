@@ -15,7 +15,7 @@ import pytest
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.chrome import checkpoints as chrome_checkpoints
 from tb_privateuse1.readers.chrome import windows
-from tb_privateuse1.readers.chrome.single_event import record
+from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.model import MISSING, NONE, Checkpoints, Trace, TraceError
 from tests.peers.test_shared_traces import TRACES, load
@@ -43,7 +43,7 @@ def check_raw(path: Path, raw: Raw, count: int = 6) -> int:
 
 
 def check_row(path: Path, raw: Raw, group: Group, row: int) -> None:
-    event = record(str(path), raw.checkpoints, int(group.event[row]))
+    event = read_event(str(path), raw.checkpoints, int(group.event[row]))
     if isinstance(told := event.get("name", ""), str):  # else shown in some other spelling
         assert told == raw.strings[group.name[row]]
     assert ns(event["ts"]) == group.start_ns[row]
@@ -60,13 +60,13 @@ def check_trace(path: Path, trace: Trace) -> int:
                 assert table is trace.kernels
                 assert trace.meta.timeline == "inferred"
                 continue
-            event = record(str(path), trace.checkpoints, int(table.event[row]))
+            event = read_event(str(path), trace.checkpoints, int(table.event[row]))
             assert event["name"] == trace.text(table.name[row])
             assert ns(event["ts"]) - trace.start_ns == table.start_ns[row]
             assert ns(event["dur"]) == table.end_ns[row] - table.start_ns[row]
             checked += 1
     for row in sample(len(trace.memory)) if len(trace.memory) else ():
-        event = record(str(path), trace.checkpoints, int(trace.memory.event[row]))
+        event = read_event(str(path), trace.checkpoints, int(trace.memory.event[row]))
         assert event["name"] == "[memory]"
         assert ns(event["ts"]) - trace.start_ns == trace.memory.ts_ns[row]
         assert event["args"].get("Addr", MISSING) == trace.memory.address[row]
@@ -88,7 +88,7 @@ def test_all_fields_and_numbers_are_those_of_the_file(tmp_path: Path) -> None:
     )
     raw = chrome.read(str(path))
     assert raw.groups["kernel"].event.tolist() == [1]
-    assert record(str(path), raw.checkpoints, 1) == {
+    assert read_event(str(path), raw.checkpoints, 1) == {
         "ph": "X", "cat": "kernel", "name": "k", "ts": Decimal("1663123456789012.001"),
         "dur": Decimal("0.1"), "tid": 18446744073709551615,
         "args": {"grid": [1, 2, 3], "occupancy": Decimal("0.30"), "x": None},
@@ -108,7 +108,7 @@ def test_dropped_and_repaired_events_keep_the_count(tmp_path: Path) -> None:
     group = raw.groups["cpu_op"]
     told = {raw.strings[n]: e for n, e in zip(group.name, group.event.tolist(), strict=True)}
     assert told == {"C:\\Users": 3, "b": 4, "last": 6}
-    events = {name: record(str(path), raw.checkpoints, told[name]) for name in told}
+    events = {name: read_event(str(path), raw.checkpoints, told[name]) for name in told}
     assert {name: event["name"] for name, event in events.items()} == {n: n for n in told}
     assert events["C:\\Users"]["args"] == {"x": None}
 
@@ -119,7 +119,7 @@ def test_an_argument_that_no_table_has_is_repaired(tmp_path: Path) -> None:
         b'[{"ph":"X","cat":"cpu_op","name":"a","ts":1,"args":{"path":"C:\\Users\xff"}}]'
     )
     raw = chrome.read(str(path))
-    assert record(str(path), raw.checkpoints, 0)["args"] == {"path": "C:\\Users\ufffd"}
+    assert read_event(str(path), raw.checkpoints, 0)["args"] == {"path": "C:\\Users\ufffd"}
 
 
 def test_an_event_beyond_the_file_says_so(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_an_event_beyond_the_file_says_so(tmp_path: Path) -> None:
     checkpoints = chrome.read(str(path)).checkpoints
     for event in (2, NONE):
         with pytest.raises(TraceError, match="no such event"):
-            record(str(path), checkpoints, event)
-    assert record(str(path), Checkpoints.empty(), 1)["name"] == "b"
+            read_event(str(path), checkpoints, event)
+    assert read_event(str(path), Checkpoints.empty(), 1)["name"] == "b"
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_only_a_few_megabytes_are_decoded(tmp_path: Path) -> None:
     raw = chrome.read(str(path))
     assert 8 <= len(raw.checkpoints) <= 12
     before = resource.getrusage(resource.RUSAGE_SELF)
-    assert record(str(path), raw.checkpoints, count - 1)["name"] == "aten::mm"
+    assert read_event(str(path), raw.checkpoints, count - 1)["name"] == "aten::mm"
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert (after.ru_maxrss - before.ru_maxrss) << 10 < 20 << 20
     assert after.ru_utime - before.ru_utime < 1

@@ -28,7 +28,7 @@ def rank(number: int, late_us: float, *, talks: bool = True) -> Rank:
         for i in range(8)
         if talks
     ]
-    return Rank(number, f"w{number}", collectives.reduce(trace(step(0, 0, 1000), *calls)))
+    return Rank(number, f"w{number}", collectives.reduce_trace(trace(step(0, 0, 1000), *calls)))
 
 
 def told(found: Clock) -> list[tuple[int, int | None, int | None]]:
