@@ -25,7 +25,8 @@ from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, NONE, Trace
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 

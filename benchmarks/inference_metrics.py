@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.inference_cases import UNLINKED, Truth
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, NONE
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 _EARLY_NS = 100_000
 

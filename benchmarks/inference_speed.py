@@ -19,7 +19,8 @@ from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
 from tb_privateuse1.inference import device_timeline, host_events, trace_metadata
 from tb_privateuse1.inference.base import Strings
-from tb_privateuse1.trace.model import I64, Ops
+from tb_privateuse1.trace.model import Ops
+from tb_privateuse1.trace.table import I64
 
 _PAUSE_NS = 1_000_000
 CASES = ("mlp_mixed", "blocks_device_nolimit", "blocks_host_primed", "v100_resnet50_workers4")

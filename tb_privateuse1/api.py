@@ -23,7 +23,6 @@ from typing import Any
 
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.server.typescript import reads_of
 from tb_privateuse1.storage.event_record import EventRecord
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
@@ -31,6 +30,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views.signature import reads_of
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
 

@@ -19,7 +19,8 @@ from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby, intervals, labels
 from tb_privateuse1.trace.findings import Example, TableName
-from tb_privateuse1.trace.model import I32, I64, MEMCPY, OPERATOR, Bools, Trace
+from tb_privateuse1.trace.model import MEMCPY, OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 Need = Literal["device", "operators", "steps", "shapes", "stacks", "memory", "links", "collectives"]

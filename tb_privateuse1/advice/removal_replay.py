@@ -15,7 +15,8 @@ from tb_privateuse1.analysis.simulation.changes import Shares
 from tb_privateuse1.analysis.simulation.dependency_graph import WAIT, Graph
 from tb_privateuse1.analysis.simulation.excerpt import Excerpt
 from tb_privateuse1.analysis.simulation.submissions import Ranges
-from tb_privateuse1.trace.model import I64, NONE, Bools, Trace
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from typing import Any
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import CAUSES, Rule
 from tb_privateuse1.i18n import Text, fill, say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 VARIABLE = "TB_PRIVATEUSE1_RULES"
 """The environment variable with the files' paths, separated as in ``PATH``."""
 
-GROUP = "tb_privateuse1.advice.rules"
+GROUP = "tb_privateuse1.rules"
 """The entry points of packages: each names a Rule or a tuple of them."""
 
 _log = logging.getLogger(__name__)

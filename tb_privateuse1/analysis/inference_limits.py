@@ -9,17 +9,8 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.inference_basis import Constant
-from tb_privateuse1.trace.model import (
-    BOUND,
-    CATALOGUE,
-    END_PINNED,
-    I64,
-    MISSING,
-    SYNC,
-    Bools,
-    Kernels,
-    Trace,
-)
+from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, MISSING, SYNC, Kernels, Trace
+from tb_privateuse1.trace.table import I64, Bools
 
 _COARSE_NS = 5_000
 """From this resolution on, small kernels are lost in it."""

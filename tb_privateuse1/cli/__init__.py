@@ -48,7 +48,7 @@ def _command(arguments: Sequence[str]) -> int:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
-    from tb_privateuse1.trace.model import TraceError
+    from tb_privateuse1.trace.errors import TraceError
 
     try:
         code: int = options.command(options)
@@ -65,6 +65,7 @@ def _fail(message: str) -> int:
 
 
 def _parser() -> Parser:
+    from tb_privateuse1 import __version__
     from tb_privateuse1.cli import (
         advise,
         cache,
@@ -79,7 +80,6 @@ def _parser() -> Parser:
         whatif,
     )  # fmt: skip
     from tb_privateuse1.cli.base import Parser
-    from tb_privateuse1.version import __version__
 
     parser = Parser(
         prog="tb-privateuse1",

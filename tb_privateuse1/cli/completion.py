@@ -25,7 +25,7 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
     def offered(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
         from tb_privateuse1.discovery import catalog
         from tb_privateuse1.discovery.remote import is_url
-        from tb_privateuse1.trace.model import TraceError
+        from tb_privateuse1.trace.errors import TraceError
 
         base, path = (getattr(parsed_args, key, None) for key in ("base", "path"))
         where = base if of and base is not None else path

@@ -60,7 +60,7 @@ def chosen(
     options: argparse.Namespace, view: Callable[..., Any], more: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return a view's keyword arguments. Raises UsageError for a value that it does not take."""
-    from tb_privateuse1.trace.model import TraceError
+    from tb_privateuse1.trace.errors import TraceError
     from tb_privateuse1.views import query
 
     try:

@@ -19,8 +19,9 @@ from tb_privateuse1.cli.progress import Line, State, duration, size
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
     from tb_privateuse1.discovery.trace_files import TraceFiles
-    from tb_privateuse1.storage.store import Progress, Store
-    from tb_privateuse1.trace.model import TraceError
+    from tb_privateuse1.storage.jobs import Progress
+    from tb_privateuse1.storage.store import Store
+    from tb_privateuse1.trace.errors import TraceError
 
 _log = logging.getLogger(__name__)
 
@@ -203,7 +204,7 @@ class _Work:
         """Have a trace in the cache; what goes wrong is the task's."""
         from tb_privateuse1.discovery.file import shown
         from tb_privateuse1.storage.ingest import without_paths
-        from tb_privateuse1.trace.model import TraceError
+        from tb_privateuse1.trace.errors import TraceError
 
         if self._stop.is_set():
             return
@@ -221,7 +222,7 @@ class _Work:
         task.done = True
 
     def _read(self, task: _Task) -> None:
-        from tb_privateuse1.trace.model import TraceError
+        from tb_privateuse1.trace.errors import TraceError
 
         if self._force:
             self._store.discard(task.files)
@@ -233,7 +234,7 @@ class _Work:
             raise TraceError("not_kept", message, hint)
 
     def _is_there(self, files: TraceFiles) -> bool:
-        from tb_privateuse1.trace.model import TraceError
+        from tb_privateuse1.trace.errors import TraceError
 
         try:
             return self._store.in_cache(files)

@@ -16,7 +16,8 @@ from tb_privateuse1.cli.progress import Line, State
 if TYPE_CHECKING:
     from tb_privateuse1.discovery.catalog import Catalog
     from tb_privateuse1.discovery.trace_files import TraceFiles
-    from tb_privateuse1.storage.store import Progress, Store
+    from tb_privateuse1.storage.jobs import Progress
+    from tb_privateuse1.storage.store import Store
     from tb_privateuse1.views.reader import Selection
 
 

@@ -26,7 +26,8 @@ from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import fill, say
-from tb_privateuse1.trace.model import Finding, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 
 
 @dataclass(frozen=True)

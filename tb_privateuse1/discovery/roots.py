@@ -11,7 +11,7 @@ from urllib.request import url2pathname
 from tb_privateuse1.discovery.file import basename, shown
 from tb_privateuse1.discovery.remote import is_url
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 
 def parse_spec(text: str) -> list[tuple[str, str]]:

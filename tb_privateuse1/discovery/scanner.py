@@ -14,7 +14,8 @@ from tb_privateuse1.discovery.remote import below
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Finding, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 
 _PUBLISH_S = 0.5
 _AGAIN_S = 30.0

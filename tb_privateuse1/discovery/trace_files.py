@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tb_privateuse1.discovery.file import File, file_at, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 Place = tuple[str, int, int]
 """Run, rank and span."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from tb_privateuse1.discovery import remote
 from tb_privateuse1.discovery.file import File, remote_file, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Finding
+from tb_privateuse1.trace.findings import Finding
 
 _SUFFIXES = (".json", ".json.gz")
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from tb_privateuse1.discovery.file import File, natural, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Finding
+from tb_privateuse1.trace.findings import Finding
 
 _NAME = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)

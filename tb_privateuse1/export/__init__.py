@@ -14,7 +14,17 @@ from tb_privateuse1.export import atomic_output, chrome, perfetto, table_files
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import without_paths
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+
+__all__ = [
+    "chrome",
+    "query",
+    "reports",
+    "sql",
+    "time_window",
+    "trace_tables",
+]
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
 

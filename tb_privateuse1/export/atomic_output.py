@@ -13,7 +13,7 @@ from typing import IO
 from isal import isal_zlib
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 _GZIP = 31
 """zlib's window bits for gzip's frame."""

@@ -24,7 +24,9 @@ from tb_privateuse1.export import atomic_output
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
-from tb_privateuse1.trace.model import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import EVIDENCE, MEASURED, MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS, device_types
 

@@ -13,7 +13,8 @@ import pyarrow as pa
 from tb_privateuse1.export import atomic_output, trace_tables
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 
 
 def archive(kind: str, trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:

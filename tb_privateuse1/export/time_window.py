@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, Bools, Collectives, Memory, Table, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Collectives, Memory, Trace
+from tb_privateuse1.trace.table import I64, Bools, Table
 
 
 @dataclass(frozen=True)

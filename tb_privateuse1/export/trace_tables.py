@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tb_privateuse1.export.time_window import EVERYTHING, Window
-from tb_privateuse1.trace.model import EVIDENCE, I64, MISSING, TABLES, Table, Trace
+from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
+from tb_privateuse1.trace.table import I64, Table
 
 _ROWS = 1 << 16
 

@@ -15,6 +15,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "LANGUAGES",
+    "Text",
+    "all_languages",
+    "fill",
+    "join_list",
+    "join_sentences",
+    "plural",
+    "say",
+    "units",
+]
+
 LANGUAGES = ("en", "zh")
 """The first one is that of the templates."""
 

@@ -27,6 +27,10 @@ from tb_privateuse1.trace.model import MEASURED, Kernels, Lanes, Ops, Timeline, 
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
 
+__all__ = [
+    "build_trace",
+]
+
 
 def build_trace(
     raw: Raw,

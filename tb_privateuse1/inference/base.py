@@ -7,19 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import (
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    Bools,
-    Configs,
-    Finding,
-    Kernels,
-    Lanes,
-    Ops,
-)
+from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Lanes, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 PRIME = "tb_privateuse1::prime"
 """The annotation of our capture around work that only keeps the device busy.

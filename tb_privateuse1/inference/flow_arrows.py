@@ -6,7 +6,8 @@ import numpy as np
 
 from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import Flows
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32, I64]:

@@ -15,18 +15,15 @@ from tb_privateuse1.readers.raw import Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import (
     ANNOTATION,
-    I8,
-    I32,
-    I64,
     MISSING,
     NONE,
     OPERATOR,
-    Bools,
     Frames,
     Launches,
     Memory,
     Ops,
 )
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 _OPERATORS = frozenset({"cpu_op", "operator"})

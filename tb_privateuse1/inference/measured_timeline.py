@@ -9,25 +9,22 @@ from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, r
 from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
 from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (
     BOUND,
     EVIDENCE,
-    I8,
-    I32,
-    I64,
     KERNEL,
     MEASURED,
     MEMCPY,
     MEMSET,
     MISSING,
     NONE,
-    Bools,
-    Configs,
     Kernels,
     Lanes,
     Launches,
     Ops,
 )
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 MERGED_CATEGORY = "device_kernel"

@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.inference.base import Strings, priming_ranges
-from tb_privateuse1.trace.model import (
-    ANNOTATION,
-    I32,
-    I64,
-    NONE,
-    Bools,
-    Kernels,
-    Launches,
-    Ops,
-    Steps,
-)
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _PREFIX = "ProfilerStep#"
 _COMPLETE_SHARE = 0.8

@@ -19,7 +19,8 @@ from tb_privateuse1.inference import flow_arrows
 from tb_privateuse1.readers.raw import Flows, Group
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Bools, Ops
+from tb_privateuse1.trace.model import NONE, OPERATOR, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 CATEGORY = "dequeue"
 

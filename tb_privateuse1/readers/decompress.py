@@ -18,7 +18,7 @@ from isal import igzip_lib
 from tb_privateuse1.discovery.file import open_file
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 MAX_BYTES = 32 << 30
 LIMIT_VARIABLE = "TB_PRIVATEUSE1_MAX_BYTES"

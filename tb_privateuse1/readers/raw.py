@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.model import I32, I64, NONE, Checkpoints, Finding, Table, Threads
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.table import I32, I64, Table
 
 Progress = Callable[[str, int, int, int], None]
 """Told now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""

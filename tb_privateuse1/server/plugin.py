@@ -16,7 +16,8 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.server import static_files
 from tb_privateuse1.server.routes import PLUGIN, Routes
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Finding, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS
 from tb_privateuse1.views.reader import Reader

@@ -22,22 +22,20 @@ from tb_privateuse1 import export
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import sql
+from tb_privateuse1.export.query import EXPORT, parse_export
 from tb_privateuse1.i18n import LANGUAGES, say
 from tb_privateuse1.server import perfetto_ui, static_files
-from tb_privateuse1.server.typescript import (
-    ApiError,
-    Cancelled,
-    Extras,
-    Problem,
-    query_of,
-    reads_of,
-)
+from tb_privateuse1.server.messages import ApiError, Cancelled, Extras, Problem
 from tb_privateuse1.storage.event_record import read_record
-from tb_privateuse1.storage.store import Pending, Progress, Store
-from tb_privateuse1.trace.model import Finding, Trace, TraceError
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import query
 from tb_privateuse1.views.computations import Report, open_trace
 from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views.signature import query_of, reads_of
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -177,8 +175,8 @@ class Routes:
 
     def _export(self, asked: dict[str, str]) -> Response:
         """A file to download, sent as it comes into being: nothing is stored."""
-        query.reject_unknown("export", asked, (*_SELECTION, *query.EXPORT))
-        name, window = query.export(asked)
+        query.reject_unknown("export", asked, (*_SELECTION, *EXPORT))
+        name, window = parse_export(asked)
         until_s = _until_s(asked.get("wait_ms"))
         files = self._find(asked, until_s)
         trace = self._once_open(files, until_s, lambda trace: trace, "export")

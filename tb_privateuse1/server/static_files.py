@@ -10,7 +10,7 @@ from pathlib import Path
 from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 BUNDLE = Path(__file__).parent / "static"
 """Made by ``make`` or ``pip install``; not in the repository."""

@@ -8,7 +8,8 @@ from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.analysis.timeline import appearance, level_of_detail
 from tb_privateuse1.storage import pyramid_file
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 
 class Prepared:

@@ -20,13 +20,12 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1 import i18n
+from tb_privateuse1 import __version__, i18n
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import arrow_file, cache_directory
 from tb_privateuse1.storage.file_identity import identity
 from tb_privateuse1.trace.model import TABLES, Meta, Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
-from tb_privateuse1.version import __version__
 
 _NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
 _MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")

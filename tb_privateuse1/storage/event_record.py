@@ -20,6 +20,7 @@ from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import (
     EVIDENCE,
@@ -31,7 +32,6 @@ from tb_privateuse1.trace.model import (
     Memory,
     Ops,
     Trace,
-    TraceError,
 )
 
 LONGEST = 1 << 18

@@ -24,8 +24,9 @@ from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Progress, Sidecar
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 _LOOK_S = 0.25

@@ -17,7 +17,8 @@ from typing import Literal
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 
 Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
 """``computing``: the traces are there, and what was asked of them is worked out."""

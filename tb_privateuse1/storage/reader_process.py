@@ -26,7 +26,7 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
 from tb_privateuse1.storage.ingest import ingest, save
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.vendors import user_file
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 

@@ -39,8 +39,9 @@ from tb_privateuse1.storage.jobs import (
 )
 from tb_privateuse1.storage.reader_process import in_process
 from tb_privateuse1.storage.worker_process import Waiting
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors.user_file import OURS, Vendors
 
 __all__ = ["Pending", "Progress", "Store"]

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Ops, Trace
+from tb_privateuse1.trace.model import NONE, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 MODULE = "nn.Module: "
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, MISSING, OPERATOR, Bools, Ops, Trace
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _LIMIT = 1 << 62
 _SPARSE = 8

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Set = tuple[I64, I64]
 
@@ -218,3 +219,20 @@ def overlapping(start: I64, end: I64) -> Bools:
         jump = jump[jump]
     late: Bools = ~stays[:n]
     return late
+
+
+def running_max(values: I64, part: I64) -> I64:
+    """The running maximum within each part; ``part`` never falls."""
+    reach = int(values.max()) - int(values.min()) + 1
+    part = part - part[0]
+    # Parts are kept apart by an offset each; so many at a time as int64 holds.
+    most = max((1 << 61) // reach, 1)
+    if part[-1] >= most:
+        cut = int(np.searchsorted(part, part[len(part) // 2]))
+        cut = cut or int(np.searchsorted(part, part[0], side="right"))
+        if cut < len(part):
+            both = running_max(values[:cut], part[:cut]), running_max(values[cut:], part[cut:])
+            return np.concatenate(both)
+    offset = part * reach
+    result: I64 = np.maximum.accumulate(values + offset) - offset
+    return result

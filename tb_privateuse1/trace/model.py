@@ -14,18 +14,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tb_privateuse1.trace.errors import TraceError as TraceError
-from tb_privateuse1.trace.file_checkpoints import Checkpoints as Checkpoints
-from tb_privateuse1.trace.findings import Finding as Finding
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.launch_configs import Configs as Configs
-from tb_privateuse1.trace.table import I8 as I8
-from tb_privateuse1.trace.table import I32 as I32
-from tb_privateuse1.trace.table import I64 as I64
-from tb_privateuse1.trace.table import Bools as Bools
-from tb_privateuse1.trace.table import Table as Table
-from tb_privateuse1.trace.vendor import Vendor
-from tb_privateuse1.vendors import GENERIC
+from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
 
 NONE = -1
 """No such row, no such string, no such id."""

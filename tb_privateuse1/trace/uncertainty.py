@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import intervals, model
-from tb_privateuse1.trace.model import BOUND, EVIDENCE, I8, I64, MEASURED, MISSING, Bools, Kernels
+from tb_privateuse1.trace.model import BOUND, EVIDENCE, MEASURED, MISSING, Kernels
+from tb_privateuse1.trace.table import I8, I64, Bools
 
 
 @dataclass(frozen=True)

@@ -80,3 +80,12 @@ class Vendor:
         return bool(
             self.backends or self.device_types or self.device_names or self.evidence_categories
         )
+
+
+GENERIC = Vendor(
+    name="generic",
+    title=say("PrivateUse1 device"),
+    device_types=(20,),
+    device_type_name="PrivateUse1",
+)
+"""Any other device: what torch itself writes for a PrivateUse1 backend."""

@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from tb_privateuse1.trace.vendor import Vendor
-from tb_privateuse1.vendors import cuda, generic, hpu, mlu, mtia, npu, rocm, xpu
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
+from tb_privateuse1.vendors import cuda, hpu, mlu, mtia, npu, rocm, xpu
 
-GENERIC = generic.VENDOR
+__all__ = [
+    "VENDORS",
+    "device_types",
+    "user_file",
+    "words",
+]
+
 VENDORS: tuple[Vendor, ...] = (
     mtia.VENDOR,
     rocm.VENDOR,

@@ -18,8 +18,8 @@ import msgspec
 
 from tb_privateuse1.i18n import Text, fill, say
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.trace.vendor import Peak, Vendor
-from tb_privateuse1.vendors import GENERIC, VENDORS
+from tb_privateuse1.trace.vendor import GENERIC, Peak, Vendor
+from tb_privateuse1.vendors import VENDORS
 
 VARIABLE = "TB_PRIVATEUSE1_VENDOR"
 """The environment variable with the files' paths, separated as in ``PATH``."""

@@ -20,6 +20,20 @@ from tb_privateuse1.views.quality import quality
 from tb_privateuse1.views.timeline import timeline
 from tb_privateuse1.views.whatif import whatif
 
+__all__ = [
+    "VIEWS",
+    "advice",
+    "computations",
+    "diff",
+    "distributed",
+    "lookups",
+    "query",
+    "reader",
+    "result",
+    "signature",
+    "whatif",
+]
+
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
     "advice": advice,

@@ -13,10 +13,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tb_privateuse1 import __version__
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.model import I32, I64, Bools, Finding, Timeline, Trace, TraceError
-from tb_privateuse1.version import __version__
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Timeline, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 bound_sums, calls, counted, grouped, sums, with_descendants = (
     groupby.bound_sums, groupby.outermost_calls, groupby.counted_operators, groupby.group_rows, groupby.sums,

@@ -19,7 +19,8 @@ from typing import Any, TypeVar, cast
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 
 _T = TypeVar("_T")
 

@@ -15,7 +15,9 @@ from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
 from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, NONE, Bools, Finding, Trace
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, provenance, step_row
 from tb_privateuse1.views.result import Result
 

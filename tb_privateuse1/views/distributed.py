@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
@@ -25,8 +26,10 @@ from tb_privateuse1.analysis.ranks.stragglers import (
     find_stragglers,
 )
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
-from tb_privateuse1.version import __version__
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING, NONE, Timeline
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
 from tb_privateuse1.views.result import Result
 

@@ -10,17 +10,9 @@ import numpy as np
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import all_languages, say
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import (
-    I8,
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    OPERATOR,
-    Bools,
-    Trace,
-    TraceError,
-)
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,

@@ -12,7 +12,9 @@ from tb_privateuse1.analysis.kernels.groups import Floats, Group
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
-from tb_privateuse1.trace.model import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import KERNEL, MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,

@@ -21,7 +21,10 @@ from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, Mem
 from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
 from tb_privateuse1.analysis.memory.devices import MemoryDevice
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING, Memory, Trace
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
 

@@ -11,8 +11,10 @@ from tb_privateuse1.analysis.inference_limits import Advice, Limit
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import Constant, Kind
-from tb_privateuse1.trace.model import I64, MISSING, OPERATOR, Finding, Trace
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 from tb_privateuse1.views.result import Result
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.operators import named_regions
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,

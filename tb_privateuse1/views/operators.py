@@ -12,7 +12,9 @@ from tb_privateuse1.analysis.operators.groups import Group
 from tb_privateuse1.analysis.operators.kinds_of_work import Kind
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, uncertainty
-from tb_privateuse1.trace.model import I64, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     OffsetOption,
     Provenance,

@@ -21,7 +21,8 @@ from tb_privateuse1.analysis.steps.table import (
 )
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace import labels as trace_labels
-from tb_privateuse1.trace.model import I64, MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     Provenance,
     StepOption,

@@ -10,7 +10,8 @@ import numpy as np
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import SEVERITIES, Finding
-from tb_privateuse1.trace.model import Kernels, Table, Trace
+from tb_privateuse1.trace.model import Kernels, Trace
+from tb_privateuse1.trace.table import Table
 from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
 from tb_privateuse1.views.result import Result
 

@@ -18,15 +18,13 @@ from tb_privateuse1 import i18n
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.export import FORMATS, FormatName
-from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import LANGUAGES, say
-from tb_privateuse1.server import typescript
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage import event_record as events
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Trace, TraceError
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.lookups import LOOKUPS
 
 
@@ -53,14 +51,14 @@ def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[st
 
     Raises TraceError ``unknown_option`` or ``bad_option``.
     """
-    known = {name: hint for name, hint, _ in typescript.query_of(view)}
+    known = {name: hint for name, hint, _ in signature.query_of(view)}
     reject_unknown(view.__name__, texts, list(known))
-    return {name: _value(name, text, known[name]) for name, text in texts.items()}
+    return {name: parse_value(name, text, known[name]) for name, text in texts.items()}
 
 
 def parse_whole(name: str, text: str | None) -> int | None:
     """A number of the selection (rank, span). Raises TraceError ``bad_option``."""
-    return None if text is None else typing.cast(int, _value(name, text, int))
+    return None if text is None else typing.cast(int, parse_value(name, text, int))
 
 
 def run_view(
@@ -71,25 +69,9 @@ def run_view(
 ) -> Any:
     """The result of a view of one trace, of what is prepared of it, and of rules."""
     ready = derived.of(trace)
-    names = typescript.reads_of(view)
+    names = signature.reads_of(view)
     sources = [rules if name == "rules" else getattr(ready, name) for name in names]
     return view(*sources, **asked)
-
-
-EXPORT = ("format", "start_ns", "end_ns")
-
-
-def export(texts: Mapping[str, str]) -> tuple[FormatName, Window]:
-    """The format and the window that a query's texts name; ``format`` has to be there.
-
-    Raises TraceError ``bad_option``.
-    """
-    if "format" not in texts:
-        raise TraceError(
-            "bad_option", say("format is missing: one of {names}.", names=", ".join(FORMATS))
-        )
-    name: FormatName = _value("format", texts["format"], FormatName)
-    return name, Window(*(parse_whole(key, texts.get(key)) for key in EXPORT[1:]))
 
 
 def run_event(
@@ -100,7 +82,7 @@ def run_event(
     Raises TraceError ``unknown_option`` or ``bad_option``, and what ``event.event`` does.
     """
     asked = parse_options(events.read_record, texts)
-    for name, _, _ in typescript.query_of(events.read_record):
+    for name, _, _ in signature.query_of(events.read_record):
         if name not in asked:
             raise TraceError(
                 "bad_option", say("An event has a table and a row: {name} is missing.", name=name)
@@ -143,7 +125,8 @@ def encode_columns(result: Any, language: str = LANGUAGES[0]) -> bytes | None:
     return b"".join((struct.pack("<I", len(head)), head, padding, *columns))
 
 
-def _value(name: str, text: str, hint: Any) -> Any:
+def parse_value(name: str, text: str, hint: Any) -> Any:
+    """Return the value of an option of this type. Raises TraceError ``bad_option``."""
     choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     if choices:
         if text in choices:
@@ -157,7 +140,7 @@ def _value(name: str, text: str, hint: Any) -> Any:
         raise TraceError("bad_option", message)
     if isinstance(hint, types.UnionType):
         (hint,) = (h for h in typing.get_args(hint) if h is not type(None))
-        return _value(name, text, hint)
+        return parse_value(name, text, hint)
     if hint is int and text.isascii() and text.removeprefix("-").isdigit() and len(text) < 19:
         return int(text)
     if hint is bool and text in ("true", "false"):

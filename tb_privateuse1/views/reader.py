@@ -17,12 +17,13 @@ from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.catalog import Catalog, Worker
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
-from tb_privateuse1.trace.model import Finding, Trace, TraceError
-from tb_privateuse1.views import REDUCTIONS, query
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import REDUCTIONS, query, signature
 from tb_privateuse1.views.base import Rank, chosen_ranks
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
 
@@ -85,7 +86,7 @@ class Reader:
         at the same time gets the same result.
         """
         options = asked or {}
-        names = typescript.reads_of(view)
+        names = signature.reads_of(view)
         if names == ("ranks",):
             members = _members(catalog, place, chosen_ranks(options.get("only")))
 

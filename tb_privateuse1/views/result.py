@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import TraceError
 
 if TYPE_CHECKING:
     import pandas

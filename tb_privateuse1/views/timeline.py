@@ -17,7 +17,9 @@ from tb_privateuse1.analysis.timeline.rectangles import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.trace import uncertainty
-from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
 from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
 from tb_privateuse1.views.result import Result
 

@@ -14,7 +14,9 @@ from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.ranking import Gain
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, Finding, Trace
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
 

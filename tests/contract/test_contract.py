@@ -27,7 +27,7 @@ from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import VIEWS, query, signature
 from tb_privateuse1.views import result as views_result
 from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.results import result as result_of
@@ -77,7 +77,7 @@ def test_a_view_is_complete(name: str) -> None:
 @pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
 def test_every_option_has_its_line(name: str) -> None:
     """For the command line's help and docs/reference/options.md."""
-    for option in typescript.options_of({**VIEWS, **LOOKUPS}[name]):
+    for option in signature.options_of({**VIEWS, **LOOKUPS}[name]):
         line = option["help"]
         assert re.fullmatch(r"[a-z](.*[^.\s])?", line), f"{option['name']}: Annotated[…, 'a line']"
         assert len(line) <= 90

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import views
-from tb_privateuse1.version import __version__
+from tb_privateuse1 import __version__, views
 from tests.support.server import serve
 
 ROOT = Path(__file__).parents[2]

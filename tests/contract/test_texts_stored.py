@@ -20,10 +20,11 @@ from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.storage.ingest import ingest
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import Constant
 from tb_privateuse1.trace.labels import Fact
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.method import Method
 from tb_privateuse1.views.timeline import Counter

@@ -15,7 +15,7 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import store
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support import logdir as made
 from tests.support.server import serve
 from tests.support.trace_files import sidecar, trace

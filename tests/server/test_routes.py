@@ -18,8 +18,10 @@ from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.server.routes import Routes
-from tb_privateuse1.storage.store import Pending, Progress, Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import query
 from tb_privateuse1.views.reader import Reader, Selection
 

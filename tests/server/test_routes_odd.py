@@ -16,11 +16,10 @@ from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
-from tb_privateuse1.server import typescript
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.lookups import LOOKUPS
 from tests.peers.test_shared_traces import FOLDER, TRACES
 from tests.server.test_routes import BASE
@@ -75,7 +74,7 @@ def odd_questions(name: str) -> Iterator[dict[str, str]]:
     """Each option with each odd value, and some of these together."""
     options = [
         *("run", "rank", "span"),
-        *(option for option, *_ in typescript.query_of(ASKED[name])),
+        *(option for option, *_ in signature.query_of(ASKED[name])),
     ]
     rest = {"table": "ops", "row": "0"} if name == "event" else {}
     for option in options:

@@ -14,7 +14,7 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.server.plugin import Plugin
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.server.test_routes import BASE, problem
 
 

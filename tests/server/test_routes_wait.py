@@ -17,7 +17,8 @@ from tb_privateuse1.export import sql
 from tb_privateuse1.server import routes
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import query
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files

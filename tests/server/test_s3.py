@@ -13,7 +13,7 @@ import tb_privateuse1 as tbp
 from tb_privateuse1.discovery import catalog, remote
 from tb_privateuse1.discovery.remote import filesystem
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support import s3
 from tests.support.server import serve
 from tests.support.trace_files import trace

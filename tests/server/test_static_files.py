@@ -10,7 +10,7 @@ from werkzeug.test import Client, TestResponse
 from werkzeug.wrappers import Request
 
 from tb_privateuse1.server import static_files
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 HASHED = "assets/app-C9WBo5U2.js"
 

@@ -58,7 +58,7 @@ def main(path: str, views: list[str]) -> None:
     """The process."""
     from tb_privateuse1.discovery import catalog
     from tb_privateuse1.storage import ingest as reader
-    from tb_privateuse1.trace.model import TraceError
+    from tb_privateuse1.trace.errors import TraceError
     from tb_privateuse1.views import VIEWS, query
     from tests.support.results import result
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1.server import typescript
-from tb_privateuse1.trace.model import Finding, Trace
-from tb_privateuse1.views import REDUCTIONS, query
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import REDUCTIONS, query, signature
 from tb_privateuse1.views.base import Rank
 
 
 def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     """Of one trace: the only rank of its run, and its own base."""
-    names = typescript.reads_of(view)
+    names = signature.reads_of(view)
     if names == ("ranks",):
         return view(ranks(trace, view=view.__name__), **options)
     return (

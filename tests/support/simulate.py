@@ -19,7 +19,8 @@ import numpy as np
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.device_timeline import Others
 from tb_privateuse1.readers import chrome, sidecar
-from tb_privateuse1.trace.model import I64, Kernels, Trace
+from tb_privateuse1.trace.model import Kernels, Trace
+from tb_privateuse1.trace.table import I64
 from tests.support import make
 
 LATENCY, MARK, GAP = 6_000, 300, 800

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_privateuse1.trace.model import Finding
+from tb_privateuse1.trace.findings import Finding
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 from tb_privateuse1.inference import steps
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import BOUND, EVENTS, I64, Kernels, Lanes, Trace
+from tb_privateuse1.trace.model import BOUND, EVENTS, Kernels, Lanes, Trace
+from tb_privateuse1.trace.table import I64
 from tests.support import make
 
 STEPS, KERNELS = 4, 40

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import tb_privateuse1 as tbp
+from tb_privateuse1 import __version__
 from tb_privateuse1.api import Log
-from tb_privateuse1.server.typescript import reads_of
-from tb_privateuse1.trace.model import TraceError
-from tb_privateuse1.version import __version__
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.signature import reads_of
 from tests.support.results import ranks, result
 from tests.support.trace_files import sidecar, trace
 

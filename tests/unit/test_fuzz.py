@@ -20,7 +20,7 @@ import pytest
 
 from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support import invariants, make
 
 COUNT = int(os.environ.get("FUZZ_TRACES", "300"))

@@ -13,6 +13,10 @@ from tb_privateuse1.advice.rank_rules import (
 )
 from tb_privateuse1.advice.rank_rules.base import RankRule
 
+__all__ = [
+    "base",
+]
+
 RANK_RULES: tuple[RankRule, ...] = (
     straggler.RULE,
     uneven_ranks.RULE,

@@ -20,7 +20,8 @@ from tb_privateuse1.analysis.ranks.steps import RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import Blame, Straggler
 from tb_privateuse1.i18n import join_list as join_list
 from tb_privateuse1.i18n import say as say
-from tb_privateuse1.trace.model import MISSING, Bools
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import Bools
 
 Floats = NDArray[np.float64]
 

@@ -49,6 +49,11 @@ from tb_privateuse1.advice.rules import (
 )
 from tb_privateuse1.advice.rules.base import Rule
 
+__all__ = [
+    "RULES",
+    "base",
+]
+
 RULES: tuple[Rule, ...] = (
     data_loader.RULE,
     single_process_loader.RULE,

@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
 
 _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
 

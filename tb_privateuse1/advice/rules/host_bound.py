@@ -10,7 +10,7 @@ from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, joi
 from tb_privateuse1.i18n.units import with_unit
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Example
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 _LEAST, _MANY = 0.10, 50
 _TOP = 5

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 _NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
 _LEAST = 0.01

@@ -9,7 +9,8 @@ import numpy as np
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n.units import with_unit
-from tb_privateuse1.trace.model import I64, MISSING
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64
 
 _LEAST = 0.9
 

@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
 _HALF = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 _NO_WORK = (
     r"^threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)|method acquire of _thread"

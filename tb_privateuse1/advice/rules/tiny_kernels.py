@@ -11,7 +11,7 @@ from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import distinct_values
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 _LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
 _REMOVED = 0.5

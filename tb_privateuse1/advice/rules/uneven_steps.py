@@ -10,7 +10,8 @@ from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, plu
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, NONE
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 _FACTOR, _FEW = 1.3, 3
 

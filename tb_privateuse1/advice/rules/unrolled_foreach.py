@@ -18,7 +18,8 @@ from tb_privateuse1.advice.rules.base import (
 )
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, NONE
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 _NAMES = r"^aten::_(foreach|fused)_"
 _LEAST, _MANY = 0.005, 4

@@ -18,7 +18,8 @@ from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
-from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
 Name = tuple[str, str | None]

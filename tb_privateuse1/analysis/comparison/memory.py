@@ -13,7 +13,8 @@ from tb_privateuse1.analysis.comparison.significance import Floats, Sample
 from tb_privateuse1.analysis.memory import allocations, by_operator, devices
 from tb_privateuse1.analysis.memory.allocations import CPU, Level
 from tb_privateuse1.i18n.units import with_unit
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Memory, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
+from tb_privateuse1.trace.table import I64
 
 Figure = Literal[
     "peak", "peak_reserved", "at_end", "growth", "allocated", "allocations", "recording_peak"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 Floats = NDArray[np.float64]
 Verdict = Literal["longer", "shorter", "within_noise", "within_bound", "same", "unknown"]

@@ -14,7 +14,8 @@ from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import fill, say
 from tb_privateuse1.trace import call_tree, intervals, uncertainty
-from tb_privateuse1.trace.model import I64, MEMCPY, MISSING, Kernels, Trace
+from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I64
 
 _WAYS = (
     (say("Copies to {device}"), re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.trace.intervals import Set
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]
 

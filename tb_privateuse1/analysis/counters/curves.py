@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 Unit = Literal["bytes", "bytes/s", "kernels", "kernels/ms", "share"]
 What = Literal[

@@ -12,7 +12,8 @@ import numpy as np
 from tb_privateuse1.analysis.counters import curve_forms
 from tb_privateuse1.analysis.counters.curve_forms import Floats
 from tb_privateuse1.analysis.kernels import groups
-from tb_privateuse1.trace.model import I32, I64, KERNEL, Kernels, Trace
+from tb_privateuse1.trace.model import KERNEL, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 
 def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:

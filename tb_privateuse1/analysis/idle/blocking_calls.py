@@ -8,7 +8,8 @@ import numpy as np
 
 from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
-from tb_privateuse1.trace.model import I64, MEMCPY, MISSING, SYNC, Bools, Trace
+from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
+from tb_privateuse1.trace.table import I64, Bools
 
 _READS = ("aten::_local_scalar_dense", "aten::nonzero")
 """Not every backend tells of the call by which these wait."""

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.idle import blocking_calls as waiting
 from tb_privateuse1.analysis.idle import launch_times
 from tb_privateuse1.trace import intervals, uncertainty
-from tb_privateuse1.trace.model import I32, I64, KERNEL, MISSING, NONE, Bools, Kernels, Table, Trace
+from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
 _BLOCKED_NS = 500_000
 """A launch takes some microseconds. One that takes this long, with the device busy all the time,

@@ -19,7 +19,8 @@ from tb_privateuse1.analysis.idle import blocking_calls, launch_times
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import LOADER, STEP, starts_with
-from tb_privateuse1.trace.model import ANNOTATION, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace
+from tb_privateuse1.trace.model import ANNOTATION, MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 CAUSES = (
     "launch_latency",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64
 
 _QUEUED_NS = 500_000
 _TIMES = 4

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.operators import kinds_of_work
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Kernels, Trace
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Group = Literal["operator", "name", "launch"]
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import groupby
-from tb_privateuse1.trace.model import I8, I64, MISSING, NONE, Memory, Table, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, Memory, Trace
+from tb_privateuse1.trace.table import I8, I64, Table
 from tb_privateuse1.vendors import device_types
 from tb_privateuse1.vendors.device_types import CPU as CPU
 from tb_privateuse1.vendors.device_types import PRIVATEUSE1

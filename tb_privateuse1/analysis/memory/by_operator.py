@@ -21,7 +21,8 @@ from tb_privateuse1.analysis.memory.allocations import (
 )
 from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
 from tb_privateuse1.analysis.operators import groups as operators_groups
-from tb_privateuse1.trace.model import I8, I32, I64, MISSING, NONE, OPERATOR, Memory, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Memory, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
 
 _ALLOCATORS = ("aten::empty", "aten::new_empty", "aten::resize_")
 """Operators that only get memory for the one around them; prefixes of their names."""

@@ -26,7 +26,8 @@ from tb_privateuse1.analysis.memory.allocations import (
 )
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import I8, I64, Memory, Trace
+from tb_privateuse1.trace.model import Memory, Trace
+from tb_privateuse1.trace.table import I8, I64
 
 Category = Literal[
     "parameters",

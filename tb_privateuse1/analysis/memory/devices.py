@@ -8,7 +8,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.i18n import join_list, say
-from tb_privateuse1.trace.model import MISSING, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, Trace
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.operators import kinds_of_work, module_of
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Trace
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Group = Literal["name", "shapes", "stack", "module", "category"]
 

@@ -12,7 +12,8 @@ import numpy as np
 from tb_privateuse1.analysis.timeline import appearance
 from tb_privateuse1.trace import call_tree
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import I8, I32, NONE, Bools, Trace
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, Bools
 
 
 @memoize

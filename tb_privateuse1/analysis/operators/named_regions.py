@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import ANNOTATION, I32, I64, Trace
+from tb_privateuse1.trace.model import ANNOTATION, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 Source = Literal["modules", "annotations", "none"]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from tb_privateuse1.analysis.operators.groups import python_stack
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 _LIBRARY = re.compile(
     r"^<|^nn\.Module: |(^|/)(torch|torchvision|tb_privateuse1)/|(site|dist)-packages/"

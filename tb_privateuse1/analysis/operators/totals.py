@@ -8,7 +8,8 @@ import numpy as np
 
 from tb_privateuse1.trace import call_tree, uncertainty
 from tb_privateuse1.trace.groupby import bound_sums, outermost_calls, sums, with_descendants
-from tb_privateuse1.trace.model import I32, I64, MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 
 @dataclass(frozen=True)

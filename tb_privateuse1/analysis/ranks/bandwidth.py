@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, Shape
 from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
-from tb_privateuse1.trace.model import I64, MISSING, Bools
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64, Bools
 
 Floats = NDArray[np.float64]
 

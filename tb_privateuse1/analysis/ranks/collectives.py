@@ -17,7 +17,8 @@ from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.groupby import group_rows
-from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, OPERATOR, Bools, Timeline, Trace
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Collectives that no rank can leave before all have come; a broadcast's root may."""

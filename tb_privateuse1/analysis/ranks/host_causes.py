@@ -12,7 +12,8 @@ from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.call_tree import LOADER, starts_with
 from tb_privateuse1.trace.groupby import group_rows, sums
-from tb_privateuse1.trace.model import I64, KERNEL, Trace
+from tb_privateuse1.trace.model import KERNEL, Trace
+from tb_privateuse1.trace.table import I64
 
 _NAMES = 40
 _RETURN_NS = 100_000

@@ -11,7 +11,8 @@ import numpy as np
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 Measure = Literal["step", "computation", "communication", "exposed", "idle", "waiting"]
 

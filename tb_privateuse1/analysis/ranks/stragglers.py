@@ -10,7 +10,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.ranks.collectives import MatchedCalls
 from tb_privateuse1.trace.groupby import sums
-from tb_privateuse1.trace.model import I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
 
 CAUSES = ("computation", "copy", "idle")
 Figures = Mapping[str, int]

@@ -20,7 +20,9 @@ from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
 from tb_privateuse1.analysis.simulation.submissions import Ranges
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import I64, MEMCPY, Bools, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MEMCPY, Trace
+from tb_privateuse1.trace.table import I64, Bools
 
 Shares = NDArray[np.float64]
 

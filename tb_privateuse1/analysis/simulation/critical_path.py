@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.simulation import replay
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, TURN, WAIT, Graph
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import I8, I64, MEMCPY, NONE, OPERATOR, Table, Trace
+from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I64, Table
 
 Cause = Literal[
     "operator",

@@ -17,7 +17,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.simulation import submissions, usual_latencies
 from tb_privateuse1.analysis.simulation.replay import Network, Weights, settled
-from tb_privateuse1.trace.model import I8, I32, I64, NONE, Trace
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
 
 LAUNCH, WAIT, TURN, STREAM = range(4)
 """What an edge is: from handing in to the activity, from the activity to who waited for it, from

@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.steps import judged_window
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, NONE, Collectives, Trace
+from tb_privateuse1.trace.model import NONE, Collectives, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from tb_privateuse1.analysis.simulation import changes
 from tb_privateuse1.analysis.simulation.changes import Change
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.replay import Weights
-from tb_privateuse1.trace.model import I64, MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
 
 
 def judged_steps(trace: Trace, row: int | None) -> I64:

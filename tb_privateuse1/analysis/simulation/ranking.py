@@ -25,7 +25,8 @@ from tb_privateuse1.analysis.simulation.critical_path import Cause, Path
 from tb_privateuse1.analysis.simulation.dependency_graph import Graph
 from tb_privateuse1.analysis.simulation.prediction import Baseline
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 _WORK = 20_000_000
 """So many nodes are replayed for the table, some seconds at most."""

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.constraints import running_max
-from tb_privateuse1.trace.model import I64, NONE, Bools
+from tb_privateuse1.trace.intervals import running_max
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
 
 NEVER = -(1 << 60)
 """The gap of an edge that holds nobody up."""

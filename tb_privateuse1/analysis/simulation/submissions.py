@@ -11,7 +11,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import I32, I64, NONE, OPERATOR, Bools, Frames, Launches, Ops, Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Frames, Launches, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 BLOCKED_NS = 500_000
 """A launch takes some microseconds. One that takes this long waits for a place in the queue."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.simulation import submissions
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import I64, NONE, Kernels
+from tb_privateuse1.trace.model import NONE, Kernels
+from tb_privateuse1.trace.table import I64
 
 _USUAL = 95
 """The percentile up to which a gap is usual."""

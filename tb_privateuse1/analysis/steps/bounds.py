@@ -15,7 +15,8 @@ import numpy as np
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import I8, I32, I64, MISSING, Kernels, Steps, Trace
+from tb_privateuse1.trace.model import MISSING, Kernels, Steps, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
 
 _DEVICE = len(breakdown.KINDS)
 _ALL = range(_DEVICE)

@@ -12,18 +12,8 @@ import numpy as np
 
 from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import (
-    I8,
-    I64,
-    KERNEL,
-    MEMCPY,
-    MEMSET,
-    OPERATOR,
-    Bools,
-    Kernels,
-    Ops,
-    Trace,
-)
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET, OPERATOR, Kernels, Ops, Trace
+from tb_privateuse1.trace.table import I8, I64, Bools
 from tb_privateuse1.trace.uncertainty import busy as busy
 
 PARTS = (

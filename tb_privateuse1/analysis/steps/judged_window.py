@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 
 def judged_window(trace: Trace, rows: I64) -> intervals.Set:

@@ -12,7 +12,8 @@ import numpy as np
 from tb_privateuse1.analysis.steps import bounds as steps_bounds
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.memoize import memoize
-from tb_privateuse1.trace.model import I64, MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
 
 
 @dataclass(frozen=True)

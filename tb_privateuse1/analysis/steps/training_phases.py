@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.trace import call_tree, intervals
-from tb_privateuse1.trace.model import I8, I32, I64, NONE, OPERATOR, Bools, Trace
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 ENGINE, OPTIMIZER, ZERO_GRAD = (
     "autograd::engine::evaluate_function",

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace import uncertainty
-from tb_privateuse1.trace.model import ANNOTATION, I8, I32, I64, NONE, Trace
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
 
 TABLES = ("ops", "launches", "frames", "kernels", "steps")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.timeline import rectangles
 from tb_privateuse1.analysis.timeline.rectangles import Exact, Ranges
 from tb_privateuse1.trace import groupby, intervals
-from tb_privateuse1.trace.model import I32, I64, Table, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I32, I64, Table
 
 STEPS, OPERATORS, FRAMES, DEVICE = range(4)
 """``Tracks.kind``."""

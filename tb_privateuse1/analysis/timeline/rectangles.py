@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace.model import I32, I64, Table
+from tb_privateuse1.trace.table import I32, I64, Table
 
 
 @dataclass(frozen=True)

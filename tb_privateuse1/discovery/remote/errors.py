@@ -13,7 +13,7 @@ from typing import Any
 
 from tb_privateuse1.discovery.remote.url import scrub, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 _CREDENTIALS = re.compile("Credential|Authenti|RefreshError|TokenRetrieval|NoAuth")
 _CONNECTION = re.compile("Connect|Disconnect|Payload|Timeout|SSL|Certificate|gaierror")

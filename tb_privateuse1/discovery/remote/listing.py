@@ -22,7 +22,7 @@ from tb_privateuse1.discovery.remote.errors import RemoteError, missing
 from tb_privateuse1.discovery.remote.filesystem import Server, server_of
 from tb_privateuse1.discovery.remote.url import is_web, join, shown
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import Finding
+from tb_privateuse1.trace.findings import Finding
 
 _DEPTH = 32
 _DIRECTORIES = 20_000

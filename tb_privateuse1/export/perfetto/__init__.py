@@ -34,7 +34,8 @@ from tb_privateuse1.export.perfetto.protobuf import (
 from tb_privateuse1.export.perfetto.tracks import Tracks
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.trace import call_tree
-from tb_privateuse1.trace.model import EVIDENCE, I64, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
+from tb_privateuse1.trace.model import EVIDENCE, KERNEL, MEASURED, MISSING, NONE, Ops, Trace
+from tb_privateuse1.trace.table import I64
 
 _CHUNK = 1 << 16
 """Events that are encoded together: that takes some tens of megabytes."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, Bools
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 MOST = 16
 """Stacks of a thread; ranges that would need more are left out."""

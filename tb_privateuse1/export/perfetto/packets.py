@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
 """``TrackEvent.type``."""

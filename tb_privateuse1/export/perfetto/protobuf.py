@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.model import Bools
+from tb_privateuse1.trace.table import Bools
 
 _ROWS = 1 << 13
 """Messages in one matrix: with some 80 bytes each it stays in a core's cache."""

@@ -8,12 +8,12 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tb_privateuse1 import __version__
 from tb_privateuse1.advice.engine import AdviceRow
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.i18n.units import plain_text, with_unit
-from tb_privateuse1.version import __version__
 from tb_privateuse1.views.advice import AdviceTable
 from tb_privateuse1.views.distributed import Distributed
 

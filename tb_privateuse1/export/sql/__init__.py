@@ -24,7 +24,11 @@ from tb_privateuse1.export.sql import worker
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
+
+__all__ = [
+    "SqlResult",
+]
 
 VARIABLE = "TB_PRIVATEUSE1_SQL"
 SECONDS = 20.0

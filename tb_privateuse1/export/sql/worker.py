@@ -25,7 +25,8 @@ from tb_privateuse1.export import trace_tables
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import memory_limit
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
 
 MOST_BYTES = 32 << 20

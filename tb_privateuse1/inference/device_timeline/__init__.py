@@ -32,7 +32,12 @@ from tb_privateuse1.trace import groupby
 from tb_privateuse1.trace.blocking_names import blocks
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Bools, Frames, Kernels, Lanes, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Ops
+from tb_privateuse1.trace.table import I64, Bools
+
+__all__ = [
+    "constraints",
+]
 
 _STRANGE = "elapsed_not_of_a_stream"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import Constant, InferenceBasis
-from tb_privateuse1.trace.model import I8, I32, I64, Bools
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
 """As an earliest and as a latest time: none is known."""

@@ -16,7 +16,8 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, Marks
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
-from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace.model import MISSING, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 _LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
 """From launch to start on an idle device where nothing measured it, and how far it may be off."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.trace.model import I64, NONE, Bools
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
 
 UNKNOWN = 1 << 40
 """A span (18 minutes in ns) that stands for: no largest time is known."""
@@ -248,20 +249,3 @@ def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reac
     high[level.first] = reach
     most = np.cumsum(high)
     return Path(least, most, most - least, *inside)
-
-
-def running_max(values: I64, part: I64) -> I64:
-    """The running maximum within each part; ``part`` never falls."""
-    reach = int(values.max()) - int(values.min()) + 1
-    part = part - part[0]
-    # Parts are kept apart by an offset each; so many at a time as int64 holds.
-    most = max((1 << 61) // reach, 1)
-    if part[-1] >= most:
-        cut = int(np.searchsorted(part, part[len(part) // 2]))
-        cut = cut or int(np.searchsorted(part, part[0], side="right"))
-        if cut < len(part):
-            both = running_max(values[:cut], part[:cut]), running_max(values[cut:], part[cut:])
-            return np.concatenate(both)
-    offset = part * reach
-    result: I64 = np.maximum.accumulate(values + offset) - offset
-    return result

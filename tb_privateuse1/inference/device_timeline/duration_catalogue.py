@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline.base import Usual
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 _SPREAD = 0.5
 """Instances that differ by more than this share of their median (interquartile) tell nothing."""

@@ -18,7 +18,8 @@ from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import Kind as Name
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I64
 
 _COARSE_NS = 100_000
 """Elapsed times in steps of this size or more cannot tell one kernel from the next."""

@@ -30,7 +30,8 @@ from tb_privateuse1.inference.device_timeline.stream_joins import FAR, Joins
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import I64, KERNEL, MEMCPY, MISSING, Bools, Ops
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 _EVENT_DOUBT_NS = 15
 """How far the likely time of a mark may be from what the trace tells."""

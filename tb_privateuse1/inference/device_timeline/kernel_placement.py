@@ -23,17 +23,8 @@ from tb_privateuse1.inference.device_timeline.base import (
     Usual,
 )
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
-from tb_privateuse1.trace.model import (
-    BOUND,
-    CATALOGUE,
-    END_PINNED,
-    EVENTS,
-    I8,
-    I64,
-    SYNC,
-    Bools,
-    Ops,
-)
+from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, SYNC, Ops
+from tb_privateuse1.trace.table import I8, I64, Bools
 
 _TAIL_SHARE, _TAIL_LOW_NS, _TAIL_HIGH_NS = 0.15, 1_000, 4_000
 """From the launch to the end of the operator's segment on the host, if nothing tells it."""

@@ -13,7 +13,8 @@ from tb_privateuse1.inference.device_timeline import sync_points
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks, Work
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
-from tb_privateuse1.trace.model import EVENTS, I64, KERNEL, NONE, Bools, Ops
+from tb_privateuse1.trace.model import EVENTS, KERNEL, NONE, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 Three = tuple[I64, I64, I64]
 """At the earliest, likely, at the latest."""

@@ -24,7 +24,8 @@ from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, Marks
 from tb_privateuse1.inference.device_timeline.constraints import Spans, Tree
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I64, MISSING, OPERATOR, Bools, Ops
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 _QUIET = re.compile(
     r"^(autograd::|torch::autograd::AccumulateGrad|profiler::|c10d::|gloo:|"

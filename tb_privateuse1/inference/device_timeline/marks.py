@@ -16,7 +16,8 @@ import numpy as np
 from tb_privateuse1.inference.device_timeline.base import Marks
 from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
 from tb_privateuse1.trace import intervals
-from tb_privateuse1.trace.model import I32, I64, MISSING, NONE, Bools, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _BEFORE_NS = 200
 """How long before its start time an operator's first event is recorded."""

@@ -15,7 +15,8 @@ import numpy as np
 from tb_privateuse1.inference.base import Strings
 from tb_privateuse1.inference.device_timeline import duration_catalogue, launching_operators
 from tb_privateuse1.inference.device_timeline.duration_catalogue import LEAST, Instances
-from tb_privateuse1.trace.model import EVENTS, I32, I64, NONE, Ops, Trace
+from tb_privateuse1.trace.model import EVENTS, NONE, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 Others = Callable[[], Sequence[Trace]]
 """Other recordings of the run; they are asked for only if they can be of use."""

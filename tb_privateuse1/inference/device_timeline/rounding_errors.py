@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline.constraints import Level, Spans, Tree
-from tb_privateuse1.trace.model import I64
+from tb_privateuse1.trace.table import I64
 
 _UNIT_NS = 10
 """Variances are counted in squares of this, so that sums of millions stay exact integers."""

@@ -21,7 +21,9 @@ from tb_privateuse1.inference.device_timeline import constraints
 from tb_privateuse1.inference.device_timeline.base import ANY, Bounds, Calibration, Marks
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
 from tb_privateuse1.inference.device_timeline.sync_points import Pins
-from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 _REPAIRS = 6
 """Rounds in which reasons that contradict others are dropped."""
@@ -207,7 +209,7 @@ def _still(marks: Marks, quiet: Bools, low: I64, prompt: I64, limit: I64, c: Cal
     still = loud[marks.end + 1] == loud[marks.start + 1]
     row = np.flatnonzero(still & (low > (marks.end - marks.start) * c.event_high_ns))
     index = np.arange(len(marks)) * c.event_high_ns
-    reach = constraints.running_max(prompt - index, np.cumsum(~quiet)) + index
+    reach = intervals.running_max(prompt - index, np.cumsum(~quiet)) + index
     end = marks.end[row]
     limit[end] = np.minimum(limit[end], reach[end])
 
@@ -216,7 +218,7 @@ def _promptly(high: I64, prompt: I64, quiet: Bools, c: Calibration) -> I64:
     """In a quiet segment: not after both its record and the mark before, through whole runs."""
     index = np.arange(len(high)) * c.event_high_ns
     due = np.where(quiet, prompt, high)
-    reach = constraints.running_max(due - index, np.cumsum(~quiet)) + index
+    reach = intervals.running_max(due - index, np.cumsum(~quiet)) + index
     return np.where(quiet, np.minimum(high, reach), high)
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks
-from tb_privateuse1.trace.model import I64, MISSING, Bools, Ops
+from tb_privateuse1.trace.model import MISSING, Ops
+from tb_privateuse1.trace.table import I64, Bools
 
 FAR = 1 << 60
 """As a time: no one knows how late."""

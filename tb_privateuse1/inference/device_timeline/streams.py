@@ -16,7 +16,8 @@ from tb_privateuse1.inference.base import rows_of
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import DEVICE, Finding
-from tb_privateuse1.trace.model import I64, MISSING, NONE, Ops
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I64
 
 _PARALLEL_NS = 2_000
 """Parts that take so much longer than their whole, beyond roundings, ran at the same time."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline.base import ANY, NEVER, Calibration, Marks
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 _WAITED_NS = 1_000_000
 """A call that took this long did wait for the device, not only look."""

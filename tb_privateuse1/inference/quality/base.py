@@ -12,7 +12,8 @@ from tb_privateuse1.i18n.units import shorten
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.findings import Example, TableName
-from tb_privateuse1.trace.model import I32, I64, Memory, Trace
+from tb_privateuse1.trace.model import Memory, Trace
+from tb_privateuse1.trace.table import I32, I64
 
 _MOST_EXAMPLES = 3
 _LONGEST_NAME = 200

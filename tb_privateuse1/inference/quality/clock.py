@@ -9,7 +9,8 @@ import numpy as np
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import Subject, examples, microseconds
 from tb_privateuse1.trace.findings import ALL, DEVICE, Finding, TableName
-from tb_privateuse1.trace.model import I64, MEASURED, Bools, Kernels, Trace
+from tb_privateuse1.trace.model import MEASURED, Kernels, Trace
+from tb_privateuse1.trace.table import I64, Bools
 
 _CLOCK_NS = 1000
 """Device profilers put their clock on the host's with about this precision."""

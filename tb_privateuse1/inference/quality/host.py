@@ -11,7 +11,8 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples
 from tb_privateuse1.readers.raw import Raw
 from tb_privateuse1.trace.findings import Figures, Finding, TableName
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Frames, Ops, Trace
+from tb_privateuse1.trace.model import NONE, Frames, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 def check(subject: Subject) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples, share
 from tb_privateuse1.readers.raw import Raw, Sidecar
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Bools, Kernels, Trace
+from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
+from tb_privateuse1.trace.table import Bools
 from tb_privateuse1.vendors import words
 
 _STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)

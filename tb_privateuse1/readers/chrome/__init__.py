@@ -25,6 +25,11 @@ from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
 
+__all__ = [
+    "event_schema",
+    "single_event",
+]
+
 
 def read(path: str, progress: Progress | None = None) -> Raw:
     """The columns of one trace file, and in ``findings`` what was wrong with it.

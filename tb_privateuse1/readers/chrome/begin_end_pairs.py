@@ -10,7 +10,7 @@ import numpy as np
 from tb_privateuse1.readers.chrome.growing_columns import Parts
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.raw import Group
-from tb_privateuse1.trace.model import I32, I64
+from tb_privateuse1.trace.table import I32, I64
 
 
 class Pairs:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_privateuse1.readers.chrome.windows import Place
-from tb_privateuse1.trace.model import Checkpoints
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 _EVERY_BYTES = 4 << 20
 

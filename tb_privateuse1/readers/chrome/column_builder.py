@@ -33,7 +33,9 @@ from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRo
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import event_times
 from tb_privateuse1.readers.raw import Flows, Group, Raw
-from tb_privateuse1.trace.model import I32, I64, NONE, Bools, Checkpoints, Threads
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 _OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
 _LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")

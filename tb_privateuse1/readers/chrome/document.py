@@ -19,7 +19,7 @@ from tb_privateuse1.readers.chrome.buffer import Buffer
 from tb_privateuse1.readers.chrome.members import Members
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.windows import Place, Windows
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 EXACT_US = 2.0**43
 """Below this a float64 of microseconds still tells three decimals apart: its spacing is under

@@ -15,7 +15,8 @@ from tb_privateuse1.readers.chrome.metadata import BROKEN
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.repair import repair_text
 from tb_privateuse1.readers.decompress import Source
-from tb_privateuse1.trace.model import Checkpoints, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 
 def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:

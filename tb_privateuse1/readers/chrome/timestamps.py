@@ -12,7 +12,7 @@ import numpy as np
 from tb_privateuse1.readers.chrome import numbers
 from tb_privateuse1.readers.chrome.event_schema import LOOSE, Event
 from tb_privateuse1.readers.chrome.problem_tally import Tally
-from tb_privateuse1.trace.model import I64, Bools
+from tb_privateuse1.trace.table import I64, Bools
 
 _ZERO = Decimal(0)
 _FRACTION = re.compile(rb'"ts"\s*:\s*-?\d+(?:\.\d*[1-9]|[^\s,}]*[eE])')

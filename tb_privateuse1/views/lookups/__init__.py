@@ -13,6 +13,10 @@ from tb_privateuse1.views.lookups.instances import instances
 from tb_privateuse1.views.lookups.links import links
 from tb_privateuse1.views.lookups.search import search
 
+__all__ = [
+    "LOOKUPS",
+]
+
 LOOKUPS: dict[str, Callable[..., Any]] = {
     "area": area,
     "calls": calls,

@@ -10,7 +10,8 @@ import numpy as np
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import intervals, labels, uncertainty
-from tb_privateuse1.trace.model import I32, I64, MISSING, Bools, Kernels, Trace
+from tb_privateuse1.trace.model import MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import chosen_tracks
 from tb_privateuse1.views.lookups.base import KINDS, TABLES, TableName
 

@@ -11,7 +11,9 @@ import numpy as np
 from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
-from tb_privateuse1.trace.model import I64, MISSING, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
 
 TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
 TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_privateuse1.analysis.simulation import critical_path
 from tb_privateuse1.analysis.simulation.critical_path import Path
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.lookups.base import TableName, item
 
 _PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")

@@ -16,17 +16,8 @@ from tb_privateuse1.analysis.operators import groups, module_of
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import call_tree, intervals, labels, uncertainty
-from tb_privateuse1.trace.model import (
-    EVIDENCE,
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    OPERATOR,
-    Bools,
-    Evidence,
-    Trace,
-)
+from tb_privateuse1.trace.model import EVIDENCE, MISSING, NONE, OPERATOR, Evidence, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.lookups.base import Item, TableName, check, item
 
 _MOST = 200

@@ -9,7 +9,8 @@ import numpy as np
 
 from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace import uncertainty
-from tb_privateuse1.trace.model import I64, Bools, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.lookups.base import TABLES, Item, TableName, item
 
 _MOST = 1000

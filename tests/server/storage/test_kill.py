@@ -16,7 +16,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage import disk_cache, worker_process
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support import make
 from tests.support.held_server import HOLD, IN_READER

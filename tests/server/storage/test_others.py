@@ -18,7 +18,7 @@ from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.storage import cache_directory, disk_cache, ingest
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.unit.inference.device_timeline.test_other_recordings import recorded
 
 SLEEP = "tb_privateuse1.storage.ingest.time.sleep"

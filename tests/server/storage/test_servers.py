@@ -20,7 +20,8 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import cache_directory, disk_cache, jobs, store
 from tb_privateuse1.storage.file_lock import Claim
-from tb_privateuse1.storage.store import Pending, Store
+from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.store import Store
 from tests.server.storage.test_store import unreadable, until
 from tests.support.same import digest
 from tests.support.trace_files import sidecar, trace

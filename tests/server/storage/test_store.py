@@ -14,8 +14,10 @@ import pytest
 
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, failure_cache, ingest, store
-from tb_privateuse1.storage.store import Pending, Progress, Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tests.support.same import same
 from tests.support.trace_files import trace
 

@@ -13,7 +13,7 @@ import pytest
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.program import Program
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "guide" / "advice.md"

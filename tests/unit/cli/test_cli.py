@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1 import cli
+from tb_privateuse1 import __version__, cli
 from tb_privateuse1.cli import demo
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.version import __version__
 from tb_privateuse1.views import VIEWS, query
 from tb_privateuse1.views.reader import Reader, Selection
 from tests.support.trace_files import sidecar, trace

@@ -15,9 +15,8 @@ import pytest
 
 from tb_privateuse1 import cli
 from tb_privateuse1.cli import flags
-from tb_privateuse1.server import typescript
 from tb_privateuse1.storage import event_record
-from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import VIEWS, query, signature
 from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.trace_files import trace
 
@@ -53,7 +52,7 @@ def values(hint: Any) -> list[str]:
 @pytest.mark.parametrize("name", ASKED)
 def test_every_option_is_a_flag(name: str) -> None:
     parser = cli._parser()
-    for option, hint, _ in typescript.query_of(ASKED[name]):
+    for option, hint, _ in signature.query_of(ASKED[name]):
         for text in values(hint):
             flag = "--" + option.replace("_", "-")
             given = {"true": [flag], "false": [f"--no-{flag[2:]}"]}.get(text, [flag, text])
@@ -96,7 +95,7 @@ def test_help_has_each_option_with_its_line_and_default(
         cli.main(["view", name, "--help"])
     assert end.value.code == 0
     own = capsys.readouterr().out.partition(f"options of {name}:")[2]
-    for option in typescript.options_of(ASKED[name]):
+    for option in signature.options_of(ASKED[name]):
         default = option["default"]
         flag = "--" + option["name"].replace("_", "-")
         shown = {True: flag, False: f"--no-{flag[2:]}"}[default] if default in (True, False) and (

@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog, roots, trace_head
 from tb_privateuse1.discovery.trace_head import Heads
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.listing import layout, only_run
 from tests.support.trace_files import events, sidecar, trace, write
 

@@ -9,7 +9,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog, scanner
 from tb_privateuse1.discovery.scanner import Scanner
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.trace_files import trace
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.export import atomic_output
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 
 def test_plain_and_gzipped(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.readers import chrome
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support import make
 
 

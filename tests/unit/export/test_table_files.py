@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 
 from tb_privateuse1.export import table_files, trace_tables
 from tb_privateuse1.export.time_window import Window
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support import make
 
 TRACE = make.trace(

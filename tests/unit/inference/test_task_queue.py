@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace.model import EVENTS, I64, Trace
+from tb_privateuse1.trace.model import EVENTS, Trace
+from tb_privateuse1.trace.table import I64
 from tests.support import make
 from tests.support.simulate import LATENCY, Machine, Op, infer_from, step
 

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1.readers import decompress
 from tb_privateuse1.readers.decompress import LIMIT_VARIABLE, Source, read_bytes
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 
 TEXT = b"".join(b'{"n": %d}, ' % (i * 7919 % 100_003) for i in range(20_000))
 

@@ -10,7 +10,8 @@ import pytest
 
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar
-from tb_privateuse1.trace.model import MISSING, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING
 from tests.support import make
 
 

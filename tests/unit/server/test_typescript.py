@@ -10,6 +10,7 @@ import pytest
 
 from tb_privateuse1 import views
 from tb_privateuse1.server import typescript
+from tb_privateuse1.views import signature
 from tb_privateuse1.views.lookups import LOOKUPS
 
 
@@ -32,7 +33,7 @@ def test_an_option_is_described() -> None:
         name: Annotated[str, "who"],
     ) -> None: ...
 
-    rows = [tuple(option.values()) for option in typescript.options_of(view)]
+    rows = [tuple(option.values()) for option in signature.options_of(view)]
     assert rows == [
         ("by", "choice", ("a", "b"), False, "a", "what"),
         ("at_ns", "whole number", None, False, None, "when"),
@@ -68,8 +69,8 @@ def test_missing_figures_are_null_in_typescript() -> None:
 
 def test_what_a_view_reads_and_asks() -> None:
     view = views.VIEWS["operators"]
-    assert typescript.reads_of(view) == ("trace",)
-    assert [(n, d) for n, _, d in typescript.query_of(view)] == [
+    assert signature.reads_of(view) == ("trace",)
+    assert [(n, d) for n, _, d in signature.query_of(view)] == [
         ("group", "name"), ("step", None), ("find", None), ("sort", None), ("limit", 20_000),
         ("offset", 0),
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage import event_record as events
 from tb_privateuse1.storage.event_record import LONGEST, EventRecord, Link, read_record
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import TableName
-from tb_privateuse1.trace.model import TraceError
 from tests.support import make, trace_files
 
 MARKUP = "<img src=x onerror=alert(1)>"

@@ -12,8 +12,9 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache, jobs, store
-from tb_privateuse1.storage.store import Pending, Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.test_store import running, until
 from tests.support.trace_files import trace
 

@@ -12,7 +12,8 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tests.support import make
 from tests.support.trace_files import trace
 

@@ -15,7 +15,7 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import reader_process, worker_process
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.trace_files import trace
 
 ECHO = """

@@ -11,7 +11,8 @@ import numpy as np
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.trace.memoize import memoize
 from tb_privateuse1.trace.memory_budget import BUDGET
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tests.support.make import kernel, op, step, trace
 
 

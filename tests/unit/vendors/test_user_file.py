@@ -13,7 +13,7 @@ from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.disk_cache import cache_key
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import GENERIC, VENDORS, detect, user_file
 from tb_privateuse1.views.kernels import kernels

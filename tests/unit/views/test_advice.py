@@ -8,7 +8,7 @@ import pytest
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.export.reports import csv
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import query
 from tb_privateuse1.views.advice import advice
 from tests.support.program import Program

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.storage.jobs import Pending, Progress
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import computations
 from tb_privateuse1.views.computations import Computations, Report
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace.model import MISSING, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, Trace
 from tb_privateuse1.views.distributed import Distributed, distributed
 from tests.support.make import Event, annotation, kernel, launch, op, step, trace
 from tests.support.results import ranks

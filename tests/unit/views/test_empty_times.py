@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.server import typescript
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.lookups import LOOKUPS
 from tb_privateuse1.views.overview import overview
 from tests.contract.test_contract import not_finite
@@ -26,7 +25,7 @@ def check(made: Trace) -> None:
     names = [made.text(name) for name in made.steps.name]
     numbers = [int(name.partition("#")[2]) for name in names if "#" in name]
     for view in VIEWS.values():
-        selects = any(name == "step" for name, _, _ in typescript.query_of(view))
+        selects = any(name == "step" for name, _, _ in signature.query_of(view))
         assert not list(not_finite(result(view, made)))
         for number in numbers if selects else ():
             assert not list(not_finite(result(view, made, step=number)))

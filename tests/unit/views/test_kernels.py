@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tests.support.make import kernel, launch, op, step, trace
 

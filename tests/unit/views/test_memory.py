@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
 from tests.peers.test_shared_traces import FOLDER, load
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace

@@ -11,7 +11,8 @@ from tb_privateuse1 import inference
 from tb_privateuse1.export import chrome as export
 from tb_privateuse1.export.reports import csv, text
 from tb_privateuse1.readers import chrome
-from tb_privateuse1.trace.model import EVIDENCE, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import EVIDENCE, Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.method import method
 from tb_privateuse1.views.overview import overview

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.modules import ModuleRow, modules
 from tests.support import make
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace

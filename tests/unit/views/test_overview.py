@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
 

@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import query
 
 

@@ -14,8 +14,9 @@ from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import REDUCTIONS
 from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.reader import Reader, Selection

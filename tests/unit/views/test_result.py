@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tb_privateuse1.export.reports import csv
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import TraceError
 from tb_privateuse1.views.result import Result, tables_of
 
 LARGE = 2**63 - 1

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import query
 from tb_privateuse1.views.timeline import Timeline, timeline
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace

@@ -7,7 +7,8 @@ import pytest
 
 from tb_privateuse1.analysis.comparison import memory as comparison_memory
 from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory, format_amount
-from tb_privateuse1.trace.model import I64, Trace
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tests.support.make import Event, memory, op, step, trace
 
 

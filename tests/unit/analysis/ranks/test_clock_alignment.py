@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tb_privateuse1.analysis.ranks import clock_alignment, collectives
-from tb_privateuse1.trace.model import I64, MISSING
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64
 from tests.support.make import step, trace
 
 LABEL = collectives.Label("all_reduce", "0", "dp", on_host=False)

@@ -6,7 +6,8 @@ import pytest
 
 from tb_privateuse1.analysis.simulation import changes, dependency_graph, prediction
 from tb_privateuse1.analysis.simulation.changes import KINDS, Change
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tests.support.make import annotation, frame, kernel, launch, op, step, trace
 from tests.unit.analysis.simulation.test_dependency_graph import waiting
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tb_privateuse1.analysis.simulation import replay
 from tb_privateuse1.analysis.simulation.replay import NEVER, Network, Weights
-from tb_privateuse1.trace.model import I64, NONE
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 
 @dataclasses.dataclass

@@ -16,8 +16,10 @@ from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.storage import ingest
-from tb_privateuse1.storage.store import Pending, Store
-from tb_privateuse1.trace.model import Finding, TraceError
+from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tests.support.trace_files import trace
 from tests.support.web import Web, until
 

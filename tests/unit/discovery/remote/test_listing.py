@@ -7,7 +7,7 @@ import pytest
 
 from tb_privateuse1.discovery import remote
 from tb_privateuse1.discovery.remote import RemoteError, listing
-from tb_privateuse1.trace.model import Finding
+from tb_privateuse1.trace.findings import Finding
 from tests.support.web import Web
 
 CONTENT = b"x" * 10

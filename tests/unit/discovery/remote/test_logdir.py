@@ -18,7 +18,7 @@ from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.trace_files import sidecar, trace
 from tests.support.web import Web, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_privateuse1.export.reports import csv
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tests.support.small_result import RESULT
 
 

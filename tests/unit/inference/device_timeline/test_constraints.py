@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tb_privateuse1.inference.device_timeline import constraints, marks
 from tb_privateuse1.inference.device_timeline.base import Marks
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN
-from tb_privateuse1.trace.model import I64, NONE, Ops
+from tb_privateuse1.trace.model import NONE, Ops
+from tb_privateuse1.trace.table import I64
 from tests.support import make
 
 Tree = list["Tree"]

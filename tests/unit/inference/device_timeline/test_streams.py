@@ -13,7 +13,8 @@ from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Sidecar
-from tb_privateuse1.trace.model import I64, MISSING, Trace
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.method import method
 
 FOLDER = Path(__file__).parents[3] / "traces"

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_privateuse1.inference.device_timeline import elapsed_kind
-from tb_privateuse1.trace.model import EVENTS, EVIDENCE, I64, MEMCPY, MISSING, Trace
+from tb_privateuse1.trace.model import EVENTS, EVIDENCE, MEMCPY, MISSING, Trace
+from tb_privateuse1.trace.table import I64
 from tests.support import make, simulate
 from tests.support.simulate import Op, Result, linear, step
 

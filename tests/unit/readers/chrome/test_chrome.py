@@ -11,7 +11,8 @@ import pytest
 
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.raw import Raw
-from tb_privateuse1.trace.model import MISSING, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING
 from tests.support import make
 
 

@@ -15,7 +15,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import TraceError
+from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tests.support import make
 from tests.support.limited_reader import Outcome, ingest

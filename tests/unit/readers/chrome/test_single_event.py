@@ -17,7 +17,9 @@ from tb_privateuse1.readers.chrome import checkpoints as chrome_checkpoints
 from tb_privateuse1.readers.chrome import windows
 from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.raw import Group, Raw
-from tb_privateuse1.trace.model import MISSING, NONE, Checkpoints, Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
 from tests.unit.test_fuzz import MUTATIONS, corpus

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.lookups import calls
 from tb_privateuse1.views.operators import operators
 from tests.support.lookups import ask

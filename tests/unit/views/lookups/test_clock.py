@@ -11,7 +11,8 @@ from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.trace.model import Finding, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.base import Rank
 from tb_privateuse1.views.lookups.clock import Clock, clock
 from tests.server.test_routes import BASE, problem

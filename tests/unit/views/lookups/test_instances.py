@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.storage import derived
-from tb_privateuse1.trace.model import Trace, TraceError
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.lookups.instances import Instances, instances
 from tests.support.make import kernel, launch, op, step, trace
