@@ -68,12 +68,12 @@ export function useDiff(
 
 /** Further ranks beside the selected one: of each its timeline without a rectangle (or why there is
  * none), and the clocks of all of them. */
-export interface Beside {
+export interface FurtherRanks {
   timelines: readonly (Results["timeline"] | Failure)[];
   clock: Results["clock"] | null;
 }
 
-export function useBeside(selected: Selected, ranks: readonly number[]): Resource<Beside> {
+export function useFurtherRanks(selected: Selected, ranks: readonly number[]): Resource<FurtherRanks> {
   const { run, rank, span } = selected.place;
   const key = JSON.stringify([
     "beside",
@@ -109,7 +109,7 @@ export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
 }
 
 /** The record of an event, named as in the URL: `table/row`. */
-export function useEvent(selected: Selected, name: string): Resource<EventRecord> {
+export function useEventRecord(selected: Selected, name: string): Resource<EventRecord> {
   const { run, rank, span } = selected.place;
   const [table = "", row = ""] = name.split("/");
   const key = JSON.stringify(["event", run, rank, span, name, selected.stamp]);

@@ -1,4 +1,4 @@
-// Memory of two traces on the diff page: figures of each device, and what operators allocate.
+// Memory of two traces on the diff page: key figures of each device, and allocations by operator.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
@@ -6,7 +6,7 @@ import { bytes, count, percent, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
-import { Figure } from "../../widgets/controls/key-figure";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
 
 const texts = t.diffMemory;
@@ -28,7 +28,7 @@ export function PeakFigure({ result }: { result: Diff }) {
   const peak = result.memory.find((f) => f.name === "peak");
   if (!peak) return null;
   return (
-    <Figure
+    <KeyFigure
       name="change_peak_bytes"
       label={texts.peakOf(peak.device)}
       value={peak.change === null ? bytes(peak.now ?? peak.base) : signedBytes(peak.change)}

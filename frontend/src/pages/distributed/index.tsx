@@ -1,4 +1,4 @@
-// All ranks of a run: what their steps go to, collectives, stragglers, and what is missing.
+// The ranks page: step time of each rank, collectives, stragglers, missing data.
 import { useMemo } from "preact/hooks";
 import type { Distributed as Result, RankRow } from "../../api/types";
 import { CATEGORIES, color, type Category } from "../../lib/color";
@@ -12,7 +12,7 @@ import { Segmented } from "../../widgets/controls/segmented";
 import { StackedBars, type Bar } from "../../widgets/charts/stacked-bars";
 import { ofRank } from "../../state/links";
 import type { PageProps } from "../page-props";
-import { RankAdvice } from "./rank-findings";
+import { RankFindings } from "./rank-findings";
 import { Show } from "../shared/load-states";
 import { Tables, type Group } from "./tables";
 import { Notes, Stragglers } from "./stragglers";
@@ -65,7 +65,7 @@ function Page({ result, rank }: { result: Result; rank: number }) {
     <>
       <Notes result={result} />
       <Stragglers result={result} />
-      <RankAdvice rows={result.advice} inferred={inferred} />
+      <RankFindings rows={result.advice} inferred={inferred} />
       {here.length > 0 && (
         <section class="rankchart">
           <h2>

@@ -1,3 +1,4 @@
+// Notes of the server about the ranks, and the ranks that the others wait for.
 import type { Distributed as Result, Straggler } from "../../api/types";
 import { duration } from "../../lib/format";
 import { t } from "../../i18n";

@@ -1,3 +1,4 @@
+// The tables of the ranks page: ranks, collectives, and the steps of each rank.
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep } from "../../api/types";
 import { bytes, duration, rate, signedDuration } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";

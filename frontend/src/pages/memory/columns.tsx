@@ -1,3 +1,4 @@
+// The columns of the tables below the memory chart.
 import type { AliveRow, Allocation, MemoryCategory, MemoryOperator, MemoryStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { duration, signedBytes } from "../../lib/format";

@@ -1,9 +1,10 @@
+// The columns of the operators table.
 import type { OperatorRow, Operators as Result, Options } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count } from "../../lib/format";
 import { ownFrame } from "../../lib/python-stack";
 import { t } from "../../i18n";
-import { type Column } from "../../widgets/table/columns";
+import type { Column } from "../../widgets/table/columns";
 import { linkProps } from "../../state/links";
 
 export type Group = NonNullable<Options["operators"]["group"]>;

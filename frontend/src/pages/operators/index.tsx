@@ -1,4 +1,4 @@
-// Operators by name, input shapes, call stack, module or kind of work.
+// The operators page: by name, input shapes, call stack, module or category.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { OperatorRow, Operators as Result } from "../../api/types";
 import { firstWord, quote } from "../../lib/filter";
@@ -10,7 +10,7 @@ import { t } from "../../i18n";
 import { fitting } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
-import { Doubts } from "../shared/data-warnings";
+import { DataWarnings } from "../shared/data-warnings";
 import { InstancesPanel } from "../shared/instances-panel";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
@@ -49,7 +49,7 @@ export function Operators({ selected, base }: PageProps) {
   return (
     <div class="fill" aria-busy={loaded !== resource.loaded}>
       {base.provenance.timeline === "none" && <NoDeviceTimes overview={base} />}
-      <Doubts findings={base.provenance.warnings} figures={["operators"]} />
+      <DataWarnings findings={base.provenance.warnings} figures={["operators"]} />
       <Show resource={{ ...resource, loaded }}>
         {(result) => (
           <OperatorTable

@@ -1,4 +1,4 @@
-// Questions in SQL: an editor, the tables, the rows. The query is part of the link.
+// The SQL page: an editor, the tables, the rows. The query is part of the link.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { TABLES, type Extras, type SqlResult } from "../../api/types";
 import { inLink } from "../../state/table-columns";
@@ -6,8 +6,8 @@ import { asFailure, fetchExtras, type Failure } from "../../api/client";
 import { useSql } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { Code } from "../../widgets/controls/code-block";
-import { Remembered } from "../../widgets/table/column-chooser";
+import { CodeBlock } from "../../widgets/controls/code-block";
+import { ColumnMemoryContext } from "../../widgets/table/column-chooser";
 import type { Column, Value } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
@@ -59,9 +59,9 @@ export function Sql({ selected }: PageProps) {
       <section class="state" data-testid="sql-off">
         <h2>{texts.off}</h2>
         <p>{texts.offWhy}</p>
-        <Code text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
+        <CodeBlock text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
         <p>{texts.orAsk}</p>
-        <Code text={'tb-privateuse1 sql LOGDIR "from steps"'} />
+        <CodeBlock text={'tb-privateuse1 sql LOGDIR "from steps"'} />
       </section>
     );
   if (!extras.sql_installed)
@@ -69,7 +69,7 @@ export function Sql({ selected }: PageProps) {
       <section class="state" data-testid="sql-missing">
         <h2>{texts.missing}</h2>
         <p>{texts.missingWhere}</p>
-        <Code text="pip install 'tb-privateuse1[sql]'" />
+        <CodeBlock text="pip install 'tb-privateuse1[sql]'" />
       </section>
     );
   return <Page selected={selected} />;
@@ -179,7 +179,7 @@ function Rows({ result }: { result: SqlResult }) {
   const { sort, filter } = state.value;
   // Another query has other columns, even where their names are the same: the choice is this link's.
   return (
-    <Remembered.Provider value={inLink}>
+    <ColumnMemoryContext.Provider value={inLink}>
       <Table
         name="sql"
         {...texts.row}
@@ -198,7 +198,7 @@ function Rows({ result }: { result: SqlResult }) {
             : texts.took(Math.round(result.elapsed_ms))}
         </span>
       </Table>
-    </Remembered.Provider>
+    </ColumnMemoryContext.Provider>
   );
 }
 

@@ -1,4 +1,4 @@
-// What the timeline's colours tell, and which palette they are of.
+// The menu of the timeline's colours: their meaning, and the palette.
 import { chooseSafe, safe } from "../../state/palette";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -15,7 +15,7 @@ export function colorBy(): ColorBy {
 }
 
 /** `modules`: whether any were recorded. */
-export function Colors({ modules }: { modules: boolean }) {
+export function ColorMenu({ modules }: { modules: boolean }) {
   const by = colorBy();
   const choices = [
     { value: "kind" as const, label: texts.byKind, title: texts.byKindHelp },

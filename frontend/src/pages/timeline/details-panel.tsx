@@ -1,4 +1,4 @@
-// What is known of the selected range, and the ways from it: launch, operator, source, counterparts.
+// Details of the selected range, with links to its launch, operator, source and counterparts.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Item, Links } from "../../api/types";
@@ -76,7 +76,7 @@ interface DetailsProps {
   close: () => void;
 }
 
-export function Details({ links, close, ...of }: DetailsProps) {
+export function DetailsPanel({ links, close, ...of }: DetailsProps) {
   return (
     <section class="timepanel" data-testid="timeline-details">
       <button

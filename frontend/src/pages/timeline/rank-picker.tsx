@@ -1,9 +1,9 @@
-// Several ranks below each other: which, on what clock, and how well that is known.
+// Several ranks below each other: the choice, their clocks, and how well these are aligned.
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Distributed, RankClock, Timeline } from "../../api/types";
 import { count, duration } from "../../lib/format";
 import { Failure, asFailure, fetchView } from "../../api/client";
-import { useBeside, type Loaded, type Beside } from "../../state/use-result";
+import { useFurtherRanks, type Loaded, type FurtherRanks } from "../../state/use-result";
 import { withRank, type Selected } from "../../state/selection";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { go, state } from "../../state/url";
@@ -47,7 +47,7 @@ export function useRanks(selected: Selected, base: Timeline): Ranks {
   const own = selected.place.rank;
   const text = state.value.ranks;
   const others = useMemo(() => parseRanks(text, own), [text, own]);
-  const { loaded } = useBeside(selected, others);
+  const { loaded } = useFurtherRanks(selected, others);
   const { run, span } = selected.place;
   const trace = useUnchanged(selected, [run, own, span, selected.stamp]);
   return useMemo(() => ranksOf(trace, base, others, loaded), [trace, base, others, loaded]);
@@ -57,7 +57,7 @@ function ranksOf(
   selected: Selected,
   base: Timeline,
   others: readonly number[],
-  loaded: Loaded<Beside>,
+  loaded: Loaded<FurtherRanks>,
 ): Ranks {
   const first: Lane = { rank: selected.place.rank, selected, base, shift: 0 };
   const alone: Ranks = {

@@ -27,7 +27,15 @@ interface HeadsProps {
 }
 
 /** Which tracks are shown, by words of their names. */
-export function Only({ only, none, set }: { only: string; none: boolean; set: (only: string) => void }) {
+export function TrackFilter({
+  only,
+  none,
+  set,
+}: {
+  only: string;
+  none: boolean;
+  set: (only: string) => void;
+}) {
   return (
     <input
       type="search"
@@ -51,7 +59,7 @@ export function Only({ only, none, set }: { only: string; none: boolean; set: (o
   );
 }
 
-export function Heads(props: HeadsProps) {
+export function TrackHeadings(props: HeadsProps) {
   return (
     <>
       {props.lines.map((line) => (

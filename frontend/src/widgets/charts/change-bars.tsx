@@ -24,7 +24,7 @@ export interface Change {
 /** With less room than this for the smallest, nobody sees it. */
 const LEAST = 0.4;
 
-export function Changes({ rows, testid }: { rows: readonly Change[]; testid: string }) {
+export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: string }) {
   if (rows.length === 0) return null;
   const most = Math.max(1, ...rows.map((r) => Math.abs(r.ns ?? 0)));
   const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;

@@ -1,4 +1,4 @@
-// How many took how long: a bar per bin, own SVG.
+// A histogram of durations as SVG.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count, duration } from "../../lib/format";
 import { t } from "../../i18n";

@@ -1,4 +1,4 @@
-// Where an axis has its ticks, and what they say.
+// Ticks of an axis: places and labels.
 
 export interface Tick {
   at: number;

@@ -1,9 +1,9 @@
-// Lines to copy.
+// Lines of code with a button that copies them.
 import { useState } from "preact/hooks";
 import { copy } from "../../lib/dom";
 import { t } from "../../i18n";
 
-export function Code({ text }: { text: string }) {
+export function CodeBlock({ text }: { text: string }) {
   const [said, setSaid] = useState(t.widgets.copy);
   const press = async (): Promise<void> => {
     setSaid((await copy(text)) ? t.widgets.copied : t.widgets.copyByHand);

@@ -1,4 +1,4 @@
-// What a table shows: its columns, and the order and choice of its rows.
+// Columns of a table, and the order and filter of its rows.
 import type { ComponentChildren } from "preact";
 import type { Category } from "../../lib/color";
 import { compares, parseFilter, type Kind, type Parsed, type Term } from "../../lib/filter";

@@ -16,7 +16,7 @@ import {
   withAncestors,
   type Column,
 } from "./columns";
-import { chosenColumns, ColumnChooser, Remembered } from "./column-chooser";
+import { chosenColumns, ColumnChooser, ColumnMemoryContext } from "./column-chooser";
 import { FilterBox } from "./filter-box";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 import { Filtered } from "./tree-toggle";
@@ -68,7 +68,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null);
   const grid = useRef<HTMLTableElement>(null);
   const id = useId();
-  const remembered = useContext(Remembered);
+  const remembered = useContext(ColumnMemoryContext);
   const choice = remembered.get(props.name);
   const visible = useMemo(() => chosenColumns(columns, choice), [columns, choice]);
 

@@ -1,4 +1,4 @@
-// Which rows of a tree are open.
+// The open rows of a tree.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { Tree } from "./table";
 

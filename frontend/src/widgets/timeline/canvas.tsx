@@ -7,10 +7,10 @@ import { useLatestCallback } from "../../lib/use-latest-callback";
 import { t } from "../../i18n";
 import { paint, type Picked } from "./painter";
 import { paletteOf, useColors } from "../charts/canvas-colors";
-import { counterAt, hit, linesByTrack, type Scene, type Under } from "./scene";
+import { counterAt, hit, linesByTrack, type Scene, type HitTarget } from "./scene";
 
 /** A stretch of time as it was drawn: from one height to another, or with one of its edges moved. */
-export interface Drawn extends Camera {
+export interface DrawnArea extends Camera {
   heights: readonly [number, number] | null;
 }
 
@@ -24,13 +24,13 @@ interface TimeCanvasProps {
   onCamera: (camera: Camera) => void;
   onPick: (rectangle: number | null) => void;
   onOpen: (rectangle: number) => void;
-  onArea: (area: Drawn) => void;
+  onArea: (area: DrawnArea) => void;
   onHover: (at: number | null) => void;
   /** The lines that are on the screen or close to it. */
   onScroll: (top: number, height: number) => void;
   /** An arrow key: to the next range, or the one above or below. */
   onArrow: (key: string) => void;
-  tooltip: (under: Under) => ComponentChildren;
+  tooltip: (under: HitTarget) => ComponentChildren;
   heads: ComponentChildren;
 }
 
@@ -71,7 +71,7 @@ export function TimeCanvas({
   const [size, setSize] = useState({ width: 800, height: 400 });
   const [top, setTop] = useState(0);
   const look = useColors();
-  const [hover, setHover] = useState<{ under: Under; x: number; y: number } | null>(null);
+  const [hover, setHover] = useState<{ under: HitTarget; x: number; y: number } | null>(null);
   const hovered = hover?.under.kind === "rectangle" ? hover.under.index : null;
   const [onEdge, setOnEdge] = useState(false);
   const drag = useRef<{
@@ -182,7 +182,7 @@ export function TimeCanvas({
     if (!from) {
       setOnEdge(otherEdge(x) !== null);
       const index = under(x, y);
-      const found: Under | null =
+      const found: HitTarget | null =
         index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
       setHover(found && { under: found, x, y });
       return;
