@@ -18,23 +18,26 @@ const texts = t.sql;
 const EXAMPLES: readonly { title: string; query: string }[] = [
   {
     title: texts.examples.kernels,
-    query:
-      "select name, count(*) as calls, sum(duration_ns) as total_ns\nfrom kernels group by name order by total_ns desc",
+    query: `select name, count(*) as calls, sum(duration_ns) as total_ns
+from kernels group by name order by total_ns desc`,
   },
   {
     title: texts.examples.operators,
-    query:
-      "select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns\nfrom kernels k join ops o on k.op = o.row\ngroup by o.name order by device_ns desc",
+    query: `select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns
+from kernels k join ops o on k.op = o.row
+group by o.name order by device_ns desc`,
   },
   {
     title: texts.examples.waiting,
-    query:
-      "select k.name, avg(k.start_ns - l.end_ns) as waited_ns\nfrom kernels k join launches l on k.launch = l.row\ngroup by k.name order by waited_ns desc",
+    query: `select k.name, avg(k.start_ns - l.end_ns) as waited_ns
+from kernels k join launches l on k.launch = l.row
+group by k.name order by waited_ns desc`,
   },
   {
     title: texts.examples.evidence,
-    query:
-      "select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns, max(duration_bound_ns) as worst_duration_ns\nfrom kernels group by evidence",
+    query: `select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns,
+  max(duration_bound_ns) as worst_duration_ns
+from kernels group by evidence`,
   },
 ];
 

@@ -56,7 +56,7 @@ export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: 
                   <span class="changebar">
                     {width > 0 && (
                       <span
-                        class={`${ns > 0 ? "longer" : "shorter"}${row.sure ? (row.inferred ? " inferred" : "") : " hollow"}`}
+                        class={`${ns > 0 ? "longer" : "shorter"} ${certaintyOf(row)}`}
                         style={{ left: `${ns > 0 ? 50 : 50 - width}%`, width: `${width}%` }}
                       />
                     )}
@@ -85,4 +85,10 @@ export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: 
       </table>
     </div>
   );
+}
+
+/** How a bar is drawn: whether the change is certain and measured. */
+function certaintyOf({ sure, inferred }: Pick<Change, "sure" | "inferred">): string {
+  if (!sure) return "hollow";
+  return inferred ? "inferred" : "";
 }

@@ -309,11 +309,13 @@ function pathsOf(
       const height = low - y(base);
       const gap = height > 3 ? 1 : 0;
       paths[c][look][bar.incomplete ? "cut" : "whole"] +=
-        `M${x(i).toFixed(2)} ${(low - gap).toFixed(2)}h${width.toFixed(2)}V${y(base).toFixed(2)}h${(-width).toFixed(2)}z`;
+        `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
     }
   });
   return paths;
 }
+
+const px = (at: number): string => at.toFixed(2);
 
 /** Round values from 0 to just below or at the largest, about four. */
 export function niceTicks(most: number): number[] {
