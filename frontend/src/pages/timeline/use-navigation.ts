@@ -5,7 +5,7 @@ import type { Item } from "../../api/types";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { go, state } from "../../state/url";
 import { around, middle, panned, showing, whole, within, zoomed } from "../../widgets/timeline/camera";
-import type { DrawnArea } from "../../widgets/timeline/canvas";
+import type { DrawnArea } from "../../widgets/timeline/use-pointer";
 import { neighbour } from "../../widgets/timeline/scene";
 import { tracksBetween, type Area } from "../../widgets/timeline/selection-area";
 import { itemText, spotOf, type ItemSpot } from "./details-panel";

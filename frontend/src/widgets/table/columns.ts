@@ -32,6 +32,15 @@ export interface Column<Row> {
   additive?: boolean;
 }
 
+export interface Tree<Row> {
+  /** The number of the row around each row. */
+  parents: readonly (number | null)[];
+  /** Where a row is, if its name alone does not tell: a column of the CSV. */
+  path?: (row: Row) => string;
+  isOpen: (row: Row) => boolean;
+  setOpen: (row: Row, open: boolean) => void;
+}
+
 /** One column of the order; the first one of a list counts most. */
 export interface SortKey {
   key: string;
