@@ -1,7 +1,8 @@
 // Stacked bars, one per step: own SVG, one path per category however many bars there are.
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../../lib/color";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
 
@@ -55,17 +56,9 @@ export function StackedBars({
   hatched = DEVICE,
 }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(box, 800);
   const [hover, setHover] = useState<number | null>(null);
   const id = useId();
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
 
   const most = Math.max(1, ...bars.map((b) => b.total + (b.bound ?? 0)));
   const ticks = niceTicks(most);
