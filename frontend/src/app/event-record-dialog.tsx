@@ -16,9 +16,9 @@ type Of = keyof typeof texts.facts;
 
 /** Open while the URL names an event: `kernels/3`, or of another rank `kernels/3@7`. */
 export function RecordDialog({ selected }: { selected: Selected }) {
-  const told = state.value.event;
-  if (told === null) return null;
-  const [name = "", rank] = told.split("@");
+  const open = state.value.event;
+  if (open === null) return null;
+  const [name = "", rank] = open.split("@");
   return (
     <Dialog
       selected={rank === undefined ? selected : withRank(selected, Number(rank))}

@@ -205,7 +205,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
         exact={whole.change_ns}
         unit="ns"
         help={texts.change.help}
-        note={texts.said([percent(whole.change_share), said(whole)])}
+        note={texts.said([percent(whole.change_share), certaintyOf(whole)])}
       />
       <KeyFigure
         name="total_change_ns"
@@ -221,7 +221,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
   );
 }
 
-function said({
+function certaintyOf({
   verdict,
   noise_ns,
   bound_ns,
@@ -254,7 +254,7 @@ function ofFigure(part: DiffFigure, inferred: boolean): Change {
     word: WORDS[part.verdict],
     certainty: part.verdict,
     inferred: inferred && DEVICE.has(part.name as Category),
-    title: texts.fromTo(label, duration(part.base_ns), duration(part.now_ns), said(part)),
+    title: texts.fromTo(label, duration(part.base_ns), duration(part.now_ns), certaintyOf(part)),
   };
 }
 
@@ -269,7 +269,7 @@ function ofRow(row: DiffRow, result: Result): Change {
     word: row.status === "both" ? WORDS[row.verdict] : texts.statuses[row.status],
     certainty: row.status === "both" ? row.verdict : row.status,
     inferred: isInferred(result) && result.time === "device",
-    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), said(row)),
+    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), certaintyOf(row)),
     ...linkOf(row, result.by),
   };
 }

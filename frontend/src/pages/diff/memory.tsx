@@ -16,7 +16,7 @@ const NAMES = texts.figures;
 /** Allocations are a mean: a fraction may be left. */
 const some = (n: number): string =>
   Number.isInteger(n) ? count(n) : n.toLocaleString("en-US", { maximumFractionDigits: 1 });
-const told = (unit: DiffMemory["unit"], n: number | null): string =>
+const formatted = (unit: DiffMemory["unit"], n: number | null): string =>
   n === null || unit === "bytes" ? bytes(n) : some(n);
 const signed = (unit: DiffMemory["unit"], n: number | null): string =>
   n === null || unit === "bytes" ? signedBytes(n) : `${n < 0 ? "−" : n > 0 ? "+" : ""}${some(Math.abs(n))}`;
@@ -123,7 +123,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 96,
     value: (r) => r.base,
-    cell: (r) => <span class="value">{told(r.unit, r.base)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.base)}</span>,
   },
   {
     key: "now",
@@ -131,7 +131,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 96,
     value: (r) => r.now,
-    cell: (r) => <span class="value">{told(r.unit, r.now)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.now)}</span>,
   },
   {
     key: "change",
@@ -160,7 +160,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 92,
     value: (r) => r.noise,
-    cell: (r) => <span class="value">{told(r.unit, r.noise)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.noise)}</span>,
   },
 ];
 

@@ -192,7 +192,7 @@ function keyOf(row: KernelRow, group: Group): string {
 }
 
 const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Column<KernelRow>[] => {
-  const told = (key: keyof KernelRow): boolean => result.rows.some((r) => r[key] !== null);
+  const isKnown = (key: keyof KernelRow): boolean => result.rows.some((r) => r[key] !== null);
   const columns: (Column<KernelRow> | false)[] = [
     { key: "name", ...heads.name, kind: "text", width: 280, value: (r) => r.name },
     {
@@ -313,7 +313,7 @@ const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Co
       value: (r) => r.max_ns,
       bound: (r) => r.max_bound_ns,
     },
-    told("occupancy") && {
+    isKnown("occupancy") && {
       key: "occupancy",
       ...heads.occupancy,
       kind: "share",
@@ -321,7 +321,7 @@ const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Co
       optional: group !== "launch",
       value: (r) => r.occupancy,
     },
-    told("blocks_per_sm") && {
+    isKnown("blocks_per_sm") && {
       key: "blocks_per_sm",
       ...heads.blocksPerSm,
       kind: "count",

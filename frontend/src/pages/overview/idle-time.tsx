@@ -84,12 +84,12 @@ interface CausesProps {
 }
 
 function CauseBar({ causes, whole, inferred }: CausesProps) {
-  const told = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
+  const shares = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
   return (
     <div
       class={inferred ? "causebar inferred" : "causebar"}
       role="img"
-      aria-label={texts.shares(told)}
+      aria-label={texts.shares(shares)}
       data-testid="idle-bar"
     >
       {causes.map((c) => (

@@ -253,13 +253,13 @@ function Extents({ result }: { result: Result }) {
       )}
     </tr>
   );
-  const told = [
+  const extents = [
     { of: "host", ...result.host },
     { of: "device", ...result.device },
   ];
   return (
     <div class="withcsv">
-      <CsvButton name="extents" rows={told} />
+      <CsvButton name="extents" rows={extents} />
       <table class="extents" data-testid="extents">
         <tbody>
           {row("host", result.host, "var(--cpu)")}

@@ -150,7 +150,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
           <summary>
             <b>{table}</b> <span class="muted">{texts.columns(columns.length)}</span>
           </summary>
-          {columns.map(([name = "", kind, told]) => (
+          {columns.map(([name = "", kind, meaning]) => (
             <div key={name}>
               <button
                 type="button"
@@ -162,7 +162,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
                 {name}
               </button>{" "}
               <span class="muted">
-                {kind} · {t.columnMeanings.of(told ?? "")}
+                {kind} · {t.columnMeanings.of(meaning ?? "")}
               </span>
             </div>
           ))}

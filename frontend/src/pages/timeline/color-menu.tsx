@@ -10,8 +10,8 @@ const texts = t.timeline;
 
 /** What the URL says; by kind where it says nothing. */
 export function colorBy(): ColorBy {
-  const told = state.value.colors;
-  return told === "name" || told === "module" ? told : "kind";
+  const chosen = state.value.colors;
+  return chosen === "name" || chosen === "module" ? chosen : "kind";
 }
 
 /** `modules`: whether any were recorded. */

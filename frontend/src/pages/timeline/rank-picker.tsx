@@ -121,7 +121,7 @@ export function RankPicker({ selected, ranks }: { selected: Selected; ranks: Ran
 
 function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
   const [text, setText] = useState("");
-  const [told, setTold] = useState("");
+  const [problem, setProblem] = useState("");
   const looking = useRef<AbortController | null>(null);
   const own = selected.place.rank;
   const chosen = parseRanks(state.value.ranks, own);
@@ -147,9 +147,9 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
     looking.current?.abort();
     const now = new AbortController();
     looking.current = now;
-    setTold(texts.reading);
+    setProblem(texts.reading);
     const onProgress = (p: { traces_done?: number | null; traces?: number | null }): void =>
-      setTold(p.traces ? texts.readingOf(count(p.traces_done ?? 0), count(p.traces)) : texts.reading);
+      setProblem(p.traces ? texts.readingOf(count(p.traces_done ?? 0), count(p.traces)) : texts.reading);
     fetchView(
       "distributed",
       { ...selected.place, step: null },
@@ -160,11 +160,11 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
         const slow = slowestOf(found)
           .filter((rank) => rank !== own && !chosen.includes(rank))
           .slice(0, SLOWEST);
-        setTold(slow.length > 0 ? texts.added(slow.join(", ")) : texts.noFurther);
+        setProblem(slow.length > 0 ? texts.added(slow.join(", ")) : texts.noFurther);
         if (slow.length > 0) set([...chosen, ...slow]);
       },
       (error: unknown) => {
-        if (!now.signal.aborted) setTold(asFailure(error).message);
+        if (!now.signal.aborted) setProblem(asFailure(error).message);
       },
     );
   };
@@ -219,7 +219,7 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
         </p>
       ))}
       <p role="status" class="muted">
-        {told}
+        {problem}
       </p>
     </div>
   );

@@ -82,11 +82,11 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
       {lines.length > 0 && (
         <ul class="changelist" data-testid="changes">
           {lines.map((line, i) => {
-            const told = changes.find((c) => c.text === line) ?? changes[i];
+            const change = changes.find((c) => c.text === line) ?? changes[i];
             return (
               <li key={line} data-key={line}>
                 <code>{line}</code>
-                {told && <span class="muted"> {said(told)}</span>}
+                {change && <span class="muted"> {describe(change)}</span>}
                 <button
                   type="button"
                   class="quiet"
@@ -112,7 +112,7 @@ const NAMELESS = [
   { change: "communication=0", ...texts.communication },
 ] as const;
 
-function said(change: ChangeAsked): string {
+function describe(change: ChangeAsked): string {
   const does =
     change.factor === 0
       ? texts.gone
@@ -138,12 +138,12 @@ function notes(result: Result, gains: Result | null): Result["notes"] {
 
 function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
   const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
-  const told = notes(result, gains);
+  const shown = notes(result, gains);
   return (
     <>
-      {told.length > 0 && (
+      {shown.length > 0 && (
         <aside class="notice" data-kind="host_only">
-          {told.map((n) => (
+          {shown.map((n) => (
             <p key={n.code} data-testid="whatif-note" data-code={n.code}>
               <b>{n.message}</b> {n.hint}
             </p>

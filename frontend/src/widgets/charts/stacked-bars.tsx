@@ -267,9 +267,9 @@ const off = (bound: number | null | undefined): string => (bound === undefined ?
 
 /** The looks of a part and how much has each, the best known first. */
 function segments(bar: Bar, category: Category, hatched: ReadonlySet<Category>): [Look, number][] {
-  const told = bar.looks?.[category];
-  if (!told) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
-  return LOOKS.flatMap((look): [Look, number][] => (told[look] ? [[look, told[look]]] : []));
+  const byLook = bar.looks?.[category];
+  if (!byLook) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
+  return LOOKS.flatMap((look): [Look, number][] => (byLook[look] ? [[look, byLook[look]]] : []));
 }
 
 const whisker = (x: number, top: number, low: number): string =>

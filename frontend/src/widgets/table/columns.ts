@@ -212,11 +212,12 @@ function test<Row>(
 ): (row: Row) => boolean {
   if (term.type === "word") {
     return (row) =>
-      texts.some((c) => told(c, row).some((text) => text.toLowerCase().includes(term.text))) !== term.negated;
+      texts.some((c) => searchable(c, row).some((text) => text.toLowerCase().includes(term.text))) !==
+      term.negated;
   }
   const column = columns.find((c) => c.key === term.key);
   if (!column) return () => true;
-  if (term.type === "text") return (row) => told(column, row).includes(term.text) !== term.negated;
+  if (term.type === "text") return (row) => searchable(column, row).includes(term.text) !== term.negated;
   return (row) => {
     const value = column.value(row);
     return (
@@ -227,7 +228,7 @@ function test<Row>(
 }
 
 /** What a column says of a row, and the code of that. */
-const told = <Row>(column: Column<Row>, row: Row): string[] =>
+const searchable = <Row>(column: Column<Row>, row: Row): string[] =>
   [column.value, ...(column.code ? [column.code] : [])].map((of) => String(of(row) ?? ""));
 
 function compare(a: Value, b: Value, sign: number): number {
