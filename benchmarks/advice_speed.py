@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import runs
-from tb_privateuse1.advisor import advise
-from tb_privateuse1.case import Case
-from tb_privateuse1.rules import RULES
-from tb_privateuse1.store import Store
-from tb_privateuse1.trace import TABLES, Trace
+from tb_privateuse1.advice.context import RuleContext
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.model import TABLES, Trace
 
 EVENTS = 1_000_000
 
@@ -55,12 +55,12 @@ def repeated(trace: Trace, times: int) -> Trace:
 def main(paths: list[str]) -> None:
     """Print the time of all rules, and of the slowest ones."""
     for path in paths:
-        one = Store(jobs=0).trace(runs.scan(path).find())
+        one = Store(jobs=0).trace(catalog.scan(path).find())
         trace = repeated(one, max(1, EVENTS // size(one)))
         began_s = time.perf_counter()
         advise(trace)
         print(f"{path}: {size(trace):,} events, {time.perf_counter() - began_s:.2f} s")
-        case, spent = Case(trace), []
+        case, spent = RuleContext(trace), []
         for rule in RULES:
             began_s = time.perf_counter()
             if case.has.issuperset(rule.needs):

@@ -21,7 +21,7 @@ from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
 from benchmarks.inference_metrics import Score, Timeline, score
 from benchmarks.inference_recipe import recipe
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 COLUMNS = (
     "trace", "method", "ops", "kernels", "missed", "spurious", "start med", "start p95",

@@ -18,12 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from tb_privateuse1 import infer, intervals
-from tb_privateuse1.infer.base import PRIME
-from tb_privateuse1.infer.timeline import marks
-from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.read.base import Raw, Sidecar
-from tb_privateuse1.trace import I64, NONE, Trace
+from tb_privateuse1 import inference
+from tb_privateuse1.inference.base import PRIME
+from tb_privateuse1.inference.device_timeline import marks
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 
@@ -53,7 +56,7 @@ class Case:
 
     def trace(self, *others: Trace) -> Trace:
         """What the inference makes of it, beside ``others`` of its run."""
-        return infer.build(self.raw, self.sidecar, others=lambda: others)
+        return inference.build_trace(self.raw, self.sidecar, others=lambda: others)
 
 
 def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) -> Iterator[Case]:
@@ -72,17 +75,17 @@ def simulated(folder: Path = FOLDER / "privateuse1", *, recipe: bool = False) ->
         ids = np.array(rows.get("external_id", [NONE] * len(start)), np.int64)
         theirs = ~np.isin(ids, _priming(raw)) & (launched >= _begins(raw))
         known = Truth(ids[theirs], start[theirs], end[theirs])
-        yield Case(path.parent.name, raw, kernel_events.read(str(beside)), known)
+        yield Case(path.parent.name, raw, readers_sidecar.read_sidecar(str(beside)), known)
 
 
 def _begins(raw: Raw) -> int:
     """When the recording did: the reference device's log goes back to the steps before."""
-    return infer.build(raw, None).start_ns
+    return inference.build_trace(raw, None).start_ns
 
 
 def _priming(raw: Raw) -> I64:
     """External ids of what only kept the device busy: it is no work of the run's."""
-    ops = infer.build(raw, None).ops
+    ops = inference.build_trace(raw, None).ops
     name = [i for i, text in enumerate(raw.strings) if text == PRIME]
     outer = ops.take(np.isin(ops.name, name))
     at = intervals.innermost(outer.thread, outer.start_ns, outer.end_ns, ops.thread, ops.start_ns)
@@ -108,7 +111,7 @@ def hidden(paths: list[Path] | None = None) -> Iterator[Case]:
 def hide(path: Path, least: int = 30) -> Case | None:
     """One real trace as a backend with event marks would have shown it, its busiest stream."""
     raw = chrome.read(str(path))
-    trace = infer.build(raw, None)
+    trace = inference.build_trace(raw, None)
     kernels, launches = trace.kernels, trace.launches
     if not len(kernels) or not len(trace.ops):
         return None
@@ -137,7 +140,7 @@ def hide(path: Path, least: int = 30) -> Case | None:
 
 
 def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:
-    order = marks.build(trace.ops)
+    order = marks.build_marks(trace.ops)
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)))
     before = reach[np.searchsorted(call, order.host_ns, side="right")]
     at = np.maximum.accumulate(np.maximum(order.host_ns + latency, before))

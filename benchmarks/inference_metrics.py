@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.inference_cases import UNLINKED, Truth
-from tb_privateuse1 import intervals
-from tb_privateuse1.trace import I64, NONE
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64
 
 _EARLY_NS = 100_000
 

@@ -23,7 +23,7 @@ from benchmarks import inference_cases
 from benchmarks.inference_accuracy import COLUMNS, ours, row
 from benchmarks.inference_cases import Case, Truth
 from benchmarks.inference_metrics import score
-from tb_privateuse1.trace import EVIDENCE, Trace
+from tb_privateuse1.trace.model import EVIDENCE, Trace
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = ("mlp", "mha", "transformer", "inference")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.inference_metrics import Timeline
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.trace.model import Trace
 
 
 def recipe(trace: Trace, threshold_us: int) -> Timeline:

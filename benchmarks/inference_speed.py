@@ -17,9 +17,10 @@ import numpy as np
 
 from benchmarks import inference_cases
 from benchmarks.inference_cases import Case
-from tb_privateuse1.infer import facts, host, timeline
-from tb_privateuse1.infer.base import Strings
-from tb_privateuse1.trace import I64, Ops
+from tb_privateuse1.inference import device_timeline, host_events, trace_metadata
+from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.trace.model import Ops
+from tb_privateuse1.trace.table import I64
 
 _PAUSE_NS = 1_000_000
 CASES = ("mlp_mixed", "blocks_device_nolimit", "blocks_host_primed", "v100_resnet50_workers4")
@@ -55,7 +56,7 @@ def measure(case: Case, ops: Ops, wanted: int, profiled: bool) -> tuple[int, flo
     if profiled:
         profiler.enable()
     began = time.process_time()
-    timeline.build(ops, strings, case.sidecar)
+    device_timeline.infer_timeline(ops, strings, case.sidecar)
     seconds = time.process_time() - began
     if profiled:
         profiler.disable()
@@ -75,7 +76,9 @@ def main() -> None:
         if options.only not in name or (not options.only and name not in CASES):
             continue
         # The tables take the events out of the raw trace.
-        once = host.build(case.raw, case.sidecar, facts.vendor(case.raw, case.sidecar)).ops
+        once = host_events.build_host(
+            case.raw, case.sidecar, trace_metadata.detect_vendor(case.raw, case.sidecar)
+        ).ops
         for size in (options.ops // 10, options.ops):
             ops, seconds = measure(case, once, size, options.profile)
             print(f"{name:28}{ops:>10} operators {seconds:8.2f} s {ops / seconds / 1e3:8.0f} k/s")

@@ -122,7 +122,7 @@ def serving(folder: Path, cache: Path, *, again: bool) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> None:
-    """All figures in Markdown, as docs/performance.md has them."""
+    """All figures in Markdown, as docs/internals/performance.md has them."""
     cold, warm = result["server"], result["restarted"]
 
     def mb(bytes: int | None) -> str:

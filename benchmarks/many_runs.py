@@ -146,7 +146,7 @@ def resident(pid: int, key: str) -> int | None:
 
 
 def table(result: dict[str, Any]) -> None:
-    """All figures in Markdown, as docs/performance.md has them."""
+    """All figures in Markdown, as docs/internals/performance.md has them."""
     scan, server, peer = result["scan"], result["server"], result["peer"]
 
     def mb(bytes: int | None) -> str:

@@ -19,10 +19,11 @@ import time
 from pathlib import Path
 
 from benchmarks.read_traces import write
-from tb_privateuse1 import counters, runs
+from tb_privateuse1.analysis.counters import counters
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import perfetto
-from tb_privateuse1.store import Store
-from tb_privateuse1.trace import Trace
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.model import Trace
 
 LEAST_EVENTS_PER_S = 500_000
 
@@ -52,8 +53,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker.1.pt.trace.json")
         write(path, events=int(options.events))
-        trace = Store(jobs=0).trace(runs.scan(folder).find())
-        told = [c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.of(trace)]
+        trace = Store(jobs=0).trace(catalog.scan(folder).find())
+        told = [
+            c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.build_curves(trace)
+        ]
         changes = sum(len(at) for at, _ in told)
         ranges = sum(map(len, (trace.ops, trace.frames, trace.launches)))
         exported = ranges + len(trace.kernels) + changes

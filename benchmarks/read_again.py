@@ -22,8 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import query, runs
-from tb_privateuse1.store import Store
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views import query
 
 Seconds = tuple[float, float]
 """Of the processor and of the wall."""
@@ -54,12 +55,12 @@ def process(logdir: Path, cache: Path) -> Seconds:
 
 def server(logdir: Path, cache: Path) -> Seconds:
     """A request for a view of a trace that is in the cache but not in memory."""
-    found = runs.scan(str(logdir))
+    found = catalog.scan(str(logdir))
     view = query.view_named("overview")
 
     def ask() -> bytes:
         trace = Store(jobs=0, cache_dir=cache).trace(found.find())
-        return query.encode(query.run(view, trace, query.options(view, {})))
+        return query.encode(query.run_view(view, trace, query.parse_options(view, {})))
 
     return timed(ask, resource.RUSAGE_SELF)
 

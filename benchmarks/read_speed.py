@@ -87,7 +87,7 @@ def row(
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    """The rows in Markdown, as docs/performance.md has them."""
+    """The rows in Markdown, as docs/internals/performance.md has them."""
     print("| MB | events | what | cpu s | of ours | MB/s | peak MB | peak per byte |")
     print("|---|---|---|---|---|---|---|---|")
     for one in rows:

@@ -21,7 +21,7 @@ from typing import Any
 def bare(path: str) -> dict[str, Any]:
     """Nothing but msgspec into typed structs, with the fields that we read."""
     msgspec = importlib.import_module("msgspec")
-    fast = importlib.import_module("tb_privateuse1.read.events").FAST
+    fast = importlib.import_module("tb_privateuse1.readers.chrome.event_schema").FAST
     top = msgspec.defstruct("Top", [("traceEvents", list[fast])], gc=False)
     decoder = msgspec.json.Decoder(top)
     return {"events": len(decoder.decode(Path(path).read_bytes()).traceEvents)}
@@ -29,15 +29,15 @@ def bare(path: str) -> dict[str, Any]:
 
 def read(path: str) -> dict[str, Any]:
     """Our reader alone: file to columns."""
-    chrome = importlib.import_module("tb_privateuse1.read.chrome")
+    chrome = importlib.import_module("tb_privateuse1.readers.chrome")
     raw = chrome.read(path)
     return {"events": sum(map(len, raw.groups.values())) + len(raw.flows) + len(raw.memory)}
 
 
 def ours(path: str) -> dict[str, Any]:
     """File to the trace model that the views ask."""
-    chrome = importlib.import_module("tb_privateuse1.read.chrome")
-    infer = importlib.import_module("tb_privateuse1.infer")
+    chrome = importlib.import_module("tb_privateuse1.readers.chrome")
+    infer = importlib.import_module("tb_privateuse1.inference")
     trace = infer.build(chrome.read(path), None, use_up=True)
     return {"events": sum(len(getattr(trace, t)) for t in ("ops", "frames", "launches", "kernels"))}
 
@@ -65,11 +65,11 @@ SUBJECTS: dict[str, Callable[[str], dict[str, Any]]] = {
 def prepare(name: str) -> None:
     """Import what the subject needs, so that its time is the work's alone."""
     modules = {
-        "bare": ("msgspec", "tb_privateuse1.read.events"),
+        "bare": ("msgspec", "tb_privateuse1.readers.chrome.event_schema"),
         "hta": ("hta.common.trace_parser",),
         "torch_tb_profiler": ("torch_tb_profiler.profiler.data",),
     }
-    for module in modules.get(name, ("tb_privateuse1.read.chrome", "tb_privateuse1.infer")):
+    for module in modules.get(name, ("tb_privateuse1.readers.chrome", "tb_privateuse1.inference")):
         importlib.import_module(module)
 
 

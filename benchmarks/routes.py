@@ -206,7 +206,7 @@ def peer(logdir: Path, cache: Path, repeat: int) -> dict[str, Any] | None:
 
 
 def table(result: dict[str, Any]) -> None:
-    """All figures in Markdown, as docs/performance.md has them."""
+    """All figures in Markdown, as docs/internals/performance.md has them."""
     print(f"{result['events']:,} events, {result['bytes'] / 1e6:.0f} MB\n")
     _rows(result["ours"], ("restarted", "first", "again"))
     if result["peer"]:

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.table_speed [--json FILE]``
 
-The allocations of a run with so many (``tests/browser/large.py``), all of them in the page. Of each
+The allocations of a run with so many (``tests/support/large_trace.py``), all of them in the page. Of each
 act: ``script_ms``, all JavaScript that ran for it as Chromium counts it, and ``seen_ms``, from the
 act until the second frame after the rows that belong there are in the page. Scrolling goes by the
 wheel, a screen each time: also the longest time between two frames.
@@ -21,7 +21,7 @@ import numpy as np
 from playwright.sync_api import CDPSession, Locator, Page
 
 from benchmarks.timeline_speed import Figures, address, chromium, ours, serving, show
-from tests.browser import large
+from tests.support import large_trace
 
 ACTS, SCROLLS = 5, 60
 _FRAMES = """() => {
@@ -75,7 +75,7 @@ def measured(page: Page, table: Locator) -> dict[str, Figures]:
 
     def narrow(text: str) -> None:
         filtered.fill(text)
-        shown = large.ROWS // 50 if text else large.ROWS
+        shown = large_trace.ROWS // 50 if text else large_trace.ROWS
         page.frame_locator("iframe[src*='privateuse1']").locator(
             f'[data-testid=table-allocations][data-shown="{shown}"]'
         ).wait_for()
@@ -122,16 +122,16 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         folder = Path(name)
-        large.write(folder)
+        large_trace.write(folder)
         with serving(ours(folder), folder / "cache") as url:
             page = browser.new_page(viewport={"width": 1600, "height": 1000})
             page.goto(address(url, run="large", view="memory", group="allocations"))
             frame = page.frame_locator("iframe[src*='privateuse1']")
             frame.get_by_test_id("all-allocations").click(timeout=120_000)
             table = frame.get_by_test_id("table-allocations")
-            frame.locator(f'[data-testid=table-allocations][data-rows="{large.ROWS}"]').wait_for(
-                timeout=120_000
-            )
+            frame.locator(
+                f'[data-testid=table-allocations][data-rows="{large_trace.ROWS}"]'
+            ).wait_for(timeout=120_000)
             show(measured(page, table), options.json)
 
 

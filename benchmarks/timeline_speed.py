@@ -36,8 +36,10 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.read_traces import ROOT, write
-from tb_privateuse1 import prepared, query, runs
-from tb_privateuse1.store import Store
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage import derived
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.views import query
 from tb_privateuse1.views.timeline import timeline
 
 EVENTS = {"small": 10**5, "large": 10**7}
@@ -74,9 +76,9 @@ def environment(cache: Path) -> dict[str, str]:
 def windows(log: Path, cache: Path) -> Figures:
     """Milliseconds and bytes of any windows of a stored trace."""
     began = time.perf_counter()
-    trace = Store(jobs=0, cache_dir=cache).trace(runs.scan(str(log)).find())
-    ready = prepared.of(trace)
-    first = query.packed(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
+    ready = derived.of(trace)
+    first = query.encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
     assert first is not None
     random = np.random.default_rng(1)
@@ -87,7 +89,7 @@ def windows(log: Path, cache: Path) -> Figures:
         began, busy = time.perf_counter(), time.process_time()
         found = timeline(trace, ready.pyramid, ready.curves, start_ns=start,
                          stop_ns=start + int(span) + 1, width=PARTS)  # fmt: skip
-        body = query.packed(found)
+        body = query.encode_columns(found)
         took.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - busy))
         assert body is not None
@@ -153,7 +155,7 @@ def chromium() -> Iterator[Browser]:
 
 def browsing(browser: Browser, log: Path, cache: Path) -> Figures:
     """The large trace in Chromium."""
-    trace = Store(jobs=0, cache_dir=cache).trace(runs.scan(str(log / "small")).find())
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log / "small")).find())
     found: Figures = {}
     with serving(ours(log), cache) as url:
         page = browser.new_page(viewport={"width": 1600, "height": 1000})

@@ -8,7 +8,7 @@ export default defineConfig({
   publicDir: false,
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: "../tb_privateuse1/static",
+    outDir: "../tb_privateuse1/server/static",
     emptyOutDir: true,
     target: "es2022",
     modulePreload: { polyfill: false },

@@ -1,20 +1,27 @@
 """The profiler dashboard for any PyTorch accelerator. Importing this costs next to nothing.
 
-``open(path)`` gives the views' results in Python, ``capture`` records a run.
+``open(path)`` gives the views' results in Python, ``Place`` names a trace to compare with,
+``capture`` records a run.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
-
-from tb_privateuse1.version import __version__
 
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
-    from tb_privateuse1.notebook import open_log as open  # noqa: A004
+    from tb_privateuse1.api import open_log as open  # noqa: A004
+    from tb_privateuse1.views.reader import Selection as Place
 
-__all__ = ["__version__", "capture", "open"]
+__version__ = "0.1.0"
+"""Part of the provenance of every figure, and of every cached trace's key."""
+
+__path__.append(os.path.join(__path__[0], "compat"))
+"""For one release, modules of the last version keep their names: ``rules.base``, ``notebook``."""
+
+__all__ = ["Place", "__version__", "capture", "open"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,5 +29,7 @@ def __getattr__(name: str) -> Any:
     if name == "capture":
         return importlib.import_module("tb_privateuse1.capture")
     if name == "open":
-        return importlib.import_module("tb_privateuse1.notebook").open_log
+        return importlib.import_module("tb_privateuse1.api").open_log
+    if name == "Place":
+        return importlib.import_module("tb_privateuse1.views.reader").Selection
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

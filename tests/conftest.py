@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import logdir as made
-from tests.server import Server, serve
+from tests.support import logdir as made
+from tests.support.server import Server, serve
 
 # How long an example takes is the machine's matter.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,7 +27,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A logdir with every kind of run; see tests/logdir.py."""
+    """A logdir with every kind of run; see tests/support/logdir.py."""
     return made.write(tmp_path_factory.mktemp("logdir"))
 
 

@@ -41,13 +41,17 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
-    from tb_privateuse1.cli.base import vendor_files
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.cli.completion import complete
+
+    parser = _parser()
+    complete(parser)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options.parser.unknown(unknown)
+    from tb_privateuse1.trace.errors import TraceError
 
     try:
-        with vendor_files(getattr(options, "vendor", None)):
-            code: int = options.command(options)
+        code: int = options.command(options)
         sys.stdout.flush()
         return code
     except TraceError as error:
@@ -61,6 +65,7 @@ def _fail(message: str) -> int:
 
 
 def _parser() -> Parser:
+    from tb_privateuse1 import __version__
     from tb_privateuse1.cli import (
         advise,
         cache,
@@ -75,9 +80,12 @@ def _parser() -> Parser:
         whatif,
     )  # fmt: skip
     from tb_privateuse1.cli.base import Parser
-    from tb_privateuse1.version import __version__
 
-    parser = Parser(prog="tb-privateuse1", description="Profiles of any PyTorch accelerator.")
+    parser = Parser(
+        prog="tb-privateuse1",
+        description="Profiles of any PyTorch accelerator.",
+        epilog="Example: tb-privateuse1 view overview ./log",
+    )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (view, advise, whatif, diff, event, export, ingest, sql, cache, merge, demo):

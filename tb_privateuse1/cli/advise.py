@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_selection, opened, place
 
 if TYPE_CHECKING:
@@ -16,10 +17,15 @@ _SEVERITIES = ("high", "medium", "low", "note")
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    advise = commands.add_parser("advise", help="say what to mend in a trace, and what it costs")
-    advise.set_defaults(command=_advise)
+    advise = add_command(
+        commands,
+        "advise",
+        _advise,
+        "say what to mend in a trace, and what it costs",
+        "./log --fail-on high",
+    )
     add_selection(advise)
-    advise.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
+    add_flags(advise, "advice")
     advise.add_argument("--ranks", action="store_true", help="of all ranks of the run together")
     add_vendor(advise)
     form = advise.add_mutually_exclusive_group()
@@ -36,29 +42,32 @@ def add(commands: Commands) -> None:
 
 
 def _advise(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
-    from tb_privateuse1.export import advice as export
-    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.advice import user_rules
+    from tb_privateuse1.export.reports import advice as export
+    from tb_privateuse1.views import query
     from tb_privateuse1.views.advice import advice
     from tb_privateuse1.views.distributed import distributed
+    from tb_privateuse1.views.reader import Reader
 
     if options.path is None:
         raise UsageError("advise needs PATH: a logdir, a run or one trace file")
     if options.ranks and (options.markdown or options.sarif):
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
-    asked = query.options(view, {} if options.step is None else {"step": options.step})
+    asked = chosen(options, view)
+    rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         here = place(options)
-        result = Reader(store).run(view, catalog, here, here, asked)
+        result = Reader(store, rules.load).run(view, catalog, here, here, asked)
     rows = result.advice if options.ranks else result.rows
     if options.json:
         body = query.encode(result)
     elif options.ranks:
-        body = export.ranks(result).encode()
+        body = export.rank_advice_text(result).encode()
+    elif options.sarif:
+        body = export.advice_sarif(result, rules.load()).encode()
     else:
-        form = {options.markdown: export.markdown, options.sarif: export.sarif}
-        body = form.get(True, export.text)(result).encode()
+        body = (export.advice_markdown if options.markdown else export.advice_text)(result).encode()
     write(body, options.output)
     limit = _SEVERITIES.index(options.fail_on) if options.fail_on else -1
     return int(any(_SEVERITIES.index(row.severity) <= limit for row in rows))

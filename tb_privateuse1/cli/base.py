@@ -1,16 +1,16 @@
-"""What the commands share: bad use, vendor files, and where the result goes."""
+"""What the commands share: help, bad use, vendor files, and where the result goes."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from tb_privateuse1.vendors.user_file import Vendors
+
     Commands = argparse._SubParsersAction["Parser"]
 
 
@@ -19,11 +19,50 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError instead of ending the process."""
+    """Raises UsageError instead of ending the process. Help starts with what a command does."""
 
     def error(self, message: str) -> NoReturn:
         """Say where help is."""
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def unknown(self, arguments: Sequence[str]) -> NoReturn:
+        """Say which options there are instead of the one that is unknown."""
+        name = next((a for a in arguments if a.startswith("-")), None)
+        if name is None:
+            self.error(f"unexpected argument {arguments[0]!r}")
+        flags = (a.option_strings for a in self._actions if a.dest != "help")
+        known = [next(s for s in strings if s.startswith("--")) for strings in flags if strings]
+        command, name = self.prog.partition(" ")[2], name.partition("=")[0]
+        self.error(f"{command} has no option {name}. It has: {', '.join(known)}.")
+
+    def format_help(self) -> str:
+        """Put the description before the usage."""
+        description, self.description = self.description, None
+        try:
+            return f"{description}\n\n{super().format_help()}"
+        finally:
+            self.description = description
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    what: str,
+    example: str,
+    **more: Any,
+) -> Parser:
+    """Add a command that ``run`` does: ``what`` in one line, an ``example`` of its arguments."""
+    parser = commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:].rstrip('.')}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **more,
+    )
+    parser.epilog = f"Example: {parser.prog} {example}"
+    parser.set_defaults(command=run, parser=parser)
+    return parser
 
 
 def add_vendor(parser: argparse.ArgumentParser) -> None:
@@ -32,27 +71,18 @@ def add_vendor(parser: argparse.ArgumentParser) -> None:
         "--vendor",
         action="append",
         metavar="FILE",
-        help="describes an accelerator; for the server see docs/vendors.md",
+        help="describes an accelerator; for the server see docs/reference/vendors.md",
     )
 
 
-@contextlib.contextmanager
-def vendor_files(paths: Sequence[str] | None) -> Iterator[None]:
-    """Use these vendor files, also in the processes that read. Raises TraceError ``bad_vendor``."""
-    if not paths:
-        yield
-        return
-    from tb_privateuse1 import vendor_file
+def vendors(options: argparse.Namespace) -> Vendors:
+    """Read the vendor files that a command is given, or else those of the environment.
 
-    before = os.environ.get(vendor_file.VARIABLE)
-    os.environ[vendor_file.VARIABLE] = os.pathsep.join(map(os.path.abspath, paths))
-    try:
-        vendor_file.known()  # what is wrong with one is said before anything is read
-        yield
-    finally:
-        del os.environ[vendor_file.VARIABLE]
-        if before is not None:
-            os.environ[vendor_file.VARIABLE] = before
+    Raises TraceError ``bad_vendor``.
+    """
+    from tb_privateuse1.vendors import user_file
+
+    return user_file.chosen(options.vendor)
 
 
 def write(body: bytes, path: str | None = None) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, write
+from tb_privateuse1.cli.base import UsageError, add_command, write
 from tb_privateuse1.cli.progress import size
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    cache = commands.add_parser("cache", help="show or clear the cache of traces that were read")
-    cache.set_defaults(command=_cache)
+    cache = add_command(
+        commands, "cache", _cache, "show or clear the cache of traces that were read", "info ./log"
+    )
     cache.add_argument("action", choices=("info", "clear"), help="clear removes all its traces")
     cache.add_argument(
         "path", metavar="PATH", nargs="?", help="a logdir: also the caches beside its runs"
@@ -25,9 +26,10 @@ def add(commands: Commands) -> None:
 
 
 def _cache(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import cachedir, query
+    from tb_privateuse1.storage import cache_directory
+    from tb_privateuse1.views import query
 
-    act = cachedir.clear if options.action == "clear" else cachedir.use
+    act = cache_directory.clear if options.action == "clear" else cache_directory.disk_use
     try:
         found = [act(directory) for directory in _directories(options.path)]
     except OSError as error:
@@ -42,10 +44,11 @@ def _cache(options: argparse.Namespace) -> int:
 
 
 def _directories(path: str | None) -> list[Path]:
-    from tb_privateuse1 import cachedir, runs
+    from tb_privateuse1.discovery import catalog
+    from tb_privateuse1.storage import cache_directory
 
-    places = {cachedir.directory(): None}
+    places = {cache_directory.cache_directory(): None}
     if path is not None:
-        for files in runs.scan(path).files.values():
-            places.update(dict.fromkeys(cachedir.directories(files.trace.path)))
+        for files in catalog.scan(path).files.values():
+            places.update(dict.fromkeys(cache_directory.cache_directories(files.trace.path)))
     return list(places)

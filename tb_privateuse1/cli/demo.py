@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -19,8 +19,9 @@ SAMPLE = Path(__file__).parents[2] / "examples" / "runs"
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    demo = commands.add_parser("demo", help="show the sample runs, or yours, in TensorBoard")
-    demo.set_defaults(command=_demo)
+    demo = add_command(
+        commands, "demo", _demo, "show the sample runs, or yours, in TensorBoard", "./log"
+    )
     demo.add_argument("logdir", metavar="LOGDIR", nargs="?", help="the sample runs by default")
     demo.add_argument("--port", type=int, help="any free one by default")
     add_vendor(demo)
@@ -28,7 +29,7 @@ def add(commands: Commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from tb_privateuse1.remote import is_url
+    from tb_privateuse1.discovery.remote import is_url
 
     logdir = options.logdir or str(SAMPLE)
     if not is_url(logdir) and not Path(logdir).is_dir():
@@ -36,12 +37,13 @@ def _demo(options: argparse.Namespace) -> int:
         if logdir == str(SAMPLE):
             message = "the sample runs are in the source repository, not in the installed package"
         raise UsageError(f"{message}: name a LOGDIR of your own")
+    vendors(options)  # a bad file is said here rather than on the page
     from tensorboard import default, program
 
-    from tb_privateuse1.loader import Loader
+    from tb_privateuse1.server.loader import Loader
 
     # No other installed plugin, and ours even if it runs from the sources.
-    host = program.TensorBoard(plugins=[*default.get_static_plugins(), Loader])
+    host = program.TensorBoard(plugins=[*default.get_static_plugins(), Loader(options.vendor)])
     port = ["--port", str(options.port)] if options.port else []
     host.configure(["tensorboard", "--logdir", logdir, "--load_fast", "false", *port])
     try:

@@ -7,13 +7,14 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.flags import add_flags, chosen
 from tb_privateuse1.cli.selection import add_place, opened, place
 
 if TYPE_CHECKING:
+    from tb_privateuse1.analysis.comparison.memory import DiffMemory
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.export.junit import Judged
-    from tb_privateuse1.memorydiff import DiffMemory
+    from tb_privateuse1.export.reports.junit import Judged
     from tb_privateuse1.views.diff import Diff
 
 _PARTS = ("step", "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu",
@@ -30,14 +31,18 @@ _MEMORY = {
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    diff = commands.add_parser("diff", help="compare two traces; with --fail-over for CI")
-    diff.set_defaults(command=_diff)
+    diff = add_command(
+        commands,
+        "diff",
+        _diff,
+        "compare two traces; with --fail-over for CI",
+        "./old ./new --fail-over 3%",
+    )
     diff.add_argument("base", metavar="BASE", help="a logdir, a run or one trace file")
     diff.add_argument("path", metavar="NEW", help="the same")
     add_place(diff)
     add_place(diff, "base-")
-    diff.add_argument("--by", metavar="WHAT", help="operators, shapes, kernels, modules, …")
-    diff.add_argument("--time", metavar="T", help="device or host; device where both have it")
+    add_flags(diff, "diff")
     diff.add_argument(
         "--fail-over", metavar="N%", help="exit 1 if a step takes more longer, beyond noise"
     )
@@ -54,30 +59,30 @@ def add(commands: Commands) -> None:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
-    from tb_privateuse1.export import junit, markdown
-    from tb_privateuse1.reading import Reader
+    from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.export.reports import junit, markdown
+    from tb_privateuse1.views import query
     from tb_privateuse1.views.diff import diff
+    from tb_privateuse1.views.reader import Reader
 
     limit = _share(options.fail_over)
     if options.of and limit is None:
         raise UsageError("--of is for --fail-over")
-    texts = {name: getattr(options, name) for name in ("by", "time") if getattr(options, name)}
-    asked = query.options(diff, texts)
+    asked = chosen(options, diff)
     here, there = place(options), place(options, "base_")
     with opened(options) as (store, catalog):
-        base = runs.scan(options.base)
+        base = discovery_catalog.scan(options.base)
         result = Reader(store).run(diff, catalog, here, there, asked, base_catalog=base)
     failed = [] if limit is None else over(result, limit, options.of or ["step"])
     if options.json:
         body = query.encode(result)
     elif options.junit:
-        body = junit.diff(result, failed)
+        body = junit.junit_report(result, failed)
     else:
-        body = markdown.diff(result, failed).encode()
+        body = markdown.markdown_report(result, failed).encode()
     write(body, options.output)
     for figure in failed:
-        print(f"tb-privateuse1: {junit.told(figure)}", file=sys.stderr)
+        print(f"tb-privateuse1: {junit.change_text(figure)}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -6,20 +6,25 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor
 from tb_privateuse1.cli.selection import add_selection, opened
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.export.window import Window
+    from tb_privateuse1.export.time_window import Window
 
 _FORMATS = ("chrome", "perfetto", "parquet", "csv")
 
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    export = commands.add_parser("export", help="write a trace as Chrome, Perfetto, Parquet or CSV")
-    export.set_defaults(command=_export)
+    export = add_command(
+        commands,
+        "export",
+        _export,
+        "write a trace as Chrome, Perfetto, Parquet or CSV",
+        "./log --format perfetto -o trace.perfetto-trace.gz",
+    )
     add_selection(export)
     export.add_argument("--format", choices=_FORMATS, required=True)
     export.add_argument(
@@ -53,7 +58,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _window(text: str | None) -> Window:
-    from tb_privateuse1.export.window import Window
+    from tb_privateuse1.export.time_window import Window
 
     if text is None:
         return Window()

@@ -13,14 +13,15 @@ from dataclasses import asdict, dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors, write
 from tb_privateuse1.cli.progress import Line, State, duration, size
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.files import Files
-    from tb_privateuse1.store import Progress, Store
-    from tb_privateuse1.trace import TraceError
+    from tb_privateuse1.discovery.trace_files import TraceFiles
+    from tb_privateuse1.storage.jobs import Progress
+    from tb_privateuse1.storage.store import Store
+    from tb_privateuse1.trace.errors import TraceError
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +34,9 @@ _PACKED = 12
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    ingest = commands.add_parser("ingest", help="read all traces of a logdir into the cache")
-    ingest.set_defaults(command=_ingest)
+    ingest = add_command(
+        commands, "ingest", _ingest, "read all traces of a logdir into the cache", "./log"
+    )
     ingest.add_argument("path", metavar="PATH", help="a logdir, a run or one trace file")
     ingest.add_argument("--jobs", type=int, metavar="N", help="readers at a time; a core each")
     ingest.add_argument("--force", action="store_true", help="also what is in the cache already")
@@ -81,7 +83,7 @@ class _Task:
     run: str
     rank: int
     span: int
-    files: Files
+    files: TraceFiles
     bytes_done: int = 0
     events: int = 0
     cached: bool = False
@@ -110,13 +112,16 @@ class _Task:
 
 
 def _ingest(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
-    from tb_privateuse1.store import Store
+    from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.storage.store import Store
+    from tb_privateuse1.trace.memory_budget import MemoryBudget
+    from tb_privateuse1.views import query
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
-    catalog = runs.scan(options.path)
+    known = vendors(options)
+    catalog = discovery_catalog.scan(options.path)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
     for warning in catalog.runs.warnings:
@@ -125,8 +130,9 @@ def _ingest(options: argparse.Namespace) -> int:
     by_path = {task.files.trace.path: task for task in tasks}
     store = Store(
         min(jobs, len(tasks)),
-        memory_bytes=0,
+        memory=MemoryBudget(0),
         on_progress=lambda files, progress: by_path[files.trace.path].hears(progress),
+        vendors=known,
     )
     work = _Work(store, tasks, options.force)
     with Line(sys.stderr).open() as line:
@@ -158,7 +164,7 @@ class _Work:
 
     def run(self, jobs: int, line: Line) -> None:
         """Read them all, the largest first: the last ones then end at about the same time."""
-        from tb_privateuse1.pool import DaemonPool
+        from tb_privateuse1.discovery.daemon_pool import DaemonPool
 
         ended: SimpleQueue[None] = SimpleQueue()
         pool = DaemonPool(jobs, "ask")
@@ -196,9 +202,9 @@ class _Work:
 
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
-        from tb_privateuse1.discover.base import shown
-        from tb_privateuse1.ingest import brief
-        from tb_privateuse1.trace import TraceError
+        from tb_privateuse1.discovery.file import shown
+        from tb_privateuse1.storage.ingest import without_paths
+        from tb_privateuse1.trace.errors import TraceError
 
         if self._stop.is_set():
             return
@@ -210,13 +216,13 @@ class _Work:
             task.error = error
         except Exception as error:
             _log.exception("reading %s", shown(task.files.trace.path))
-            message = brief(f"{type(error).__name__}: {error}", task.files)
+            message = without_paths(f"{type(error).__name__}: {error}", task.files)
             task.error = TraceError("internal", message, "Please report this with the log above.")
         task.bytes_done = task.files.trace.size
         task.done = True
 
     def _read(self, task: _Task) -> None:
-        from tb_privateuse1.trace import TraceError
+        from tb_privateuse1.trace.errors import TraceError
 
         if self._force:
             self._store.discard(task.files)
@@ -227,8 +233,8 @@ class _Work:
             hint = "Did it change meanwhile? Else TB_PRIVATEUSE1_CACHE may name a better place."
             raise TraceError("not_kept", message, hint)
 
-    def _is_there(self, files: Files) -> bool:
-        from tb_privateuse1.trace import TraceError
+    def _is_there(self, files: TraceFiles) -> bool:
+        from tb_privateuse1.trace.errors import TraceError
 
         try:
             return self._store.in_cache(files)
@@ -257,11 +263,11 @@ def _failure(task: _Task, error: TraceError) -> Failure:
 
 
 def _print(outcome: Outcome) -> None:
-    from tb_privateuse1.figures import plain
+    from tb_privateuse1.i18n.units import plain_text
 
     for failure in outcome.failed:
         place = f"run {failure.run}, rank {failure.rank}, span {failure.span}"
-        _say(plain(f"{place}: {failure.message} {failure.hint or ''}"))
+        _say(plain_text(f"{place}: {failure.message} {failure.hint or ''}"))
     if outcome.removed:
         _say(
             f"{outcome.removed} traces are not kept, as all of them are more than the cache may "

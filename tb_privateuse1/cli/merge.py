@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tb_privateuse1.cli.base import UsageError, add_vendor
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, vendors
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    merge = commands.add_parser(
-        "merge", help="write a Chrome trace with the inferred device timeline"
+    merge = add_command(
+        commands,
+        "merge",
+        _merge,
+        "write a Chrome trace with the inferred device timeline",
+        "trace.pt.trace.json.gz -o merged.json.gz",
     )
-    merge.set_defaults(command=_merge)
     merge.add_argument("trace", metavar="TRACE")
     merge.add_argument("--kernel-events", metavar="FILE", help="by default the one beside TRACE")
     add_vendor(merge)
@@ -24,17 +27,16 @@ def add(commands: Commands) -> None:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import runs
-    from tb_privateuse1.discover import roots, tree
-    from tb_privateuse1.discover.base import shown
+    from tb_privateuse1.discovery import catalog, roots, walk
+    from tb_privateuse1.discovery.file import shown
     from tb_privateuse1.export import chrome
 
-    sidecar = options.kernel_events
-    if not tree.is_file(roots.located(options.trace)):
+    known, sidecar = vendors(options).known, options.kernel_events
+    if not walk.is_file(roots.locate(options.trace)):
         raise UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
     if sidecar is None:
-        beside = runs.scan(options.trace).find().sidecar
+        beside = catalog.scan(options.trace).find().sidecar
         sidecar = beside.path if beside else None
-    trace = chrome.merge(options.trace, sidecar, options.output)
+    trace = chrome.merge_files(options.trace, sidecar, options.output, known)
     print(f"{options.output}: {len(trace.kernels)} device activities, {trace.meta.timeline}")
     return 0

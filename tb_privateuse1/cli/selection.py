@@ -9,13 +9,16 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tb_privateuse1.cli.base import vendors
+from tb_privateuse1.cli.completion import places
 from tb_privateuse1.cli.progress import Line, State
 
 if TYPE_CHECKING:
-    from tb_privateuse1.files import Files
-    from tb_privateuse1.reading import Place
-    from tb_privateuse1.runs import Catalog
-    from tb_privateuse1.store import Progress, Store
+    from tb_privateuse1.discovery.catalog import Catalog
+    from tb_privateuse1.discovery.trace_files import TraceFiles
+    from tb_privateuse1.storage.jobs import Progress
+    from tb_privateuse1.storage.store import Store
+    from tb_privateuse1.views.reader import Selection
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -26,32 +29,38 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Which trace of a catalogue; ``of`` goes before the names."""
-    parser.add_argument(f"--{of}run", metavar="RUN", help="its name; the first one by default")
-    parser.add_argument(f"--{of}rank", type=int, metavar="N", help="the lowest one by default")
-    parser.add_argument(f"--{of}span", type=int, metavar="S", help="the latest one by default")
+    for name, kind, metavar, what in (
+        ("run", str, "RUN", "its name; the first one by default"),
+        ("rank", int, "N", "the lowest one by default"),
+        ("span", int, "S", "the latest one by default"),
+    ):
+        added = parser.add_argument(f"--{of}{name}", type=kind, metavar=metavar, help=what)
+        added.completer = places(name, of)  # type: ignore[attr-defined]
 
 
-def place(options: argparse.Namespace, of: str = "") -> Place:
+def place(options: argparse.Namespace, of: str = "") -> Selection:
     """What ``add_place`` has asked for."""
-    from tb_privateuse1.reading import Place
+    from tb_privateuse1.views.reader import Selection
 
-    return Place(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
+    return Selection(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 
 
 @contextlib.contextmanager
 def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     """The catalogue of a path and what reads its traces; a terminal is told how far that is."""
-    from tb_privateuse1 import runs
-    from tb_privateuse1.store import Store
+    from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.storage.store import Store
 
-    catalog = runs.scan(options.path)
+    known = vendors(options)  # what is wrong with a file is said before anything is read
+    catalog = discovery_catalog.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
 
-        def report(_: Files, progress: Progress) -> None:
+        def report(_: TraceFiles, progress: Progress) -> None:
             done, total = progress.bytes_done, progress.bytes_total
             elapsed_s = time.monotonic() - began_s
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
         # A log is told of the result only.
-        yield Store(jobs=0, on_progress=report if sys.stderr.isatty() else None), catalog
+        said = report if sys.stderr.isatty() else None
+        yield Store(jobs=0, on_progress=said, vendors=known), catalog

@@ -7,20 +7,25 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.selection import add_place, opened
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
-    from tb_privateuse1.sql import SqlResult
+    from tb_privateuse1.export.sql import SqlResult
 
 _WIDEST = 60
 
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    sql = commands.add_parser("sql", help="ask a trace's tables in SQL (needs the extra [sql])")
-    sql.set_defaults(command=_sql)
+    sql = add_command(
+        commands,
+        "sql",
+        _sql,
+        "ask a trace's tables in SQL (needs the extra [sql])",
+        './log "select name, count(*) from ops group by name"',
+    )
     sql.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
     sql.add_argument(
         "query", metavar="QUERY", nargs="?", help='such as "select * from ops limit 5"'
@@ -42,7 +47,8 @@ def add(commands: Commands) -> None:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, sql
+    from tb_privateuse1.export import sql
+    from tb_privateuse1.views import query
 
     if options.tables:
         return _tables(options)
@@ -54,6 +60,7 @@ def _sql(options: argparse.Namespace) -> int:
         result = sql.query(
             files,
             options.query,
+            store=store,
             rows=options.rows,
             seconds=options.timeout,
             memory_bytes=options.memory << 20,
@@ -67,7 +74,7 @@ def _sql(options: argparse.Namespace) -> int:
 
 
 def _tables(options: argparse.Namespace) -> int:
-    from tb_privateuse1.export.columns import COLUMNS, schema
+    from tb_privateuse1.export.trace_tables import COLUMNS, schema
 
     lines = []
     for table, described in COLUMNS.items():
@@ -87,13 +94,13 @@ def _csv(result: SqlResult) -> str:
 
 
 def _text(result: SqlResult) -> str:
-    from tb_privateuse1.figures import plain
+    from tb_privateuse1.i18n.units import plain_text
 
     def cell(value: Any) -> str:
-        text = "-" if value is None else plain(str(value))
+        text = "-" if value is None else plain_text(str(value))
         return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
-    heads = [plain(column.name) for column in result.columns]
+    heads = [plain_text(column.name) for column in result.columns]
     rows = [[cell(value) for value in row] for row in result.rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     numbers = [

@@ -5,38 +5,78 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from tb_privateuse1.cli.base import UsageError, add_vendor, write
+from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
+from tb_privateuse1.cli.flags import add_flags, add_step, chosen, described, flag
 from tb_privateuse1.cli.selection import add_place, add_selection, opened, place
 
 if TYPE_CHECKING:
-    from tb_privateuse1.cli.base import Commands
+    from tb_privateuse1.cli.base import Commands, Parser
 
 
 def add(commands: Commands) -> None:
     """Its name and options."""
-    view = commands.add_parser("view", help="print a view of a trace")
-    view.set_defaults(command=_view)
-    view.add_argument("name", metavar="NAME", nargs="?", help="overview, kernels, … (see --list)")
-    add_selection(view)
+    view = add_command(
+        commands, "view", _view, "print a view of a trace", "kernels ./log --group name"
+    )
+    view.set_defaults(path=None)
     view.add_argument("--list", action="store_true", help="list the views")
-    view.add_argument("--step", metavar="N", help="the N of ProfilerStep#N; all by default")
-    view.add_argument("--option", action="append", default=[], metavar="K=V", help="of the view")
+    add_step(view)
+    add_place(view)
+    _add_base(view)
+    _add_forms(view, tables=True)
+    names = view.add_subparsers(metavar="NAME", dest="name", prog=view.prog)
+    for name, about in described().items():
+        if about["kind"] != "event":
+            # What stands before NAME holds, unless it stands behind it as well.
+            one = add_command(
+                names,
+                name,
+                _view,
+                about["about"],
+                _example(about),
+                argument_default=argparse.SUPPRESS,
+            )
+            add_flags(one, name)
+            add_selection(one)
+            if about["base"]:
+                _add_base(one)
+            _add_forms(one, tables=about["kind"] == "view")
+
+
+def _example(about: Mapping[str, Any]) -> str:
+    path = "./new --base ./old" if about["base"] else "./log"
+    for option in about["options"]:
+        if option["choices"]:
+            return f"{path} {flag(option['name'])} {option['choices'][-1]}"
+    return path
+
+
+def _add_base(view: Parser) -> None:
     view.add_argument("--base", metavar="PATH", help="where the trace to compare with is")
     add_place(view, "base-")
+
+
+def _add_forms(view: Parser, *, tables: bool) -> None:
+    view.add_argument("--option", action="append", metavar="K=V", help="deprecated: use --K V")
     add_vendor(view)
     form = view.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="exactly as over HTTP")
-    form.add_argument("--csv", action="store_true", help="a table of the result")
-    view.add_argument("--table", metavar="NAME", help="which one, as CSV; else the view's main one")
+    if tables:
+        form.add_argument("--csv", action="store_true", help="a table of the result")
+        help = "which one, as CSV; else the view's main one"
+        view.add_argument("--table", metavar="NAME", help=help)
     view.add_argument("-o", "--output", metavar="FILE", help="instead of the standard output")
 
 
 def _view(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query, runs
-    from tb_privateuse1.export import csv, text
-    from tb_privateuse1.reading import Place, Reader
+    from tb_privateuse1.advice import user_rules
+    from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.export.reports import csv, text
+    from tb_privateuse1.views import query
+    from tb_privateuse1.views.reader import Reader, Selection
 
     if options.list:
         return _list(options)
@@ -45,23 +85,26 @@ def _view(options: argparse.Namespace) -> int:
     if options.table is not None and not options.csv:
         raise UsageError("--table is for --csv: the other forms have all tables")
     view = query.view_named(options.name)
-    asked = dict(_pair(option) for option in options.option)
-    if options.step is not None:
-        asked["step"] = options.step
-    chosen = query.options(view, asked)
+    pairs = dict(_pair(option) for option in options.option or ())
+    asked = chosen(options, view, pairs)
+    if pairs:
+        flags = " ".join(f"{flag(key)} …" for key in pairs)
+        note = f"--option is deprecated and goes with the next release: use {flags}"
+        print(f"tb-privateuse1: {note}", file=sys.stderr)
     here, there = place(options), place(options, "base_")
-    if options.base is None and there == Place():
+    if options.base is None and there == Selection():
         there = here
+    rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
-        base = runs.scan(options.base) if options.base is not None else catalog
-        result = Reader(store).run(view, catalog, here, there, chosen, base_catalog=base)
+        base = discovery_catalog.scan(options.base) if options.base is not None else catalog
+        result = Reader(store, rules.load).run(view, catalog, here, there, asked, base_catalog=base)
     if options.json:
         body = query.encode(result)
     elif options.csv:
-        body = csv.table(result, options.table).encode()
+        body = csv.csv_table(result, options.table).encode()
     else:
         terminal = options.output is None and sys.stdout.isatty()
-        body = text.render(
+        body = text.text_report(
             result, shutil.get_terminal_size().columns if terminal else None
         ).encode()
     write(body, options.output)
@@ -69,8 +112,7 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from tb_privateuse1 import query
-    from tb_privateuse1.views import VIEWS
+    from tb_privateuse1.views import VIEWS, query
 
     if options.json:
         write(query.encode(list(VIEWS)))

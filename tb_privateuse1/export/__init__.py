@@ -7,14 +7,24 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tb_privateuse1 import counters
-from tb_privateuse1.discover.base import File, file_at
-from tb_privateuse1.export import chrome, perfetto, tablefiles, target
-from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.files import Files
-from tb_privateuse1.ingest import brief
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import Trace, TraceError
+from tb_privateuse1.analysis.counters import counters
+from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.export import atomic_output, chrome, perfetto, table_files
+from tb_privateuse1.export.time_window import EVERYTHING, Window
+from tb_privateuse1.i18n import say
+from tb_privateuse1.storage.ingest import without_paths
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+
+__all__ = [
+    "chrome",
+    "query",
+    "reports",
+    "sql",
+    "time_window",
+    "trace_tables",
+]
 
 FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
 
@@ -37,26 +47,26 @@ FORMATS: Mapping[FormatName, Format] = {
 }
 
 
-def filename(name: FormatName, files: Files) -> str:
+def filename(name: FormatName, files: TraceFiles) -> str:
     """How the one file of a format is called: as the trace, in letters that any system takes."""
     stem = re.sub(r"(\.pt)?(\.trace)?\.json(\.gz)?$", "", files.trace.name)
     return re.sub(r"[^A-Za-z0-9._-]+", "_", stem)[-100:].lstrip(".") + FORMATS[name].suffix
 
 
 def stream(
-    name: FormatName, trace: Trace, files: Files, window: Window = EVERYTHING
+    name: FormatName, trace: Trace, files: TraceFiles, window: Window = EVERYTHING
 ) -> Iterator[bytes]:
     """The one file of a format, packed, as it comes into being. Raises TraceError.
 
     Who may see the dashboard may not see users' own metadata in the trace file: they stay out.
     """
     if name in ("parquet", "csv"):
-        return tablefiles.archive(name, trace, window)
-    return target.gzipped(_parts(name, trace, files, window, chrome.KNOWN))
+        return table_files.archive(name, trace, window)
+    return atomic_output.gzipped(_parts(name, trace, files, window, chrome.KNOWN))
 
 
 def save(
-    name: FormatName, path: str, trace: Trace, files: Files, window: Window = EVERYTHING
+    name: FormatName, path: str, trace: Trace, files: TraceFiles, window: Window = EVERYTHING
 ) -> None:
     """Write a format to a path, gzipped if it ends in ``.gz``.
 
@@ -64,17 +74,17 @@ def save(
     TraceError ``unwritable``, or what reading the trace file again raises.
     """
     if name not in ("parquet", "csv"):
-        target.save(path, _parts(name, trace, files, window))
+        atomic_output.save(path, _parts(name, trace, files, window))
     elif path.endswith(".zip"):
-        target.save(path, tablefiles.archive(name, trace, window))
+        atomic_output.save(path, table_files.archive(name, trace, window))
     else:
-        tablefiles.directory(name, path, trace, window)
+        table_files.directory(name, path, trace, window)
 
 
 def _parts(
     name: FormatName,
     trace: Trace,
-    files: Files,
+    files: TraceFiles,
     window: Window,
     keys: Collection[str] | None = None,
 ) -> Iterator[bytes]:
@@ -84,19 +94,21 @@ def _parts(
 
 
 def _chrome(
-    trace: Trace, files: Files, window: Window, keys: Collection[str] | None
+    trace: Trace, files: TraceFiles, window: Window, keys: Collection[str] | None
 ) -> Iterator[bytes]:
     """The one format for which the trace file is read again: it must be the same still."""
     try:
-        yield from chrome.write(trace, files.trace.path, window, keys, counters.of(trace))
+        yield from chrome.write(trace, files.trace.path, window, keys, counters.build_curves(trace))
     except TraceError as error:
-        raise TraceError(error.code, brief(error.message, files), error.hint) from error
+        raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     if _now(files) != files.trace:
-        message = say("{name} changed while it was exported.", name=brief(files.trace.path, files))
+        message = say(
+            "{name} changed while it was exported.", name=without_paths(files.trace.path, files)
+        )
         raise TraceError("changed", message, say("Export it again."))
 
 
-def _now(files: Files) -> File | None:
+def _now(files: TraceFiles) -> File | None:
     try:
         return file_at(files.trace.path)
     except OSError:

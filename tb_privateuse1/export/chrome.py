@@ -10,20 +10,25 @@ its bounds. Format: the Chrome Trace Event Format, for Perfetto and chrome://tra
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import infer, texts
-from tb_privateuse1.curves import Curve
-from tb_privateuse1.discover.base import shown
-from tb_privateuse1.export import target
-from tb_privateuse1.export.window import EVERYTHING, Window
-from tb_privateuse1.read import chrome, kernel_events
-from tb_privateuse1.trace import EVIDENCE, I64, MEASURED, MISSING, NONE, Trace, TraceError
+from tb_privateuse1 import i18n, inference
+from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.export import atomic_output
+from tb_privateuse1.export.time_window import EVERYTHING, Window
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import EVIDENCE, MEASURED, MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.vendors import VENDORS, device_types
 
 _TOGETHER = 4096
 
@@ -37,11 +42,13 @@ KNOWN = frozenset(
 )
 """Top-level keys that viewers ask for. Users' own metadata are others, and may be secret."""
 
-_PRIVATEUSE1 = 20
-_DEVICE_TYPES = {0: "CPU", 1: "CUDA", 6: "HIP", 12: "XPU", 19: "MTIA", _PRIVATEUSE1: "PrivateUse1"}
 
-
-def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
+def merge_files(
+    trace_path: str,
+    sidecar_path: str | None,
+    out_path: str,
+    known: Sequence[Vendor] = VENDORS,
+) -> Trace:
     """Write the merged trace to ``out_path`` (gzipped if it ends in ``.gz``), atomically.
 
     A trace with measured kernels only gains the memory counters. Returns what was merged. Raises
@@ -49,17 +56,17 @@ def merge(trace_path: str, sidecar_path: str | None, out_path: str) -> Trace:
     (``no_device_times``).
     """
     try:
-        sidecar = kernel_events.read(sidecar_path) if sidecar_path else None
-        trace = infer.build(chrome.read(trace_path), sidecar)
+        sidecar = readers_sidecar.read_sidecar(sidecar_path) if sidecar_path else None
+        trace = inference.build_trace(chrome.read(trace_path), sidecar, known=known)
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
-            message = texts.replaced(message, path, shown(path))
+            message = i18n.replace_text(message, path, shown(path))
         raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]
         raise TraceError("no_device_times", finding.message, finding.hint)
-    target.save(out_path, write(trace, trace_path))
+    atomic_output.save(out_path, write(trace, trace_path))
     return trace
 
 
@@ -238,7 +245,7 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
         values = {"Allocated": memory.allocated_bytes[i], "Reserved": memory.reserved_bytes[i]}
         known = {key: int(value) for key, value in values.items() if value != MISSING}
         if known:
-            name = _DEVICE_TYPES.get(kind, f"device type {kind}")
+            name = device_types.name(kind, trace.vendor) or f"device type {kind}"
             place = _thread(trace, int(memory.thread[i]))
             yield {
                 "ph": "C",

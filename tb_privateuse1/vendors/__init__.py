@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from tb_privateuse1.vendors import cuda, generic, hpu, mlu, mtia, npu, rocm, xpu
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
+from tb_privateuse1.vendors import cuda, hpu, mlu, mtia, npu, rocm, xpu
+
+__all__ = [
+    "VENDORS",
+    "device_types",
+    "user_file",
+    "words",
+]
 
 VENDORS: tuple[Vendor, ...] = (
     mtia.VENDOR,
@@ -15,7 +24,7 @@ VENDORS: tuple[Vendor, ...] = (
     mlu.VENDOR,
     hpu.VENDOR,
     cuda.VENDOR,
-    generic.VENDOR,
+    GENERIC,
 )
 
 
@@ -31,8 +40,8 @@ def detect(
     Of ``known`` the last one is taken if nothing fits, and before all, one that says nothing by
     which its traces could be told: only a user's file does so, and means every trace.
     ``backend`` is the device as torch calls it, ``device_names`` those of deviceProperties,
-    ``categories`` those of the events, ``device_types`` those of the memory events. ROCm writes
-    CUDA's categories and backend: so the devices' names and types come before these.
+    ``categories`` those of the events, ``device_types`` those of the memory events. A backend that
+    several vendors share is looked at last.
     """
     names = " ".join(device_names)
     lower = {category.lower() for category in categories}
@@ -44,7 +53,7 @@ def detect(
         if vendor.device_names is not None and vendor.device_names.search(names):
             return vendor
     for vendor in known:
-        if backend is not None and backend in vendor.backends and backend != "cuda":
+        if backend in vendor.backends and not vendor.shares_backend:
             return vendor
     for vendor in known[:-1]:
         if types & set(vendor.device_types):
@@ -52,5 +61,20 @@ def detect(
     for vendor in known:
         if lower & vendor.evidence_categories:
             return vendor
-    by_name = {vendor.name: vendor for vendor in known}
-    return by_name["cuda"] if backend == "cuda" else known[-1]
+    for vendor in known:
+        if backend in (vendor.name, *vendor.backends):
+            return vendor
+    return known[-1]
+
+
+def words(
+    role: Literal["backends", "communication_prefixes", "operator_prefixes", "runtime_prefixes"],
+    own: Iterable[str],
+    others: Iterable[str] = (),
+) -> str:
+    """Return a pattern of a trace's vendor's words for a role, of all ours, and of ``others``.
+
+    All of ours, because a trace mixes several libraries' names.
+    """
+    ours = {word for vendor in VENDORS for word in getattr(vendor, role)}
+    return "|".join(re.escape(word) for word in sorted(ours.union(own, others)))

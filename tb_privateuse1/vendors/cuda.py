@@ -2,8 +2,8 @@
 
 import re
 
-from tb_privateuse1.texts import say
-from tb_privateuse1.vendors.base import Peak, Vendor
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.vendor import Peak, Vendor
 
 VENDOR = Vendor(
     name="cuda",
@@ -12,6 +12,12 @@ VENDOR = Vendor(
     device_types=(1,),
     device_names=re.compile(r"nvidia|tesla|geforce|quadro|rtx", re.IGNORECASE),
     evidence_categories=frozenset({"cuda_runtime", "cuda_driver", "cuda_sync"}),
+    communication_prefixes=("nccl",),
+    operator_prefixes=("cudnn",),
+    runtime_prefixes=("cuda", "cu"),
+    shares_backend=True,  # torch calls AMD's devices cuda too
+    device_type_name="CUDA",
+    perfetto_gpu_api=4,
     slow_products=re.compile(
         r"^(ampere|hopper|blackwell)_sgemm|cutlass_(80|90)_simt_sgemm|sm(80|90|100)_\w*f32f32_f32f32_f32"
     ),
@@ -44,4 +50,5 @@ VENDOR = Vendor(
 """Matrix names: of cuBLAS, cuDNN and CUTLASS the shape of the tensor instruction (``s16816``: MMA
 16x8x16 into float) or its name, cuBLAS's kernels for Hopper (``nvjet``), and flash attention.
 
-Peaks: docs/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another device."""
+Peaks: docs/reference/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another
+device."""

@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Peak, Vendor
+from tb_privateuse1.trace.vendor import Peak, Vendor
 
 VENDOR = Vendor(
     name="hpu",
@@ -12,6 +12,9 @@ VENDOR = Vendor(
     device_names=re.compile(r"gaudi|habana|\bhl-?\d{3}", re.IGNORECASE),
     evidence_categories=frozenset({"hpu_op"}),
     launch_categories=re.compile(r"(^|_)(runtime|driver)$|^hpu_op$"),
+    communication_prefixes=("hccl",),
+    operator_prefixes=("hpu",),
+    device_type_name="HPU",
     matrix_unit="MME",
     matrix_names=re.compile(r"mme|gemm|matmul|conv", re.IGNORECASE),
     peaks=(
@@ -20,4 +23,4 @@ VENDOR = Vendor(
     ),
 )
 """Matrix names: operators that the graph compiler puts on the matrix multiplication engine.
-Peaks: docs/vendors.md has their sources."""
+Peaks: docs/reference/vendors.md has their sources."""

@@ -2,13 +2,15 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
     name="npu",
     title="Huawei Ascend",
     backends=("npu",),
     device_names=re.compile(r"ascend", re.IGNORECASE),
+    communication_prefixes=("hccl",),
+    operator_prefixes=("npu",),
     product_multiple=16,
     matrix_unit="Cube",
     matrix_names=re.compile(

@@ -2,8 +2,8 @@
 
 import re
 
-from tb_privateuse1.texts import say
-from tb_privateuse1.vendors.base import Peak, Vendor
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.vendor import Peak, Vendor
 
 VENDOR = Vendor(
     name="rocm",
@@ -12,6 +12,10 @@ VENDOR = Vendor(
     device_types=(6,),
     device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
     evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
+    operator_prefixes=("miopen",),
+    runtime_prefixes=("hip",),
+    device_type_name="HIP",
+    perfetto_gpu_api=5,
     product_multiple=8,
     matrix_unit="Matrix Cores",
     matrix_names=re.compile(
@@ -29,5 +33,5 @@ VENDOR = Vendor(
     ),
 )
 """Matrix names: Tensile writes the matrix instruction (``MI16x16x4x1``), composable kernel ``xdl``,
-MIOpen ``gtcx``; attention is AOTriton's. Peaks: docs/vendors.md has their sources.
+MIOpen ``gtcx``; attention is AOTriton's. Peaks: docs/reference/vendors.md has their sources.
 """

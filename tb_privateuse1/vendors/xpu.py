@@ -2,7 +2,7 @@
 
 import re
 
-from tb_privateuse1.vendors.base import Vendor
+from tb_privateuse1.trace.vendor import Vendor
 
 VENDOR = Vendor(
     name="xpu",
@@ -11,6 +11,9 @@ VENDOR = Vendor(
     device_types=(12,),
     device_names=re.compile(r"intel", re.IGNORECASE),
     evidence_categories=frozenset({"xpu_runtime", "xpu_driver"}),
+    communication_prefixes=("xccl",),
+    operator_prefixes=("xpu",),
+    device_type_name="XPU",
     matrix_unit="XMX",
     matrix_names=re.compile(r"xmx|dpas|joint_matrix|gemm_kernel|xetla|micro_sdpa", re.IGNORECASE),
 )

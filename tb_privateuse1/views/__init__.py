@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1 import ranks
+from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
@@ -19,6 +19,20 @@ from tb_privateuse1.views.overview import overview
 from tb_privateuse1.views.quality import quality
 from tb_privateuse1.views.timeline import timeline
 from tb_privateuse1.views.whatif import whatif
+
+__all__ = [
+    "VIEWS",
+    "advice",
+    "computations",
+    "diff",
+    "distributed",
+    "lookups",
+    "query",
+    "reader",
+    "result",
+    "signature",
+    "whatif",
+]
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "overview": overview,
@@ -36,5 +50,8 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "method": method,
 }
 
-REDUCTIONS: dict[str, Callable[..., Any]] = {"distributed": ranks.reduce, "clock": ranks.reduce}
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "distributed": collectives.reduce_trace,
+    "clock": collectives.reduce_trace,
+}
 """What is kept of each trace for a view or lookup that reads ``ranks``."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tb_privateuse1 import advisor
-from tb_privateuse1.rules.base import CAUSES
-from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import Trace
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.advice import engine
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,11 @@ class AdviceTable(Result):
     """The result of the view."""
 
     provenance: Provenance
-    rows: tuple[advisor.AdviceRow, ...]
+    rows: tuple[engine.AdviceRow, ...]
     """The most severe first, then by saving."""
     causes: tuple[CauseRow, ...]
     """The greatest saving first."""
-    asked: tuple[advisor.Asked, ...]
+    asked: tuple[engine.RuleStatus, ...]
     """Every rule, and what became of it."""
     saving_ns: int
     """Of all rows: never more than ``window_ns``."""
@@ -43,12 +45,12 @@ class AdviceTable(Result):
     """How many steps were judged."""
 
 
-def advice(trace: Trace, *, step: int | None = None) -> AdviceTable:
+def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = None) -> AdviceTable:
     """Findings with evidence, saving and remedy; ``step`` judges one step only.
 
-    Raises TraceError ``unknown_step``, ``bad_vendor`` and ``bad_rules``.
+    Raises TraceError ``unknown_step``.
     """
-    told = advisor.advise(trace, step_row(trace, step))
+    told = engine.advise(trace, step_row(trace, step), rules)
     saving = sum(row.saving_ns or 0 for row in told.found)
     causes = [_cause(cause, told) for cause in CAUSES]
     return AdviceTable(
@@ -63,7 +65,7 @@ def advice(trace: Trace, *, step: int | None = None) -> AdviceTable:
     )
 
 
-def _cause(cause: str, told: advisor.Advised) -> CauseRow | None:
+def _cause(cause: str, told: engine.Advice) -> CauseRow | None:
     rows = [row for row in told.found if row.cause == cause]
     known = [row.saving_ns for row in rows if row.saving_ns is not None]
     if not rows:

@@ -2,33 +2,33 @@
 
 A view is a pure function. Its positional parameters say what it reads (``trace``: one trace;
 ``ranks``: all of a span; ``base``: another trace to compare with), its keyword-only parameters
-are its query: routes, command line and generated TypeScript are made from that signature.
+are its query: routes, command line and generated TypeScript are made from that signature. What an
+option does is the text of its ``Annotated``, in one line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import grouping
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    Bools,
-    Finding,
-    Timeline,
-    Trace,
-    TraceError,
-)
-from tb_privateuse1.version import __version__
+from tb_privateuse1 import __version__
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Timeline, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 
 bound_sums, calls, counted, grouped, sums, with_descendants = (
-    grouping.bound_sums, grouping.calls, grouping.counted, grouping.grouped, grouping.sums,
-    grouping.with_descendants,
+    groupby.bound_sums, groupby.outermost_calls, groupby.counted_operators, groupby.group_rows, groupby.sums,
+    groupby.with_descendants,
 )  # fmt: skip
+
+
+StepOption = Annotated[int | None, "the N of ProfilerStep#N; all steps by default"]
+OffsetOption = Annotated[int, "how many rows to skip"]
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, compare, memorydiff, perstep
-from tb_privateuse1.compare import Sample, Verdict
-from tb_privateuse1.memorydiff import DiffAllocator, DiffMemory
-from tb_privateuse1.perstep import By, Items, Name
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, NONE, Bools, Finding, Trace
+from tb_privateuse1.analysis.comparison import items_per_step, significance
+from tb_privateuse1.analysis.comparison import memory as comparison_memory
+from tb_privateuse1.analysis.comparison.items_per_step import By, Items, Name
+from tb_privateuse1.analysis.comparison.memory import DiffAllocator, DiffMemory
+from tb_privateuse1.analysis.comparison.significance import Sample, Verdict
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 Time = Literal["device", "host"]
 Status = Literal["both", "new", "gone"]
@@ -100,29 +104,38 @@ def diff(
     trace: Trace,
     base: Trace,
     *,
-    by: By = "operators",
-    time: Literal["best", "device", "host"] = "best",
-    step: int | None = None,
-    base_step: int | None = None,
+    by: Annotated[By, "what a row is"] = "operators",
+    time: Annotated[
+        Literal["best", "device", "host"],
+        "best is device time where both traces have it, else host time",
+    ] = "best",
+    step: Annotated[
+        int | None, "the N of ProfilerStep#N in the new trace; all complete steps by default"
+    ] = None,
+    base_step: Annotated[
+        int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
+    ] = None,
 ) -> Diff:
     """What ``trace`` does longer or shorter than ``base``, per step.
 
-    By device time where both have it. ``step`` and ``base_step`` take one step of each instead
-    of all complete ones. Raises TraceError ``unknown_step``.
+    Raises TraceError ``unknown_step``.
     """
     now_steps, base_steps = _steps(trace, step), _steps(base, base_step)
     both = bool(len(trace.kernels) and len(base.kernels))
     unit: Time = ("device" if both else "host") if time == "best" else time
     if by == "kernels":
         unit = "device"
-    now, old = perstep.items(trace, by, now_steps), perstep.items(base, by, base_steps)
+    now, old = (
+        items_per_step.items_per_step(trace, by, now_steps),
+        items_per_step.items_per_step(base, by, base_steps),
+    )
     return Diff(
         provenance=provenance(trace),
         base=provenance(base),
         rows=_rows(old, now, unit),
         figures=_figures(base, trace, base_steps, now_steps),
-        memory=memorydiff.figures(base, trace, base_steps, now_steps),
-        allocators=memorydiff.operators(base, trace, base_steps, now_steps),
+        memory=comparison_memory.compare_devices(base, trace, base_steps, now_steps),
+        allocators=comparison_memory.compare_allocators(base, trace, base_steps, now_steps),
         steps=tuple(_paired(base, trace, base_steps, now_steps)),
         by=by,
         time=unit,
@@ -154,10 +167,10 @@ def _total(items: Items, unit: Time) -> int:
 class _Side:
     """The items of one trace in the rows of both."""
 
-    calls: compare.Floats
+    calls: significance.Floats
     host: Sample | None
     device: Sample | None
-    bound_ns: compare.Floats
+    bound_ns: significance.Floats
     ran: Bools
 
     def of(self, unit: Time) -> Sample:
@@ -186,7 +199,7 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
         at = np.array([names[name] for name in items.names], np.int64)
         parent[at[inner]] = at[items.parent[inner]]
     before, after = a.of(unit), b.of(unit)
-    noise = compare.noise(before, after)
+    noise = significance.noise(before, after)
     bound = a.bound_ns + b.bound_ns if unit == "device" else np.zeros(len(names))
     change = after.mean - before.mean
     order = np.lexsort((-after.mean, -np.abs(change)))
@@ -217,7 +230,7 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
                 change_share=float(change[i] / before.mean[i]) if before.mean[i] else None,
                 noise_ns=spread,
                 bound_ns=error,
-                verdict=compare.verdict(change[i], spread, error),
+                verdict=significance.verdict(change[i], spread, error),
                 device_change_ns=difference(a.device, b.device, i),
                 host_change_ns=difference(a.host, b.host, i),
             )
@@ -228,9 +241,9 @@ def _rows(old: Items, now: Items, unit: Time) -> tuple[DiffRow, ...]:
 def _figures(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> tuple[DiffFigure, ...]:
     sides = []
     for one, rows in ((base, base_steps), (trace, now_steps)):
-        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.of_steps(one)}
-        samples = {name: compare.of_steps(ns[rows]) for name, ns in parts.items()}
-        sides.append((samples, perstep.bounds(one, rows, parts)))
+        parts = {"step": one.steps.end_ns - one.steps.start_ns, **breakdown.step_breakdown(one)}
+        samples = {name: significance.sample_steps(ns[rows]) for name, ns in parts.items()}
+        sides.append((samples, items_per_step.part_bounds(one, rows, parts)))
     (old, a), (now, b) = sides
     return tuple(_figure(name, old[name], now[name], a[name], b[name]) for name in old)
 
@@ -242,7 +255,7 @@ def _figure(
     if not old.steps or not now.steps:
         return DiffFigure(name, None, None, None, None, None, bound, "unknown")
     before, after = round(old.mean[0]), round(now.mean[0])
-    noise = compare.noise(old, now)
+    noise = significance.noise(old, now)
     spread = None if noise is None else round(float(noise[0]))
     return DiffFigure(
         name=name,
@@ -252,7 +265,7 @@ def _figure(
         change_share=float(now.mean[0] / old.mean[0] - 1) if before else None,
         noise_ns=spread,
         bound_ns=bound,
-        verdict=compare.verdict(after - before, spread, bound),
+        verdict=significance.verdict(after - before, spread, bound),
     )
 
 

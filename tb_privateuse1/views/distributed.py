@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import clocks, rankadvice, ranknotes, ranksteps
-from tb_privateuse1.bandwidth import CollectiveRow, collectives
-from tb_privateuse1.rankadvice import RankAdvice
-from tb_privateuse1.rankrules.base import RankCase
-from tb_privateuse1.ranks import Part, together, without
-from tb_privateuse1.ranksteps import Grid, Measure, RankSteps
-from tb_privateuse1.stragglers import CAUSES, Blame, Straggler, blame, stragglers
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, MISSING, NONE, Bools, Finding, Timeline, TraceError
-from tb_privateuse1.version import __version__
-from tb_privateuse1.views.base import Provenance, Rank
+from tb_privateuse1 import __version__
+from tb_privateuse1.advice import rank_engine
+from tb_privateuse1.advice.rank_engine import RankAdvice
+from tb_privateuse1.advice.rank_rules.base import RankContext
+from tb_privateuse1.analysis.ranks import clock_alignment
+from tb_privateuse1.analysis.ranks import notes as ranks_notes
+from tb_privateuse1.analysis.ranks import steps as ranks_steps
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
+from tb_privateuse1.analysis.ranks.collectives import RankPart, drop_matches, match_calls
+from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
+from tb_privateuse1.analysis.ranks.stragglers import (
+    CAUSES,
+    Blame,
+    Straggler,
+    assign_blame,
+    find_stragglers,
+)
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING, NONE, Timeline
+from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.views.base import Provenance, Rank, StepOption
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)
@@ -116,47 +129,45 @@ class Distributed(Result):
 def distributed(
     ranks: tuple[Rank, ...],
     *,
-    step: int | None = None,
-    measure: Measure = "step",
-    limit: int = 2000,
+    step: StepOption = None,
+    measure: Annotated[Measure, "what the grid of ranks by steps shows"] = "step",
+    limit: Annotated[int, "at most this many steps, and as many collectives"] = 2000,
 ) -> Distributed:
     """Every rank's computation and communication, the collectives, and the stragglers.
 
-    Of one step, or of the complete ones. ``measure`` is what the grid of ranks by steps shows,
-    ``limit`` how many ``steps`` and ``collectives`` there are at most. Raises TraceError
-    ``unknown_step`` or ``bad_option``.
+    Of one step, or of the complete ones. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0:
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
-    read = [r for r in ranks if isinstance(r.part, Part)]
-    parts: list[Part] = [r.part for r in read]
-    calls = together(parts)
-    aligned = clocks.of(parts, calls)
-    calls = without(calls, aligned.apart)
+    read = [r for r in ranks if isinstance(r.part, RankPart)]
+    parts: list[RankPart] = [r.part for r in read]
+    calls = match_calls(parts)
+    aligned = clock_alignment.align_clocks(parts, calls)
+    calls = drop_matches(calls, aligned.apart)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
-    blamed = blame(calls, in_step, len(parts))
-    steps = ranksteps.of(parts, calls)
+    blamed = assign_blame(calls, in_step, len(parts))
+    steps = ranks_steps.rank_steps(parts, calls)
     chosen = wanted[steps.step]
     numbers = [r.rank for r in read]
-    shown = ranksteps.worst(steps, chosen, limit)
-    talk_total, talk = collectives(calls, in_step, numbers, limit)
+    shown = ranks_steps.worst_steps(steps, chosen, limit)
+    talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
     known = [part.world_size for part in parts if part.world_size]
     world = max(known) if known else None
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
-    late = stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
-    told = ranknotes.notes(
+    late = find_stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
+    told = ranks_notes.rank_notes(
         numbers, parts, calls,
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
-    case = RankCase(
+    case = RankContext(
         numbers=tuple(numbers),
         parts=parts,
         calls=calls,
         steps=steps,
-        counted=ranksteps.counted(steps, chosen, len(read)),
+        counted=ranks_steps.counted_steps(steps, chosen, len(read)),
         in_step=in_step,
         blamed=blamed,
         stragglers=late,
@@ -169,13 +180,13 @@ def distributed(
         rows=rows,
         steps=_rank_steps(steps, shown, numbers, calls.step_names),
         steps_total=int(chosen.sum()),
-        grid=ranksteps.grid(steps, chosen, calls.step_names, numbers, measure),
+        grid=ranks_steps.step_grid(steps, chosen, calls.step_names, numbers, measure),
         collectives=tuple(talk),
         collectives_total=talk_total,
         stragglers=late,
         world_size=world,
         notes=tuple(told),
-        advice=rankadvice.advise(case),
+        advice=rank_engine.advise_ranks(case),
     )
 
 
@@ -190,7 +201,7 @@ def _wanted(names: tuple[str, ...], step: int | None) -> Bools:
     return np.array([*found, False], np.bool_)
 
 
-def _provenance(parts: Sequence[Part]) -> Provenance:
+def _provenance(parts: Sequence[RankPart]) -> Provenance:
     timelines = {part.timeline for part in parts}
     whole: Timeline = "none"
     for timeline in ("measured", "inferred"):  # one inferred rank makes the figures inferred
@@ -202,7 +213,7 @@ def _provenance(parts: Sequence[Part]) -> Provenance:
 def _rank_steps(
     steps: RankSteps, rows: I64, numbers: Sequence[int], names: tuple[str, ...]
 ) -> tuple[RankStep, ...]:
-    columns = {name: _known(getattr(steps, name)[rows]) for name in ranksteps.TIMES}
+    columns = {name: _known(getattr(steps, name)[rows]) for name in ranks_steps.TIMES}
     columns |= {f"{name}_bound_ns": _known(ns[rows]) for name, ns in steps.bounds.items()}
     return tuple(
         RankStep(rank=numbers[rank], step=names[step], incomplete=cut, **dict(times))
@@ -222,12 +233,12 @@ def _rank_rows(
     steps: RankSteps,
     chosen: Bools,
     blamed: Blame,
-    aligned: clocks.Clocks,
+    aligned: clock_alignment.Clocks,
 ) -> tuple[RankRow, ...]:
-    counted = ranksteps.counted(steps, chosen, len(read))
-    means = ranksteps.means(steps, counted, len(read))
+    counted = ranks_steps.counted_steps(steps, chosen, len(read))
+    means = ranks_steps.step_means(steps, counted, len(read))
     means["step_ns"] = means.pop("duration_ns")
-    bounds = ranksteps.mean_bounds(steps, counted, len(read))
+    bounds = ranks_steps.mean_bounds(steps, counted, len(read))
     bounds["step"] = bounds.pop("duration")
     means |= {f"{name}_bound_ns": values for name, values in bounds.items()}
     means["clock_offset_ns"] = _known(aligned.offset_ns)
@@ -248,7 +259,7 @@ def _row(
     numbers: Sequence[int],
     blamed: Blame,
 ) -> RankRow:
-    part: Part | None = None if at is None else rank.part
+    part: RankPart | None = None if at is None else rank.part
     return RankRow(
         rank=rank.rank,
         worker=rank.worker,

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, calltree, intervals
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say, spoken
-from tb_privateuse1.trace import I8, I32, I64, MISSING, NONE, OPERATOR, Bools, Trace, TraceError
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import all_languages, say
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     in_step,
     provenance,
     step_row,
     sums,
     with_descendants,
 )
+from tb_privateuse1.views.result import Result
 
+By = Literal["best", "device", "host"]
 Levels = Literal["all", "operators", "modules"]
+Group = Literal["instance", "class"]
 
 KINDS = ("operator", "annotation", "frame", "module", *breakdown.KINDS, "none")
 """What a node is; ``none`` holds the device activities that no operator launched."""
@@ -75,18 +81,15 @@ class Flame(Result):
 def flame(
     trace: Trace,
     *,
-    by: Literal["best", "device", "host"] = "best",
-    levels: Levels = "all",
-    group: Literal["instance", "class"] = "instance",
-    root: str | None = None,
-    limit: int = 2000,
-    step: int | None = None,
+    by: Annotated[By, "best is device time where there is any, else host time"] = "best",
+    levels: Annotated[Levels, "operators: no Python frames; modules: no operators either"] = "all",
+    group: Annotated[Group, "class merges the modules of one class"] = "instance",
+    root: Annotated[str | None, "the first node: names from the outermost on, with ;"] = None,
+    limit: Annotated[int, "at most this many rows, the largest first"] = 2000,
+    step: StepOption = None,
 ) -> Flame:
     """The call tree by device time (where there is any) or by host time.
 
-    ``levels`` leaves out Python frames (``operators``), or operators as well (``modules``);
-    ``group="class"`` merges modules of one class. ``root`` starts at a node: its names from the
-    outermost on, separated by ``;``. No more than ``limit`` rows, the largest ones.
     Raises TraceError ``unknown_step``, ``unknown_node`` or ``bad_option``.
     """
     if limit < 1:
@@ -118,21 +121,24 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
     start = np.concatenate((ops.start_ns, frames.start_ns))
     end = np.concatenate((ops.end_ns, frames.end_ns))
     called = np.where(ops.kind == OPERATOR, _OPERATOR, _ANNOTATION)
-    framed = np.where(calltree.is_module(trace), _MODULE, _FRAME)
+    framed = np.where(call_tree.is_module(trace), _MODULE, _FRAME)
     kind = np.concatenate((called, framed)).astype(np.int8)
     name = np.concatenate((ops.name, frames.name))
     # Steps would keep the calls of each apart.
-    keep = ~np.isin(kind, _left_out(kind, levels)) & ~calltree.starts(trace, calltree.STEP)[name]
-    inside = keep & calltree.started_in(trace, start, row)
+    keep = (
+        ~np.isin(kind, _left_out(kind, levels))
+        & ~call_tree.starts_with(trace, call_tree.STEP)[name]
+    )
+    inside = keep & call_tree.started_in(trace, start, row)
     thread = np.concatenate((ops.thread, frames.thread))
-    around = calltree.joined(trace)
+    around = call_tree.parents_of_all(trace)
     parent = np.where(inside, intervals.nearest(around, inside), NONE).astype(np.int32)
     value = np.zeros(len(start), np.int64)
     if not on_device:
-        value = np.where(inside, calltree.clipped(thread, around, start, end) - start, 0)
+        value = np.where(inside, call_tree.clip_ends(thread, around, start, end) - start, 0)
     bound = np.zeros(len(value), np.int64)
     if on_device:
-        holder = calltree.own_or_nearest(around, inside)[: len(ops)]
+        holder = call_tree.self_or_nearest(around, inside)[: len(ops)]
         leaves = _leaves(trace, holder, row, len(start))
         parent = np.concatenate((parent, leaves.parent))
         name = np.concatenate((name, leaves.name))
@@ -141,7 +147,7 @@ def _tree(trace: Trace, levels: Levels, group: str, row: int | None, *, on_devic
         value = np.concatenate((value, leaves.value))
         bound = np.concatenate((bound, leaves.bound))
     labels, label = _labels(trace, kind, name, inside, group)
-    nodes = calltree.merged(parent, label, inside)
+    nodes = call_tree.merge_calls(parent, label, inside)
     n = len(nodes)
     summed = sums(nodes.of, value, n)
     known = np.where(bound == MISSING, 0, bound)
@@ -186,13 +192,13 @@ def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
     n = len(kernels)
     nowhere = rows + n
-    parent = calltree.at(holder, kernels.op)
+    parent = call_tree.take(holder, kernels.op)
     parent = np.where(parent >= 0, parent, nowhere)
     lost = bool((parent == nowhere).any())
     return _Leaves(
         np.append(parent, NONE).astype(np.int32),
         np.append(kernels.name, 0).astype(np.int32),
-        np.append(breakdown.kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
+        np.append(breakdown.activity_kinds(kernels) + _DEVICE, _NOWHERE).astype(np.int8),
         np.append(np.ones(n, np.bool_), lost),
         np.append(kernels.end_ns - kernels.start_ns, 0),
         np.append(kernels.duration_bound_ns, 0),
@@ -204,7 +210,7 @@ def _labels(
 ) -> tuple[list[tuple[int, str]], I32]:
     """Kind and text of each label, and the label of each row."""
     key = name.astype(np.int64) * len(KINDS) + kind
-    found, code = calltree.numbered(key[rows])
+    found, code = call_tree.number_keys(key[rows])
     number: dict[tuple[int, str], int] = {}
     of = [number.setdefault(_label(trace, int(k), group), len(number)) for k in found]
     label = np.zeros(len(key), np.int32)
@@ -217,17 +223,17 @@ def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
     if kind == _NOWHERE:
         return kind, say("launched by no operator")
     if kind == _MODULE:
-        text = text.removeprefix(calltree.MODULE)
-        text = calltree.class_of(text) if group == "class" else text
+        text = text.removeprefix(call_tree.MODULE)
+        text = call_tree.class_of(text) if group == "class" else text
     return kind, text
 
 
 def _find(tree: _Tree, root: str) -> int:
     """The node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
-    for name in calltree.names(root):
+    for name in call_tree.split_path(root):
         inside = np.flatnonzero(tree.parent == at)
-        found = [n for n in inside.tolist() if name in spoken(tree.labels[tree.label[n]][1])]
+        found = [n for n in inside.tolist() if name in all_languages(tree.labels[tree.label[n]][1])]
         if not found:
             message = say("There is no {name!r} at this place of the tree.", name=name)
             raise TraceError("unknown_node", message)
@@ -272,7 +278,7 @@ def _result(
         merged=int((small & outer).sum()),
         merged_ns=int(tree.total[small & outer].sum()),
         has_frames=len(trace.frames) > 0,
-        has_modules=bool(calltree.is_module(trace).any()),
+        has_modules=bool(call_tree.is_module(trace).any()),
     )
 
 

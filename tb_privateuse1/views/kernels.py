@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, kernelgroups, vendor_file
-from tb_privateuse1.kernelgroups import Floats, Group
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, KERNEL, MISSING, Bools, Kernels, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row, sums
+from tb_privateuse1.analysis.kernels import groups
+from tb_privateuse1.analysis.kernels.groups import Floats, Group
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import KERNEL, MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.views.base import (
+    OffsetOption,
+    Provenance,
+    StepOption,
+    in_step,
+    provenance,
+    step_row,
+    sums,
+)
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)
@@ -118,23 +130,26 @@ class KernelTable(Result):
 def kernels(
     trace: Trace,
     *,
-    group: Group = "operator",
-    step: int | None = None,
-    short_ns: int = 10_000,
-    find: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[
+        Group, "what a row is: name and operator, name, or also launch properties"
+    ] = "operator",
+    step: StepOption = None,
+    short_ns: Annotated[int, "kernels that take less than this count as short"] = 10_000,
+    find: Annotated[
+        str | None, "only rows with this text in the name of kernel or operator"
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> KernelTable:
     """A row per name and launching operator, per name only, or per launch properties as well.
 
-    Most time first. ``find`` keeps rows with this text in the name of the kernel or the operator.
-    Raises TraceError ``unknown_step`` or ``bad_option``.
+    Most time first. Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     if limit < 0 or offset < 0 or short_ns < 0:
         raise TraceError("bad_option", say("limit, offset and short_ns must be at least 0."))
     chosen = np.flatnonzero(in_step(trace.kernels.step, step_row(trace, step)))
     table = trace.kernels.take(chosen)
-    first, member = kernelgroups.groups(trace, table, group)
+    first, member = groups.group_kernels(trace, table, group)
     duration = table.end_ns - table.start_ns
     totals = sums(member, duration, len(first))
     some = _having(trace, table, first, group, find)
@@ -154,7 +169,7 @@ def kernels(
         else None,
         calls=len(table),
         total_ns=rows.whole,
-        bound_ns=certainty.bound_sum(table.duration_bound_ns),
+        bound_ns=uncertainty.bound_sum(table.duration_bound_ns),
         short=_short(duration[table.kind == KERNEL], short_ns),
         matrix=_matrix(trace, table, rows.matrix),
         has_configs=bool((table.config >= 0).any()),
@@ -168,7 +183,7 @@ def _having(trace: Trace, table: Kernels, first: I64, group: Group, find: str | 
     having = [i for i, string in enumerate(trace.strings) if text in string.lower()]
     found: Bools = np.isin(table.name[first], having)
     if group != "name":
-        found |= np.isin(kernelgroups.operators(trace, table)[first], having)
+        found |= np.isin(groups.launching_names(trace, table)[first], having)
     return np.flatnonzero(found)
 
 
@@ -183,10 +198,9 @@ def _matrix(trace: Trace, table: Kernels, using: Bools | None) -> MatrixUse | No
     if using is None or not len(table):
         return None
     duration = table.end_ns - table.start_ns
-    could = kernelgroups.could_use_matrix_unit(trace, table)
+    could = groups.could_use_matrix_unit(trace, table)
     parts = (using, could, using & could)
-    unit = vendor_file.named(trace.meta.vendor).matrix_unit
-    return MatrixUse(unit, *(int(duration[part].sum()) for part in parts))
+    return MatrixUse(trace.vendor.matrix_unit, *(int(duration[part].sum()) for part in parts))
 
 
 class _Rows:
@@ -198,14 +212,13 @@ class _Rows:
         configs = trace.configs
         self._trace, self._table, self._chosen, self._group = trace, table, chosen, group
         self._short = short_ns
-        self._kind = breakdown.kinds(table)
-        self._operator = kernelgroups.operators(trace, table)
-        self._only_limits = certainty.bounded(table)
-        self._occupancy = kernelgroups.numbers(trace, configs.occupancy) / 100
-        self._blocks = kernelgroups.numbers(trace, configs.blocks_per_sm)
+        self._kind = breakdown.activity_kinds(table)
+        self._operator = groups.launching_names(trace, table)
+        self._only_limits = uncertainty.bounded_only(table)
+        self._occupancy = groups.parse_numbers(trace, configs.occupancy) / 100
+        self._blocks = groups.parse_numbers(trace, configs.blocks_per_sm)
         self.whole = int((table.end_ns - table.start_ns).sum())
-        vendor = vendor_file.named(trace.meta.vendor)
-        self.matrix = kernelgroups.on_matrix_unit(trace, table, vendor)
+        self.matrix = groups.on_matrix_unit(trace, table)
 
     def row(self, members: I64) -> KernelRow:
         """The row of some activities, in the order of their durations."""
@@ -213,7 +226,7 @@ class _Rows:
         times = table.end_ns[members] - table.start_ns[members]
         total = int(times.sum())
         error = table.duration_bound_ns[members]
-        bound = certainty.bound_sum(error)
+        bound = uncertainty.bound_sum(error)
         only = int(times[self._only_limits[members]].sum())
         operator = self._trace.text(self._operator[one]) or None
         return KernelRow(
@@ -230,10 +243,10 @@ class _Rows:
             max_ns=int(times[-1]),
             bound_ns=bound,
             mean_bound_ns=None if bound is None else round(bound / len(times)),
-            median_bound_ns=certainty.bound_of(np.median, times, error),
-            p95_bound_ns=certainty.bound_of(_p95, times, error),
-            min_bound_ns=certainty.bound_of(np.min, times, error),
-            max_bound_ns=certainty.bound_of(np.max, times, error),
+            median_bound_ns=uncertainty.bound_of(np.median, times, error),
+            p95_bound_ns=uncertainty.bound_of(_p95, times, error),
+            min_bound_ns=uncertainty.bound_of(np.min, times, error),
+            max_bound_ns=uncertainty.bound_of(np.max, times, error),
             bounded_share=only / total if total else 0.0,
             share=total / self.whole if self.whole else 0.0,
             short_calls=int((times < self._short).sum()),

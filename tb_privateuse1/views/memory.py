@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import allocations, allocators, categories, memorydevices
-from tb_privateuse1.allocations import UNKNOWN, Blocks, Level, MemoryGrowth, MemoryStep
-from tb_privateuse1.allocators import AliveRow, Allocation, MemoryOperator
-from tb_privateuse1.categories import CategoryPoint, MemoryCategory
-from tb_privateuse1.memorydevices import MemoryDevice
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, MISSING, Bools, Finding, Memory, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.analysis.memory import allocations, by_operator, categories
+from tb_privateuse1.analysis.memory import devices as memory_devices
+from tb_privateuse1.analysis.memory.allocations import (
+    UNKNOWN,
+    Blocks,
+    Level,
+    MemoryGrowth,
+    MemoryStep,
+)
+from tb_privateuse1.analysis.memory.by_operator import AliveRow, Allocation, MemoryOperator
+from tb_privateuse1.analysis.memory.categories import CategoryPoint, MemoryCategory
+from tb_privateuse1.analysis.memory.devices import MemoryDevice
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MISSING, Memory, Trace
+from tb_privateuse1.trace.table import I64, Bools
+from tb_privateuse1.views.base import OffsetOption, Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 _REPORTING = say("An allocator reports through c10::reportMemoryUsageToProfiler.")
 
@@ -75,13 +85,19 @@ class MemoryUse(Result):
 def memory(
     trace: Trace,
     *,
-    device: str | None = None,
-    step: int | None = None,
-    start_ns: int | None = None,
-    end_ns: int | None = None,
-    points: int = 3000,
-    limit: int = 1000,
-    offset: int = 0,
+    device: Annotated[
+        str | None, "type and index, as 6/0; by default the accelerator that allocates most"
+    ] = None,
+    step: StepOption = None,
+    start_ns: Annotated[
+        int | None, "start of the part; by default that of the step or the recording"
+    ] = None,
+    end_ns: Annotated[
+        int | None, "end of the part; by default that of the step or the recording"
+    ] = None,
+    points: Annotated[int, "at most this many points of the curve"] = 3000,
+    limit: Annotated[int, "at most this many allocations, the largest first"] = 1000,
+    offset: OffsetOption = 0,
 ) -> MemoryUse:
     """Memory of one device; ``step``, ``start_ns`` and ``end_ns`` select a part of the recording.
 
@@ -91,22 +107,22 @@ def memory(
         raise TraceError(
             "bad_option", say("points must be at least 10, limit and offset at least 0.")
         )
-    found = allocations.devices(trace.memory)
-    chosen = memorydevices.chosen(trace, found, device)
+    found = allocations.memory_devices(trace.memory)
+    chosen = memory_devices.choose_device(trace, found, device)
     start, end = _selected(trace, step, start_ns, end_ns)
-    events = allocations.of_device(trace.memory, chosen) if chosen else trace.memory
-    level, blocks = allocations.level(events), allocations.blocks(events)
-    devices = tuple(memorydevices.facts(trace, one) for one in found)
+    events = allocations.device_events(trace.memory, chosen) if chosen else trace.memory
+    level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
+    devices = tuple(memory_devices.device_facts(trace, one) for one in found)
     shown = devices[found.index(chosen)] if chosen else None
-    steps = allocations.steps(trace, events, level)
-    growth = allocations.growth(steps)
+    steps = allocations.memory_steps(trace, events, level)
+    growth = allocations.find_growth(steps)
     at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
     within = _within(events.ts_ns[at], start, end)
     inside = blocks.take(within)
-    split = categories.split(trace, events, level, blocks)
+    split = categories.categorize(trace, events, level, blocks)
     kind = split.of[within]
     order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
-    told, over_time = categories.figures(level, events, blocks, split, start, end, points)
+    told, over_time = categories.category_rows(level, events, blocks, split, start, end, points)
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -118,10 +134,12 @@ def memory(
         steps=steps,
         alive=_alive(trace, events, level, blocks, level.peak(start, end)),
         operators=tuple(
-            allocators.operators(trace, events.take(_within(events.ts_ns, start, end)), start, end)
+            by_operator.memory_operators(
+                trace, events.take(_within(events.ts_ns, start, end)), start, end
+            )
         ),
         allocations=len(inside),
-        rows=tuple(allocators.rows(trace, events, inside.take(order), kind[order])),
+        rows=tuple(by_operator.allocation_rows(trace, events, inside.take(order), kind[order])),
         curve=_curve(level, start, end, points) if shown else (),
         categories=told,
         category_curve=over_time,
@@ -154,7 +172,7 @@ def _within(at_ns: I64, start: int, end: int) -> Bools:
 
 
 def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
-    size = allocations.known(events.bytes)[_within(events.ts_ns, start, end)]
+    size = allocations.zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
     peak = level.peak(start, end) if level.told else None
     return MemoryWindow(
         start_ns=start,
@@ -175,13 +193,13 @@ def _alive(
     """Nothing where the trace has no totals or no addresses."""
     if peak is None or not level.told or (blocks.fate == UNKNOWN).all():
         return ()
-    return tuple(allocators.alive(trace, events, level, blocks, peak))
+    return tuple(by_operator.live_blocks(trace, events, level, blocks, peak))
 
 
 def _curve(level: Level, start: int, end: int, points: int) -> tuple[MemoryPoint, ...]:
     low, high = np.searchsorted(level.at_ns, (start, end))
     part = slice(low, high)
-    kept = allocations.reduce(
+    kept = allocations.thin_out(
         level.at_ns[part], (level.allocated[part], level.reserved[part]), points - 2
     )
     times = [start, *level.at_ns[part][kept].tolist(), end]

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, certainty, limits
-from tb_privateuse1.grounds import Constant, Kind
-from tb_privateuse1.limits import Advice, Limit
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, MISSING, OPERATOR, Finding, Trace
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+from tb_privateuse1.analysis import inference_limits
+from tb_privateuse1.analysis.inference_limits import Advice, Limit
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import Constant, Kind
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 _NOTHING = "no_device_times"
 
@@ -39,7 +43,7 @@ class Method(Result):
     reason: str
     """Why the timeline is measured, inferred or none."""
     kind: Kind | None
-    """What the elapsed times are (docs/inference.md, section 1)."""
+    """What the elapsed times are (docs/internals/inference.md, section 1)."""
     kind_evidence: str | None
     operators: int
     timed: int
@@ -51,7 +55,7 @@ class Method(Result):
     device_bound_ns: int | None
     median_start_bound_ns: int | None
     median_duration_bound_ns: int | None
-    evidence: tuple[certainty.Evidence, ...]
+    evidence: tuple[uncertainty.Evidence, ...]
     constants: tuple[Constant, ...]
     limits: tuple[Limit, ...]
     """What limits the accuracy, worst first."""
@@ -68,7 +72,7 @@ class Method(Result):
     others: tuple[str, ...]
 
 
-def method(trace: Trace, *, step: int | None = None) -> Method:
+def method(trace: Trace, *, step: StepOption = None) -> Method:
     """The grounds of the timeline; ``step`` limits the activities, evidence and limits to one.
 
     Raises TraceError ``unknown_step``.
@@ -78,11 +82,11 @@ def method(trace: Trace, *, step: int | None = None) -> Method:
     any_device = len(trace.kernels) > 0
     grounds = meta.grounds
     counts = grounds.counts if grounds else {}
-    linked = breakdown.linked(trace, kernels)
+    linked = breakdown.linked_activities(trace, kernels)
     refused = tuple(f for code in _REFUSALS for f in meta.findings if f.code == code)
     # That there are no device times says nothing beside the reason for it.
     refused = refused if len(refused) == 1 else tuple(f for f in refused if f.code != _NOTHING)
-    found = limits.limits(trace, kernels)
+    found = inference_limits.find_limits(trace, kernels)
     return Method(
         provenance=provenance(trace),
         reason=_reason(trace, refused),
@@ -94,13 +98,13 @@ def method(trace: Trace, *, step: int | None = None) -> Method:
         linked=int(linked.sum()) if any_device else None,
         linked_share=float(linked.mean()) if len(linked) else None,
         device_ns=int((kernels.end_ns - kernels.start_ns).sum()) if any_device else None,
-        device_bound_ns=certainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
+        device_bound_ns=uncertainty.bound_sum(kernels.duration_bound_ns) if any_device else None,
         median_start_bound_ns=_median(kernels.start_bound_ns),
         median_duration_bound_ns=_median(kernels.duration_bound_ns),
-        evidence=tuple(certainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence_classes(kernels)),
         constants=grounds.constants if grounds else (),
         limits=found,
-        advice=limits.advice(trace, found),
+        advice=inference_limits.limit_advice(trace, found),
         refused=refused,
         others=grounds.others if grounds else (),
         **{name: counts.get(name) for name in _COUNTS},

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from tb_privateuse1 import calltree, regions
-from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import (
-    I32,
-    I64,
-    MISSING,
-    NONE,
-    Bools,
-    Trace,
-)
+from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     in_step,
     provenance,
     step_row,
     sums,
     with_descendants,
 )
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Modules(Result):
 
     provenance: Provenance
     rows: tuple[ModuleRow, ...]
-    source: regions.Source
+    source: named_regions.Source
     """What the rows are: modules, or ranges of ``record_function`` in their place."""
     device_ns: int | None
     """The sum of all device activities: that of the rows and ``outside_device_ns``."""
@@ -76,21 +72,25 @@ class Modules(Result):
 def modules(
     trace: Trace,
     *,
-    group: Literal["instance", "class"] = "instance",
-    source: Literal["best", "modules", "annotations"] = "best",
-    step: int | None = None,
+    group: Annotated[
+        Literal["instance", "class"],
+        "what a row is: a module, or modules of one class at the same place",
+    ] = "instance",
+    source: Annotated[
+        Literal["best", "modules", "annotations"],
+        "best is modules where they were recorded, else annotations",
+    ] = "best",
+    step: StepOption = None,
 ) -> Modules:
     """The module tree with calls, host and device time of the forward and backward pass.
 
-    ``group="class"`` merges the modules of one class at the same place; ``source`` is modules
-    where they were recorded and annotations elsewhere, unless it says which.
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    ranges = regions.of(trace, source)
-    chosen = calltree.started_in(trace, ranges.start_ns, row)
-    labels, label = regions.labels(trace, ranges.name, group)
-    nodes = calltree.merged(ranges.parent, label, np.ones(len(label), np.bool_))
+    ranges = named_regions.find_regions(trace, source)
+    chosen = call_tree.started_in(trace, ranges.start_ns, row)
+    labels, label = named_regions.region_labels(trace, ranges.name, group)
+    nodes = call_tree.merge_calls(ranges.parent, label, np.ones(len(label), np.bool_))
     return _result(trace, ranges, nodes, labels, chosen, row)
 
 
@@ -107,8 +107,8 @@ class _Device:
 
 def _result(
     trace: Trace,
-    ranges: regions.Regions,
-    nodes: calltree.Nodes,
+    ranges: named_regions.Regions,
+    nodes: call_tree.Nodes,
     labels: list[str],
     chosen: Bools,
     row: int | None,
@@ -123,11 +123,11 @@ def _result(
 
     # An operator of the backward pass belongs to the module of its forward operator.
     ops, kernels = trace.ops, trace.kernels.take(in_step(trace.kernels.step, row))
-    forward = calltree.forward_of(ops)
-    node_of_op = calltree.at(nodes.of, ranges.of_op)
-    back_of_op = calltree.at(node_of_op, forward)
+    forward = call_tree.forward_of(ops)
+    node_of_op = call_tree.take(nodes.of, ranges.of_op)
+    back_of_op = call_tree.take(node_of_op, forward)
     node_of_op = np.where(forward >= 0, NONE, node_of_op).astype(np.int32)
-    first = (forward >= 0) & (calltree.at(forward, ops.parent) < 0) & in_step(ops.step, row)
+    first = (forward >= 0) & (call_tree.take(forward, ops.parent) < 0) & in_step(ops.step, row)
     back_host = sums(np.where(first, back_of_op, NONE), ops.end_ns - ops.start_ns, n)
     ahead = _device(trace, kernels.op, node_of_op, n, row)
     back = _device(trace, kernels.op, back_of_op, n, row)
@@ -162,7 +162,7 @@ def _result(
 
 def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None) -> _Device:
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    node = calltree.at(node_of_op, op)
+    node = call_tree.take(node_of_op, op)
     bound = kernels.duration_bound_ns
     return _Device(
         sums(node, kernels.end_ns - kernels.start_ns, nodes),
@@ -172,7 +172,7 @@ def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None)
     )
 
 
-def _instances(ranges: regions.Regions, of: I32, nodes: int) -> I64:
+def _instances(ranges: named_regions.Regions, of: I32, nodes: int) -> I64:
     """How many different names each node's ranges have."""
     pairs = np.unique(of.astype(np.int64)[of >= 0] << 32 | ranges.name[of >= 0])
     return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)
@@ -196,7 +196,7 @@ class _Figures:
 
 
 def _rows(
-    nodes: calltree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
+    nodes: call_tree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
 ) -> tuple[ModuleRow, ...]:
     """Depth first, the most time first among the modules of one parent."""
     weight = f.device_total + f.back_device if whole is not None else f.host_total

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tb_privateuse1 import calltree, certainty, opfigures, opgroups, opkinds
-from tb_privateuse1.opgroups import Group
-from tb_privateuse1.opkinds import Kind
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, Trace, TraceError
+from tb_privateuse1.analysis.operators import groups, kinds_of_work, totals
+from tb_privateuse1.analysis.operators.groups import Group
+from tb_privateuse1.analysis.operators.kinds_of_work import Kind
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import call_tree, uncertainty
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
+    OffsetOption,
     Provenance,
+    StepOption,
     counted,
     grouped,
     in_step,
     provenance,
     step_row,
 )
+from tb_privateuse1.views.result import Result
 
 _SORTS = (
     "name", "calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns",
     "kernels", "launches", "launch_ns", "backward_device_ns",
 )  # fmt: skip
+
+_BOUNDS = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
+_OF_DEVICE = ("device_self_ns", "device_total_ns", "kernels", "backward_device_ns", *_BOUNDS)
+"""Columns that are null in a trace without device activities."""
+
+_OF_LAUNCHES = ("launches", "launch_ns")
+"""Columns that are null in a trace without calls of the device's runtime."""
 
 
 @dataclass(frozen=True)
@@ -111,29 +123,32 @@ class Operators(Result):
 def operators(
     trace: Trace,
     *,
-    group: Group = "name",
-    step: int | None = None,
-    find: str | None = None,
-    sort: str | None = None,
-    limit: int = 20_000,
-    offset: int = 0,
+    group: Annotated[Group, "what a row is; category is the kind of work"] = "name",
+    step: StepOption = None,
+    find: Annotated[
+        str | None, "only rows with this text in any of their names, in upper or lower case"
+    ] = None,
+    sort: Annotated[
+        str | None,
+        "a column, for descending order with a minus before it; by default the most time",
+    ] = None,
+    limit: Annotated[int, "at most this many rows"] = 20_000,
+    offset: OffsetOption = 0,
 ) -> Operators:
     """A row per operator, or per operator and input shapes, call stack or module, or per category.
 
-    ``find`` keeps rows with this text in name, shapes, module, stack or category, in upper or lower
-    case. ``sort`` is a column, with a minus for descending; by default most device time, or host
-    time. Raises TraceError ``unknown_step`` or ``bad_option``.
+    Raises TraceError ``unknown_step`` or ``bad_option``.
     """
     key, descending = _sorting(sort, limit, offset)
     row = step_row(trace, step)
     rows = np.flatnonzero(counted(trace) & in_step(trace.ops.step, row))
-    first, member = grouped(*opgroups.columns(trace, rows, group))
-    ahead = calltree.forward_of(trace.ops)
-    figures = opfigures.figures(trace, rows, member, len(first), ahead)
+    first, member = grouped(*groups.group_columns(trace, rows, group))
+    ahead = call_tree.forward_of(trace.ops)
+    figures = totals.operator_totals(trace, rows, member, len(first), ahead)
     texts = _Texts(trace, group, rows[first])
     some = np.arange(len(first))
     if find is not None:
-        some = np.flatnonzero(opgroups.having(trace, rows[first], group, find))
+        some = np.flatnonzero(groups.matching_rows(trace, rows[first], group, find))
     by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
     order = some[by_time]
     if key == "name":
@@ -142,7 +157,7 @@ def operators(
         column = figures[key][order]
         order = order[np.argsort(-column if descending else column, kind="stable")]
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
-    forward = opgroups.forward_names(trace, ahead[rows], member, len(first))
+    forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
     lost = _unlinked(trace, row) if device else None
     whole = find is None and offset == 0
@@ -162,11 +177,11 @@ def operators(
         others=_others(figures, rest, device) if len(rest) else None,
         host_self_ns=int(figures["host_self_ns"].sum()),
         device_self_ns=int(figures["device_self_ns"].sum()) if device else None,
-        device_bound_ns=certainty.bound_sum(figures["device_bound_ns"]) if device else None,
+        device_bound_ns=uncertainty.bound_sum(figures["device_bound_ns"]) if device else None,
         unlinked_device_ns=None if lost is None else lost.device_self_ns,
         has_shapes=bool((trace.ops.shapes >= 0).any()),
         has_stacks=len(trace.frames) > 0 or bool((trace.ops.stack >= 0).any()),
-        has_modules=bool(calltree.is_module(trace).any()),
+        has_modules=bool(call_tree.is_module(trace).any()),
     )
 
 
@@ -186,19 +201,14 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
 
 def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
     """The fields of a row that are numbers, null where the trace does not have them."""
-    bounds = ("device_bound_ns", "device_total_bound_ns", "backward_bound_ns")
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
+    absent = (() if device else _OF_DEVICE) + (() if launched else _OF_LAUNCHES)
     for key, column in figures.items():
-        if key == "bounded_ns":
-            continue
-        known = (
-            launched
-            if key.startswith("launch")
-            else device or not key.startswith(("device", "kernels", "backward_"))
-        )
-        value = certainty.known(column[i]) if key in bounds else int(column[i])
-        found[key] = value if known else None
+        if key in absent:
+            found[key] = None
+        elif key != "bounded_ns":
+            found[key] = uncertainty.known_bound(column[i]) if key in _BOUNDS else int(column[i])
     return found
 
 
@@ -207,36 +217,38 @@ class _Texts:
 
     def __init__(self, trace: Trace, group: Group, rows: I64) -> None:
         self._trace, self._group, self._rows = trace, group, rows
-        self._module = opgroups.modules(trace)[rows] if group == "module" else None
+        self._module = groups.innermost_modules(trace)[rows] if group == "module" else None
 
     def of(self, i: int) -> dict[str, Any]:
         """The fields of a row that are words."""
         trace, row = self._trace, int(self._rows[i])
         name = trace.text(trace.ops.name[row])
         module = None if self._module is None else trace.text(self._module[i])
-        category = opkinds.kind_of(name)
+        category = kinds_of_work.kind_of(name, trace.vendor)
         return {
             "name": category if self._group == "category" else name,
             "category": category,
             "input_shapes": (
                 trace.text(trace.ops.shapes[row]) or None if self._group == "shapes" else None
             ),
-            "module": opgroups.module_title(module) if module else None,
-            "stack": opgroups.stack(trace, row) if self._group == "stack" else None,
+            "module": groups.module_title(module) if module else None,
+            "stack": groups.python_stack(trace, row) if self._group == "stack" else None,
         }
 
     def name(self, i: int) -> str:
         """What the row is called."""
         name = self._trace.text(self._trace.ops.name[self._rows[i]])
-        return opkinds.kind_of(name) if self._group == "category" else name
+        return (
+            kinds_of_work.kind_of(name, self._trace.vendor) if self._group == "category" else name
+        )
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
     """What no operator launched, as a row without a name."""
     kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
     total = int((kernels.end_ns - kernels.start_ns).sum())
-    bound = certainty.bound_sum(kernels.duration_bound_ns)
-    only = (kernels.end_ns - kernels.start_ns)[certainty.bounded(kernels)]
+    bound = uncertainty.bound_sum(kernels.duration_bound_ns)
+    only = (kernels.end_ns - kernels.start_ns)[uncertainty.bounded_only(kernels)]
     calls = np.unique(kernels.launch[kernels.launch >= 0])
     spent = trace.launches.end_ns[calls] - trace.launches.start_ns[calls]
     any_launch = len(trace.launches) > 0

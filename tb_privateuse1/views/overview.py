@@ -6,22 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import (
-    breakdown,
-    certainty,
-    describe,
-    idletable,
-    intervals,
-    multiprocessors,
-    stepbounds,
+from tb_privateuse1.analysis.counters import sm_occupancy
+from tb_privateuse1.analysis.idle import table as idle_table
+from tb_privateuse1.analysis.operators import totals as operators_totals
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.steps.table import (
+    Average,
+    Spread,
+    Step,
+    step_averages,
+    step_spread,
+    step_table,
 )
-from tb_privateuse1.steptable import Average, Spread, Step, averages_of, spread_of, table
-from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import I64, MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace import labels as trace_labels
+from tb_privateuse1.trace.model import MEMCPY, MEMSET, Kernels, Trace
+from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import (
     Provenance,
+    StepOption,
     bound_sums,
-    calls,
     counted,
     grouped,
     in_step,
@@ -29,6 +34,7 @@ from tb_privateuse1.views.base import (
     step_row,
     sums,
 )
+from tb_privateuse1.views.result import Result
 
 _TOP = 10
 
@@ -86,8 +92,8 @@ class Overview(Result):
     """The result of the view."""
 
     provenance: Provenance
-    device: tuple[describe.Fact, ...]
-    run: tuple[describe.Fact, ...]
+    device: tuple[trace_labels.Fact, ...]
+    run: tuple[trace_labels.Fact, ...]
     duration_ns: int
     """The recording's length."""
     steps: tuple[Step, ...]
@@ -106,49 +112,49 @@ class Overview(Result):
     occupancy: float | None
     """the occupancy of its kernels, 0 to 1: CUPTI's estimates; null where it tells nothing."""
     totals: Totals
-    idle: tuple[idletable.Cause, ...]
+    idle: tuple[idle_table.Cause, ...]
     """Why the device was idle within the span of ``totals``."""
-    idle_steps: tuple[idletable.StepIdle, ...]
+    idle_steps: tuple[idle_table.StepIdle, ...]
     """The same of the window of each step."""
-    idle_before: tuple[idletable.Awaited, ...]
+    idle_before: tuple[idle_table.AwaitedOperator, ...]
     """The operators before whose activities it was idle for longest."""
     top_operators: tuple[Share, ...]
     top_kernels: tuple[Share, ...]
-    evidence: tuple[certainty.Evidence, ...]
+    evidence: tuple[uncertainty.Evidence, ...]
 
 
-def overview(trace: Trace, *, step: int | None = None) -> Overview:
+def overview(trace: Trace, *, step: StepOption = None) -> Overview:
     """Figures over the whole trace; ``step`` limits totals and top lists to one step.
 
     Raises TraceError ``unknown_step``.
     """
     row = step_row(trace, step)
-    steps = table(trace)
-    spread = spread_of(steps)
+    steps = step_table(trace)
+    spread = step_spread(steps)
     utilisation, utilisation_bound = _utilisation(trace, row)
     kernels = trace.kernels.take(in_step(trace.kernels.step, row))
-    idle = idletable.table(trace, kernels)
+    idle = idle_table.idle_table(trace, kernels)
     return Overview(
         provenance=provenance(trace),
-        device=describe.device(trace),
-        run=describe.run(trace),
+        device=trace_labels.device(trace),
+        run=trace_labels.run(trace),
         duration_ns=trace.end_ns,
         steps=steps,
         average_step_ns=spread.mean_ns if spread else None,
         average_step_bound_ns=spread.bound_ns if spread else None,
         spread=spread,
-        averages=averages_of(trace),
+        averages=step_averages(trace),
         utilisation=utilisation,
         utilisation_bound=utilisation_bound,
-        sm_efficiency=multiprocessors.share(trace, trace.kernels, *_windows(trace, row)),
-        occupancy=multiprocessors.occupancy(trace, kernels),
+        sm_efficiency=sm_occupancy.sm_efficiency(trace, trace.kernels, *_windows(trace, row)),
+        occupancy=sm_occupancy.occupancy(trace, kernels),
         totals=_totals(trace, kernels),
         idle=idle.causes,
         idle_steps=idle.steps,
         idle_before=idle.awaited,
         top_operators=_top_operators(trace, row),
         top_kernels=_top_kernels(trace, kernels),
-        evidence=tuple(certainty.evidence(kernels)),
+        evidence=tuple(uncertainty.evidence_classes(kernels)),
     )
 
 
@@ -167,15 +173,15 @@ def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | N
     window = int((end - start).sum())
     if not window:
         return None, None
-    busy = int(intervals.covered(breakdown.busy(kernels), start, end).sum())
+    busy = int(intervals.covered_length(breakdown.busy(kernels), start, end).sum())
     inside = (kernels.end_ns > start[0]) & (kernels.start_ns < end[-1])
-    error = certainty.union_bound(kernels.take(inside))
-    limits = stepbounds.windows(trace)
+    error = uncertainty.union_bound(kernels.take(inside))
+    limits = steps_bounds.step_windows(trace)
     if error is None or not limits.known:
         return busy / window, None
     if row is None:  # a later end of one step is a later start of the next
-        least = int((limits.end_low - limits.start_low).sum())
-        most = int((limits.end_high - limits.start_high).sum())
+        least = int(np.maximum(limits.end_low - limits.start_low, 0).sum())
+        most = int(np.maximum(limits.end_high - limits.start_high, 0).sum())
     else:
         least = int(limits.end_low[row] - limits.start_high[row])
         most = int(limits.end_high[row] - limits.start_low[row])
@@ -190,17 +196,17 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
     span = int(kernels.end_ns.max() - kernels.start_ns.min()) if len(kernels) else 0
     of = {
         "busy": kernels,
-        "compute": breakdown.compute(kernels),
+        "compute": breakdown.compute_kernels(kernels),
         "communication": kernels.take(kernels.communication),
         "memcpy": kernels.take(kernels.kind == MEMCPY),
         "memset": kernels.take(kernels.kind == MEMSET),
     }
     when = {name: breakdown.busy(some) for name, some in of.items()}
     length = {name: intervals.length(one) for name, one in when.items()}
-    error = {name: certainty.union_bound(some) for name, some in of.items()}
+    error = {name: uncertainty.union_bound(some) for name, some in of.items()}
     overlap = intervals.length(intervals.intersect(when["compute"], when["communication"]))
-    span_bound = certainty.span_bound(kernels)
-    linked = int(breakdown.linked(trace, kernels).sum())
+    span_bound = uncertainty.span_bound(kernels)
+    linked = int(breakdown.linked_activities(trace, kernels).sum())
     return Totals(
         span_ns=span,
         **{f"{name}_ns": n for name, n in length.items()},
@@ -231,27 +237,19 @@ def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
     """By device time that they launched themselves; by host self time without device times."""
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
-    own, error = ops.self_ns, np.zeros(len(ops), np.int64)
-    bounded = error
+    own = operators_totals.own(trace)
+    none = np.zeros(len(ops), np.int64)
+    time, error, bounded = own.host_ns, none, none
     if len(trace.kernels):
-        kernels = trace.kernels
-        duration = kernels.end_ns - kernels.start_ns
-        launcher = (
-            np.where(kernels.op >= 0, calls(ops)[kernels.op], kernels.op)
-            if len(ops)
-            else kernels.op
-        )
-        own = sums(launcher, duration, len(ops))
-        error = bound_sums(launcher, kernels.duration_bound_ns, len(ops))
-        bounded = sums(launcher, _bounded(kernels), len(ops))
+        time, error, bounded = own.device_ns, own.bound_ns, own.bounded_ns
     names = ops.name[rows]
     first, group = grouped(names)
     labels = [("operator", trace.text(names[i])) for i in first]
-    return _top(labels, group, own[rows], error[rows], bounded[rows])
+    return _top(labels, group, time[rows], error[rows], bounded[rows])
 
 
 def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
-    kinds = breakdown.kinds(kernels)
+    kinds = breakdown.activity_kinds(kernels)
     first, group = grouped(kernels.name, kinds)
     labels = [(breakdown.KINDS[kinds[i]], trace.text(kernels.name[i])) for i in first]
     time = kernels.end_ns - kernels.start_ns
@@ -260,7 +258,7 @@ def _top_kernels(trace: Trace, kernels: Kernels) -> tuple[Share, ...]:
 
 def _bounded(kernels: Kernels) -> I64:
     """The duration of each of which only limits are known."""
-    return np.where(certainty.bounded(kernels), kernels.end_ns - kernels.start_ns, 0)
+    return np.where(uncertainty.bounded_only(kernels), kernels.end_ns - kernels.start_ns, 0)
 
 
 def _top(
@@ -279,7 +277,7 @@ def _top(
             kind=labels[i][0],
             calls=int(count[i]),
             total_ns=int(totals[i]),
-            bound_ns=certainty.known(error[i]),
+            bound_ns=uncertainty.known_bound(error[i]),
             bounded_share=int(bounded[i]) / int(totals[i]),
             share=int(totals[i]) / whole,
         )

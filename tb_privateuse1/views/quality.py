@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1 import breakdown, describe
-from tb_privateuse1.findings import SEVERITIES, Finding
-from tb_privateuse1.tables import Result
-from tb_privateuse1.trace import Kernels, Table, Trace
-from tb_privateuse1.views.base import Provenance, in_step, provenance, step_row
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.findings import SEVERITIES, Finding
+from tb_privateuse1.trace.model import Kernels, Trace
+from tb_privateuse1.trace.table import Table
+from tb_privateuse1.views.base import Provenance, StepOption, in_step, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ class Quality(Result):
     unlinked_ns: int | None
     unlinked_share: float | None
     unlinked_device_ns: int | None
-    facts: tuple[describe.Fact, ...]
+    facts: tuple[labels.Fact, ...]
 
 
-def quality(trace: Trace, *, step: int | None = None) -> Quality:
+def quality(trace: Trace, *, step: StepOption = None) -> Quality:
     """Findings by severity, then in the order of the pipeline; the file's contents and links.
 
     ``step`` limits the links to the activities of one step. Raises TraceError ``unknown_step``.
@@ -69,7 +71,7 @@ def quality(trace: Trace, *, step: int | None = None) -> Quality:
     rows = sorted(meta.findings, key=lambda finding: SEVERITIES.index(finding.severity))
     count = {s: sum(f.severity == s for f in rows) for s in SEVERITIES}
     any_device = len(trace.kernels) > 0
-    linked = breakdown.linked(trace, kernels)
+    linked = breakdown.linked_activities(trace, kernels)
     whole, lost = _time(kernels), _time(kernels.take(~linked))
     return Quality(
         provenance=dataclasses.replace(provenance(trace), warnings=()),
@@ -90,7 +92,7 @@ def quality(trace: Trace, *, step: int | None = None) -> Quality:
         unlinked_ns=lost if any_device else None,
         unlinked_share=lost / whole if whole else None,
         unlinked_device_ns=_time(kernels.take(kernels.op < 0)) if any_device else None,
-        facts=describe.run(trace),
+        facts=labels.run(trace),
     )
 
 

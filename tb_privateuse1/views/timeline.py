@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1 import certainty, looks, modulenames, opgroups, tracklist
-from tb_privateuse1.curves import Curve, Unit, What, windows
-from tb_privateuse1.figures import shortened
-from tb_privateuse1.pyramid import DEVICE, FRAMES, OPERATORS, Pyramid
-from tb_privateuse1.rectangles import Ranges
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I8, I32, I64, NONE, Trace, TraceError
-from tb_privateuse1.views.base import Provenance, chosen_tracks, provenance, step_row
+from tb_privateuse1.analysis.counters.curves import Curve, Unit, What, windows
+from tb_privateuse1.analysis.operators import groups, module_of
+from tb_privateuse1.analysis.timeline import appearance
+from tb_privateuse1.analysis.timeline import tracks as timeline_tracks
+from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, OPERATORS, Pyramid
+from tb_privateuse1.analysis.timeline.rectangles import Ranges
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
+from tb_privateuse1.views.base import Provenance, StepOption, chosen_tracks, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -89,7 +95,7 @@ class Timeline(Result):
     start_ns: int
     stop_ns: int
     """The window is [start_ns, stop_ns)."""
-    tracks: tuple[tracklist.Track, ...]
+    tracks: tuple[timeline_tracks.Track, ...]
     """All of the trace."""
     rectangles: Rectangles
     """Of the tracks that were asked for."""
@@ -109,21 +115,27 @@ def timeline(
     pyramid: Pyramid,
     curves: tuple[Curve, ...],
     *,
-    step: int | None = None,
-    start_ns: int | None = None,
-    stop_ns: int | None = None,
-    width: int = 1200,
-    tracks: str | None = None,
-    folded: str | None = None,
-    most: int = MOST,
-    modules: bool = False,
+    step: StepOption = None,
+    start_ns: Annotated[
+        int | None, "start of the window; by default that of the step or the recording"
+    ] = None,
+    stop_ns: Annotated[
+        int | None, "end of the window; by default that of the step or the recording"
+    ] = None,
+    width: Annotated[int, "parts of the window; ranges shorter than a part are merged"] = 1200,
+    tracks: Annotated[
+        str | None, "numbers of the tracks with all rows, separated by commas; all by default"
+    ] = None,
+    folded: Annotated[
+        str | None, "numbers of the tracks with their first row only, separated by commas"
+    ] = None,
+    most: Annotated[int, "at most this many rectangles, 5000 or fewer"] = MOST,
+    modules: Annotated[bool, "add the nn.Module of each range"] = False,
 ) -> Timeline:
     """The window [start_ns, stop_ns) in ``width`` parts; by default a step or the whole recording.
 
-    Ranges shorter than a part are merged, per row, into one rectangle a part. ``tracks`` and
-    ``folded`` are numbers of tracks, separated by commas: those shown with all their rows (by
-    default all) and those shown with their first row only. Where there are more than ``most``
-    rectangles (at most ``MOST``), parts are taken together. ``modules`` asks for their nn.Modules.
+    Ranges shorter than a part are merged, per row, into one rectangle a part. Where there are more
+    than ``most`` rectangles, parts are taken together.
 
     Raises TraceError ``bad_option`` or ``unknown_step``.
     """
@@ -143,13 +155,13 @@ def timeline(
         end_ns=trace.end_ns,
         start_ns=start,
         stop_ns=stop,
-        tracks=tracklist.tracks(trace, pyramid),
+        tracks=timeline_tracks.list_tracks(trace, pyramid),
         rectangles=rectangles,
         names=names,
-        kinds=looks.CLASSES,
-        looks=certainty.LOOKS,
-        table_names=looks.TABLES,
-        has_modules=modulenames.recorded(trace),
+        kinds=appearance.CLASSES,
+        looks=uncertainty.LOOKS,
+        table_names=appearance.TABLES,
+        has_modules=module_of.has_modules(trace),
         modules=bearers,
         counters=counters,
         curves=joined,
@@ -197,7 +209,7 @@ def _rectangles(
     # Of several tracks without rows before it, the last one has this row.
     kind = pyramid.tracks.kind[track]
     table, index = _referred(trace, kind, found.ref)
-    seen = looks.of(trace, table, index)
+    seen = appearance.appearances(trace, table, index)
     used, place = np.unique(seen.name, return_inverse=True)
     bearers, module = _modules(trace, table, index) if modules else ((), np.full(len(row), NONE))
     return (
@@ -216,17 +228,17 @@ def _rectangles(
             bound_ns=seen.bound_ns,
             module=module.astype(np.int16),
         ),
-        tuple(shortened(trace.text(i), _LONGEST_NAME) for i in used),
+        tuple(shorten(trace.text(i), _LONGEST_NAME) for i in used),
         bearers,
     )
 
 
 def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
     """The modules of some ranges, and each one's place among these."""
-    used, place = np.unique(modulenames.of(trace, table, index), return_inverse=True)
+    used, place = np.unique(module_of.modules_of(trace, table, index), return_inverse=True)
     none = int(len(used) > 0 and used[0] == NONE)
-    titles = (opgroups.module_title(trace.text(i)) or "" for i in used[none:])
-    names = tuple(shortened(title, _LONGEST_NAME) for title in titles)
+    titles = (groups.module_title(trace.text(i)) or "" for i in used[none:])
+    names = tuple(shorten(title, _LONGEST_NAME) for title in titles)
     return names, (place - none).astype(np.int32)
 
 
@@ -235,7 +247,7 @@ def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(
         (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),
-        (looks.LAUNCHES, looks.OPS, looks.FRAMES, looks.KERNELS),
-        looks.STEPS,
+        (appearance.LAUNCHES, appearance.OPS, appearance.FRAMES, appearance.KERNELS),
+        appearance.STEPS,
     )
     return table.astype(np.int8), np.where(launch, ref - len(trace.ops), ref)

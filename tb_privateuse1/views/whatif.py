@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from tb_privateuse1 import changes as changing
-from tb_privateuse1 import criticalpath, gains, prediction
-from tb_privateuse1.criticalpath import Path
-from tb_privateuse1.dependencies import Graph
-from tb_privateuse1.gains import Gain
-from tb_privateuse1.tables import Result
-from tb_privateuse1.texts import say
-from tb_privateuse1.trace import I64, Finding, Trace
-from tb_privateuse1.views.base import Provenance, provenance, step_row
+from tb_privateuse1.analysis.simulation import changes as changing
+from tb_privateuse1.analysis.simulation import critical_path, prediction
+from tb_privateuse1.analysis.simulation import ranking as simulation_ranking
+from tb_privateuse1.analysis.simulation.critical_path import Path
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.ranking import Gain
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
+from tb_privateuse1.views.result import Result
 
 _MOST = 500
 
@@ -53,7 +57,7 @@ class PredictedStep:
 class PathCause:
     """A part of the critical path, per step; they sum to the step."""
 
-    cause: criticalpath.Cause
+    cause: critical_path.Cause
     path_ns: int
     share: float
 
@@ -62,7 +66,7 @@ class PathCause:
 class PathRow:
     """An operator, kernel or call on the critical path, per step."""
 
-    cause: criticalpath.Cause
+    cause: critical_path.Cause
     name: str
     pieces: float
     path_ns: int
@@ -99,28 +103,31 @@ def whatif(
     dependencies: Graph,
     critical: Path,
     *,
-    changes: str | None = None,
-    step: int | None = None,
-    ranking: bool = True,
-    limit: int = 30,
+    changes: Annotated[
+        str | None, "one change a line, as aten::mm=0.5 (twice as fast) or copies=0 (free)"
+    ] = None,
+    step: StepOption = None,
+    ranking: Annotated[bool, "rank what gains how much; this takes most of the time"] = True,
+    limit: Annotated[int, "at most this many rows of the ranking"] = 30,
 ) -> WhatIf:
     """What steps would take with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
 
-    ``ranking`` false leaves out the table of what gains how much, which takes most of the time.
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
-    rows = prediction.judged(trace, step_row(trace, step))
-    made = changing.parse(trace, changes)
-    base = prediction.baseline(trace, dependencies)
+    rows = prediction.judged_steps(trace, step_row(trace, step))
+    made = changing.parse_changes(trace, changes)
+    base = prediction.replay_baseline(trace, dependencies)
     told = prediction.predict(trace, dependencies, base, made)
     window = trace.steps.end_ns - trace.steps.start_ns
     measured, gain = _mean(window[rows]), _mean(told.gain[rows])
     replayed = _mean((window - base.held + base.bare)[rows])
     own = critical.take(np.isin(critical.step, rows))
     table = _path(trace, own, len(rows))
-    ranked = gains.Ranking((), len(rows), 0)
+    ranked = simulation_ranking.Ranking((), len(rows), 0)
     if ranking:
-        ranked = gains.ranking(trace, dependencies, critical, base, rows, max(limit, 0))
+        ranked = simulation_ranking.rank_gains(
+            trace, dependencies, critical, base, rows, max(limit, 0)
+        )
     error = None if not measured or replayed is None else (replayed - measured) / measured
     return WhatIf(
         provenance=provenance(trace),
@@ -156,7 +163,7 @@ def _mean(values: I64) -> int | None:
 
 
 def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
-    touched = changing.scope(trace, change)
+    touched = changing.change_scope(trace, change)
     steps = trace.steps
     host = 0
     for _, (starts, ends) in touched.ranges.by_thread():
@@ -180,10 +187,10 @@ def _asked(trace: Trace, change: changing.Change, rows: I64) -> ChangeAsked:
 def _causes(path: Path, steps: int) -> tuple[PathCause, ...]:
     spent = path.end_ns - path.start_ns
     total = max(int(spent.sum()), 1)
-    sums = [int(spent[path.cause == i].sum()) for i in range(len(criticalpath.CAUSES))]
+    sums = [int(spent[path.cause == i].sum()) for i in range(len(critical_path.CAUSES))]
     return tuple(
         PathCause(cause, round(ns / max(steps, 1)), ns / total)
-        for cause, ns in zip(criticalpath.CAUSES, sums, strict=True)
+        for cause, ns in zip(critical_path.CAUSES, sums, strict=True)
         if ns
     )
 
@@ -193,7 +200,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
-    name = criticalpath.names(trace, path)
+    name = critical_path.piece_names(trace, path)
     key = path.cause.astype(np.int64) * (len(trace.strings) + 1) + name + 1
     keys, first, of = np.unique(key, return_index=True, return_inverse=True)
     sums = np.zeros(len(keys), np.int64)
@@ -202,7 +209,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
     total = max(int(spent.sum()), 1)
     return tuple(
         PathRow(
-            cause=criticalpath.CAUSES[path.cause[first[i]]],
+            cause=critical_path.CAUSES[path.cause[first[i]]],
             name=trace.text(name[first[i]]),
             pieces=float(counts[i]) / steps,
             path_ns=round(int(sums[i]) / steps),
@@ -232,7 +239,7 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
     return found
 
 
-def _partly(ranked: gains.Ranking, steps: int) -> list[Finding]:
+def _partly(ranked: simulation_ranking.Ranking, steps: int) -> list[Finding]:
     """What the table of what gains how much leaves out, as all of it would take too long."""
     found = []
     if ranked.steps < steps:

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
-from tests.browser.dashboard import Dashboard, Watch
-from tests.server import Server
+from tests.support.dashboard import Dashboard, Watch
+from tests.support.server import Server
 
 _ARGUMENTS = [
     "--no-sandbox",

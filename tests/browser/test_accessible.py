@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.browser.axe import settled, violations
-from tests.browser.dashboard import Dashboard
+from tests.support.axe import settled, violations
+from tests.support.dashboard import Dashboard
 
 PAGES = (
     "overview", "advice", "whatif", "timeline", "operators", "kernels", "memory", "modules",

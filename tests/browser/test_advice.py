@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests import make
-from tests.browser.dashboard import Dashboard
-from tests.rules.program import device_bound
-from tests.server import Server, serve
-from tests.views.test_advice import program
+from tests.support import make
+from tests.support.dashboard import Dashboard
+from tests.support.program import device_bound
+from tests.support.server import Server, serve
+from tests.unit.views.test_advice import program
 
 MARKUP = "train<img src=x onerror=alert(1)>.py(3): step"
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import make, tracefiles
-from tests.browser.dashboard import Dashboard, number
-from tests.server import Server, serve
+from tests.support import make, trace_files
+from tests.support.dashboard import Dashboard, number
+from tests.support.server import Server, serve
 
 TIMES = ("base_ns", "now_ns", "change_ns", "noise_ns", "host_change_ns", "base_calls", "now_calls")
 
@@ -43,7 +43,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, factor in (("base", 1), ("now", 2)):
         path = folder / name / "w.1.pt.trace.json"
         path.parent.mkdir()
-        tracefiles.write(path, make.document(*slow(factor)))
+        trace_files.write(path, make.document(*slow(factor)))
     return folder
 
 

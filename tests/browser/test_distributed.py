@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import make, tracefiles
-from tests.browser.dashboard import Dashboard, number
-from tests.server import Server, serve
+from tests.support import make, trace_files
+from tests.support.dashboard import Dashboard, number
+from tests.support.server import Server, serve
 
 TIMES = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
          "idle_ns", "transferring_ns", "synchronising_ns", "caused_ns")  # fmt: skip
@@ -32,7 +32,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ]  # fmt: skip
         told = {"backend": "nccl", "rank": rank, "world_size": 12}
         path = folder / "r" / f"host_{rank}.1.pt.trace.json"
-        tracefiles.write(path, make.document(*events, distributedInfo=told))
+        trace_files.write(path, make.document(*events, distributedInfo=told))
     return folder
 
 
@@ -63,7 +63,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             ]  # fmt: skip
         told = {"backend": "nccl", "rank": rank, "world_size": 3}
         path = folder / "late" / f"host_{rank}.1.pt.trace.json"
-        tracefiles.write(path, make.document(*events, distributedInfo=told))
+        trace_files.write(path, make.document(*events, distributedInfo=told))
     with serve("--logdir", folder) as server:
         server.plugin("distributed")
         yield server

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import recording
-from tests.browser.dashboard import Dashboard, number
-from tests.server import Server, serve
+from tests.support import recording
+from tests.support.dashboard import Dashboard, number
+from tests.support.server import Server, serve
 
 STEPS = 3
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import WAIT_MS, Dashboard, number
-from tests.make import Event, document, frame, kernel, launch, op, step
-from tests.server import Server, serve
+from tests.support.axe import settled
+from tests.support.dashboard import WAIT_MS, Dashboard, number
+from tests.support.make import Event, document, frame, kernel, launch, op, step
+from tests.support.server import Server, serve
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "runs"
 OPERATORS = {"aten::conv2d": 200, "aten::mm": 120, "aten::relu": 20}

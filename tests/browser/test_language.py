@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.axe import settled
 from tests.browser.conftest import VIEWPORT
-from tests.browser.dashboard import Dashboard
 from tests.browser.test_accessible import PAGES, STATES
+from tests.support.axe import settled
+from tests.support.dashboard import Dashboard
 
 _SENTENCES = """root => {
     const found = new Set();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Dashboard, number
+from tests.support.dashboard import Dashboard, number
 
 FIGURES = ("peak_bytes", "at_start_bytes", "at_end_bytes", "allocated_bytes", "freed_bytes")
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import make
-from tests.browser.dashboard import Dashboard, number
-from tests.infer.simulate import LATENCY, Machine, Op, step
-from tests.server import Server, serve
+from tests.support import make
+from tests.support.dashboard import Dashboard, number
+from tests.support.server import Server, serve
+from tests.support.simulate import LATENCY, Machine, Op, step
 
 US = 1_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Dashboard, number
+from tests.support.dashboard import Dashboard, number
 
 FIGURES = ("share", "device_total_ns", "device_self_ns", "host_total_ns", "host_self_ns", "calls",
            "kernels")  # fmt: skip

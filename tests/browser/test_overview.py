@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import Dashboard, number
+from tests.support.axe import settled
+from tests.support.dashboard import Dashboard, number
 
 FIGURES = ("busy_ns", "idle_ns", "kernels")
 TOTALS = (

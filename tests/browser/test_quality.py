@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests import make
-from tests.browser.dashboard import Dashboard, number
-from tests.infer.quality.found import sound
-from tests.server import Server, serve
+from tests.support import make
+from tests.support.dashboard import Dashboard, number
+from tests.support.quality import sound
+from tests.support.server import Server, serve
 
 MARKUP = "<img src=x onerror=alert(1)>"
 

@@ -1,7 +1,7 @@
-"""The slow examples, as a newcomer plays them: capture, advice, mend, capture, compare.
+"""The slow examples, as a newcomer plays them: capture, advice, fix, capture, compare.
 
 What is planted, and where, stands in the examples' README. Its costs are sleeps, work that is left
-out when mended, and the reference device's own time.
+out when fixed, and the reference device's own time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Dashboard
-from tests.server import Server, serve
-from tests.web import until
+from tests.support.dashboard import Dashboard
+from tests.support.server import Server, serve
+from tests.support.web import until
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = ROOT / "examples" / "slow"
@@ -67,8 +67,8 @@ def hosted() -> bool:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slow")
-    others = [name for script in OTHERS for name in (script, f"{script}_mended")]
-    python("-m", "tests.browser.slow_runs", folder, "classify", *others)
+    others = [name for script in OTHERS for name in (script, f"{script}_fixed")]
+    python("-m", "tests.support.slow_runs", folder, "classify", *others)
     return folder
 
 
@@ -90,13 +90,13 @@ def test_in_the_browser(visit: Callable[[Server], Dashboard], server: Server, lo
         source = finding.get_by_test_id("source")
         expect(source).to_have_text(re.compile(rf"classify\.py\(\d+\): {function}$"))
         expect(finding.locator("[data-key=fix]")).to_be_visible()
-    python(SLOW / "classify_mended.py", log / "classify_mended")
-    advice(server, "classify_mended")
-    dashboard.open(run="classify_mended", view="advice")
+    python(SLOW / "classify_fixed.py", log / "classify_fixed")
+    advice(server, "classify_fixed")
+    dashboard.open(run="classify_fixed", view="advice")
     dashboard.get("all-rules").wait_for()
     for rule in planted("classify"):
         expect(dashboard.inside.locator(f"[data-testid=finding][data-key={rule}]")).to_have_count(0)
-    dashboard.open(run="classify_mended", view="diff", base="classify")
+    dashboard.open(run="classify_fixed", view="diff", base="classify")
     dashboard.shows("baserun-picker", value="classify")
     base, change = dashboard.figure("base_ns"), dashboard.figure("change_ns")
     assert base is not None
@@ -110,8 +110,8 @@ def test_by_questions(server: Server, script: str) -> None:
     for rule, function in planted(script).items():
         assert rule in before, (rule, sorted(before))
         assert in_function(before[rule]["source"], script, function), before[rule]["source"]
-    mended = f"{script}_mended"
-    assert not set(advice(server, mended)) & set(planted(script))
-    steps = server.plugin(f"diff?run={mended}&base_run={script}").json["steps"]
+    fixed = f"{script}_fixed"
+    assert not set(advice(server, fixed)) & set(planted(script))
+    steps = server.plugin(f"diff?run={fixed}&base_run={script}").json["steps"]
     before_ns, now_ns = (median(step[name] for step in steps) for name in ("base_ns", "now_ns"))
     assert now_ns < 0.85 * before_ns

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.support.dashboard import WAIT_MS, Dashboard
 
 
 def result(dashboard: Dashboard, query: str) -> Any:

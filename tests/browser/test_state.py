@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import ALONE, WAIT_MS, Dashboard
-from tests.server import Server, serve
+from tests.support.axe import settled
+from tests.support.dashboard import ALONE, WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 
 @pytest.fixture

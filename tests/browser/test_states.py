@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests import logdir as made
-from tests import make
-from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.server import Server, serve
+from tests.support import logdir as made
+from tests.support import make
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 MARKUP = "<img src=x onerror=alert(1)>"
 SLOW_EVENTS = 400_000

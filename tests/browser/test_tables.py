@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import Dashboard, number
+from tests.support.axe import settled
+from tests.support.dashboard import Dashboard, number
 
 OPERATOR = ("calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns")
 KERNEL = ("calls", "total_ns", "mean_ns", "median_ns", "min_ns", "max_ns", "share")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.dashboard import WAIT_MS, Dashboard
+from tests.support.dashboard import WAIT_MS, Dashboard
 
 
 def result(dashboard: Dashboard, query: str) -> Any:

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import WAIT_MS, Dashboard
 from tests.browser.test_timeline import canvas, drag, middle, result, told, window
+from tests.support.axe import settled
+from tests.support.dashboard import WAIT_MS, Dashboard
 
 
 def pick(dashboard: Dashboard) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tb_privateuse1.trace import Trace
-from tests.browser import long
-from tests.browser.dashboard import WAIT_MS, Dashboard
+from tb_privateuse1.trace.model import Trace
 from tests.browser.test_timeline import canvas, drag_along_a_heading, window
-from tests.server import Server, serve
+from tests.support import long_trace
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 MOST_DRAWN = 10_000
 
@@ -22,7 +22,7 @@ def recorded(
     tmp_path_factory: pytest.TempPathFactory, cache: Path
 ) -> Iterator[tuple[Server, Trace]]:
     folder = tmp_path_factory.mktemp("long")
-    trace = long.write(folder, cache)
+    trace = long_trace.write(folder, cache)
     with serve("--logdir", folder) as server:
         yield server, trace
 
@@ -49,7 +49,7 @@ def test_from_all_of_it_to_one_range(dashboard: Dashboard, trace: Trace) -> None
     assert start <= 0
     assert stop >= trace.end_ns
     found.click(position={"x": 300, "y": 5})
-    while (before := window(found))[1] - before[0] > 10 * long.PASS_NS:
+    while (before := window(found))[1] - before[0] > 10 * long_trace.PASS_NS:
         dashboard.page.keyboard.press("w")
         expect(found).not_to_have_attribute("data-stop", str(before[1]))
         assert int(found.get_attribute("data-drawn") or "") <= MOST_DRAWN
@@ -60,18 +60,18 @@ def test_from_all_of_it_to_one_range(dashboard: Dashboard, trace: Trace) -> None
 def test_what_runs_once_is_found(dashboard: Dashboard, trace: Trace) -> None:
     found = canvas(dashboard, run="long")
     box = dashboard.get("timeline-search")
-    box.fill(long.RARE)
+    box.fill(long_trace.RARE)
     expect(dashboard.get("timeline-hits")).to_have_attribute("data-value", "1", timeout=WAIT_MS)
     box.press("Enter")
-    expect(dashboard.get("details-name")).to_have_text(long.RARE)
+    expect(dashboard.get("details-name")).to_have_text(long_trace.RARE)
     whole = window(found)
     dashboard.inside.locator(".timecanvas").focus()
     dashboard.page.keyboard.press("f")
     expect(found).not_to_have_attribute("data-start", str(whole[0]))
     start, stop = window(found)
-    at = long.RARE_PASS * long.PASS_NS + 98_000
+    at = long_trace.RARE_PASS * long_trace.PASS_NS + 98_000
     assert start <= at < at + 1000 <= stop
-    assert stop - start < 10 * long.PASS_NS
+    assert stop - start < 10 * long_trace.PASS_NS
 
 
 def test_from_a_late_kernel_to_its_operator_and_back_by_url(

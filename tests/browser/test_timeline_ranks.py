@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Request, expect
 
-from tests import make, tracefiles
-from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.server import Server, serve
+from tests.support import make, trace_files
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 TALK = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000,
         "Out msg nelems": 1000, "Group size": 40, "Process Group Name": "0"}  # fmt: skip
@@ -42,7 +42,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = (
             folder / "r" / f"prof_{rank}.json"
         )  # torch-tb-profiler, if it is there, leaves it alone
-        tracefiles.write(path, make.document(*events, distributedInfo=told))
+        trace_files.write(path, make.document(*events, distributedInfo=told))
     return folder
 
 

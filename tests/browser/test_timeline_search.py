@@ -10,9 +10,9 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import expect
 
-from tests import make
-from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.server import Server, serve
+from tests.support import make
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 HITS = 250
 

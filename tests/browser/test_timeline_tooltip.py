@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests import make
-from tests.browser.dashboard import WAIT_MS, Dashboard
-from tests.server import Server, serve
+from tests.support import make
+from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server, serve
 
 DEEP = 60
 LONG = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"

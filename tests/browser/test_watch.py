@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.browser.dashboard import Dashboard
-from tests.server import Server
+from tests.support.dashboard import Dashboard
+from tests.support.server import Server
 
 
 def test_what_goes_wrong_is_noticed(

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.axe import settled
-from tests.browser.dashboard import Dashboard
-from tests.make import annotation, document, frame, kernel, launch, memory, op, step
-from tests.server import Server, serve
+from tests.support.axe import settled
+from tests.support.dashboard import Dashboard
+from tests.support.make import annotation, document, frame, kernel, launch, memory, op, step
+from tests.support.server import Server, serve
 
 
 @pytest.fixture(scope="module")

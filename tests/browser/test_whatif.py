@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests import make
-from tests.browser.dashboard import Dashboard
-from tests.server import Server, serve
+from tests.support import make
+from tests.support.dashboard import Dashboard
+from tests.support.server import Server, serve
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 // The advice page: findings by cause, with the estimated saving, its basis and example events.
-import type { AdviceTable as Result, AdviceRow, Asked } from "../../api/types";
+import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
@@ -263,7 +263,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
 }
 
 /** All rules, so that silence can be told from not having looked. */
-function Questions({ asked }: { asked: readonly Asked[] }) {
+function Questions({ asked }: { asked: readonly RuleStatus[] }) {
   return (
     <details>
       <summary data-testid="all-rules">{texts.looked}</summary>

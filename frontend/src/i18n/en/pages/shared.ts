@@ -85,6 +85,7 @@ const phases: Record<Progress["phase"], string> = {
   waiting: "Waiting for its turn, or for another server that reads it",
   reading: "Reading the trace",
   inferring: "Putting the timeline together",
+  computing: "Computing what the page shows",
   storing: "Storing the result",
 };
 

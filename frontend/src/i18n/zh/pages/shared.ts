@@ -70,6 +70,7 @@ export const loadStates: Translation<typeof english.loadStates> = {
     waiting: "正在排队，或等待另一个正在读取它的服务器",
     reading: "正在读取 trace",
     inferring: "正在构建时间线",
+    computing: "正在计算页面内容",
     storing: "正在保存结果",
   },
   cancelled: "读取已取消",

@@ -1,0 +1,1 @@
+"""Generators of documents: ``python -m docs.generate`` writes them, ``--check`` compares."""

@@ -1,0 +1,125 @@
+"""Build the list of rules from the rules, and the table of verdicts by rule from the verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from docs.generate.sections import between
+from tb_privateuse1.advice.rank_rules import RANK_RULES
+from tb_privateuse1.advice.rank_rules.base import RankRule
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, LACKS, Rule
+
+_SYMPTOM = " A symptom: it gets only the time that no cause explains."
+
+_BEGIN, _END = "<!-- rules: generated -->\n", "<!-- end of rules -->\n"
+
+
+_RANKS_BEGIN, _RANKS_END = "<!-- rules over ranks: generated -->\n", "<!-- end of those -->\n"
+
+
+LEFT_OUT = "incomplete_recording"
+"""It fires on nearly every real trace and concerns no figure: the table leaves it out."""
+
+_JUDGED_BEGIN, _JUDGED_END = "<!-- by rule: generated -->\n", "<!-- end of the verdicts -->\n"
+
+_JUDGED = re.compile(r"^\| `(\w+/\w+)`(?: \(rank (\d)\))? \| (.*?) \| (.*) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A row of the table of real traces in docs/internals/advice.md."""
+
+    trace: str
+    rank: int
+    found: dict[str, int | None]
+    """Percent by rule; None where no saving is known."""
+    verdict: str
+    """``right`` or ``wrong``, and why."""
+
+
+def verdicts(document: str) -> list[Verdict]:
+    """Read the rows of the table of real traces."""
+    return [
+        Verdict(
+            trace=trace,
+            rank=int(rank or 0),
+            found={
+                name: int(share) if share else None
+                for name, share in re.findall(r"`(\w+)`(?: (\d+) %)?", told)
+            },
+            verdict=verdict,
+        )
+        for trace, rank, told, verdict in _JUDGED.findall(document)
+    ]
+
+
+def with_verdicts(document: str) -> str:
+    """Return docs/internals/advice.md with the current table by rule."""
+    return between(document, _JUDGED_BEGIN, "".join(_by_rule(document)), _JUDGED_END)
+
+
+def with_rules(document: str) -> str:
+    """Return docs/reference/rules.md with the current rules."""
+    document = between(document, _BEGIN, "".join(_sections()), _END)
+    return between(document, _RANKS_BEGIN, "".join(_rank_sections()), _RANKS_END)
+
+
+def _by_rule(document: str) -> Iterator[str]:
+    rows = verdicts(document)
+    silent = []
+    yield "\n| rule | findings | right | wrong | on |\n|---|---|---|---|---|\n"
+    for rule in RULES:
+        own = [row for row in rows if rule.name in row.found]
+        if rule.name == LEFT_OUT:
+            continue
+        if not own:
+            silent.append(f"`{rule.name}`")
+            continue
+        right = sum(row.verdict.startswith("right") for row in own)
+        where = ", ".join(dict.fromkeys(f"`{row.trace.partition('/')[2]}`" for row in own))
+        yield f"| `{rule.name}` | {len(own)} | {right} | {len(own) - right} | {where} |\n"
+    yield f"\nSilent on all of them: {', '.join(silent)}.\n\n"
+
+
+def _rank_sections() -> Iterator[str]:
+    yield f"\n{len(RANK_RULES)} rules.\n"
+    yield from map(_rank_section, RANK_RULES)
+    yield "\n"
+
+
+def _rank_section(rule: RankRule) -> str:
+    return (
+        f"\n#### `{rule.name}`: {rule.title}\n\n"
+        f"- **Detects**: {rule.looks_for}\n"
+        f"- **Why**: {rule.why}\n"
+        f"- **Fix**: {rule.fix}\n"
+        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Reference**: {rule.reference}\n"
+    )
+
+
+def _sections() -> Iterator[str]:
+    yield f"\n{len(RULES)} rules.\n"
+    for cause in CAUSES:
+        yield f"\n### {cause.capitalize()}\n"
+        for rule in RULES:
+            if rule.cause == cause:
+                yield _section(rule)
+    yield "\n"
+
+
+def _section(rule: Rule) -> str:
+    needs = "; ".join(LACKS[need] for need in rule.needs) or "nothing in particular"
+    symptom = "" if rule.rank == "cause" else _SYMPTOM
+    return (
+        f"\n#### `{rule.name}`: {rule.title}\n\n"
+        f"- **Detects**: {rule.looks_for}{symptom}\n"
+        f"- **Why**: {rule.why}\n"
+        f"- **Fix**: {rule.fix}\n"
+        f"- **Threshold**: {rule.threshold}\n"
+        f"- **Needs**: {needs}\n"
+        f"- **Reference**: {rule.reference}\n"
+    )

@@ -1,0 +1,28 @@
+"""The registry of rules over all ranks: a line each."""
+
+from __future__ import annotations
+
+from tb_privateuse1.advice.rank_rules import (
+    host_collectives,
+    missing_overlap,
+    missing_ranks,
+    slow_link,
+    straggler,
+    synchronous_collectives,
+    uneven_ranks,
+)
+from tb_privateuse1.advice.rank_rules.base import RankRule
+
+__all__ = [
+    "base",
+]
+
+RANK_RULES: tuple[RankRule, ...] = (
+    straggler.RULE,
+    uneven_ranks.RULE,
+    synchronous_collectives.RULE,
+    missing_overlap.RULE,
+    host_collectives.RULE,
+    slow_link.RULE,
+    missing_ranks.RULE,
+)

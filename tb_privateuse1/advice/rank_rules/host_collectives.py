@@ -1,0 +1,79 @@
+"""Ranks with a device whose communication runs on the host: the wrong backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rank_rules.base import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+    join_list,
+    milliseconds,
+    say,
+)
+from tb_privateuse1.advice.rules.base import percent
+
+_LEAST = 0.02
+_MOSTLY = 0.5
+"""Of what nothing hides: from there on it is bare because it is the host's."""
+
+
+def check(case: RankContext) -> Iterator[RankFinding]:
+    """By the calls that ran on the host, of ranks that have device times."""
+    calls = case.calls
+    hosted = np.array([shape.label.on_host for shape in calls.shapes] + [False], np.bool_)
+    has_device = np.array([not part.on_host for part in case.parts], np.bool_)
+    rows = np.flatnonzero(hosted[calls.shape] & has_device[calls.rank] & (calls.row >= 0))
+    rows = rows[case.counted[calls.row[rows]]]
+    total = np.bincount(calls.rank[rows], calls.duration_ns[rows], minlength=len(case.parts))
+    each = total / np.maximum(case.count, 1)
+    spent = case.average(each)
+    if case.share(spent) < _LEAST:
+        return
+    bare = case.average(case.bare)
+    same = bare > 0 and case.average(np.minimum(each, case.bare)) >= _MOSTLY * bare
+    kinds = sorted({calls.shapes[i].label.kind for i in np.unique(calls.shape[rows]).tolist()})
+    yield RankFinding(
+        title=say(
+            "Ranks with a device communicate on the host: {share} of the time",
+            share=percent(case.share(spent)),
+        ),
+        explanation=say(
+            "{calls:,} calls ({names}) went through the host's memory and network, by way of gloo.",
+            calls=len(rows),
+            names=join_list(kinds),
+        ),
+        evidence=tuple(
+            RankEvidence(
+                case.numbers[i], say("{time} a step on the host", time=milliseconds(each[i]))
+            )
+            for i in case.most(each)
+            if each[i] > 0
+        ),
+        how=say(
+            "The figure is the time of these calls per step; how fast the device's own library "
+            "is cannot be told from here."
+        ),
+        confidence="high",
+        urgent=True,
+        explains="missing_overlap" if same else None,
+    )
+
+
+RULE = RankRule(
+    name="host_collectives",
+    title=say("Collectives on the host"),
+    looks_for=say("Calls of gloo on ranks that have a device."),
+    why=say("Each tensor goes to the host and back, and over the slower network."),
+    fix=say(
+        "Use the device's own backend: init_process_group('cuda:nccl,cpu:gloo'), or the process "
+        "group that the vendor registers for PrivateUse1."
+    ),
+    threshold=say("2 % of the step: barriers and small metrics on the host are fine."),
+    reference=say("torch.distributed: which backend to use."),
+    check=check,
+)

@@ -1,0 +1,75 @@
+"""Transfers that no computation hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rank_rules.base import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+    milliseconds,
+    say,
+)
+from tb_privateuse1.advice.rules.base import percent
+
+_LEAST, _HIDDEN = 0.05, 0.5
+
+
+def check(case: RankContext) -> Iterator[RankFinding]:
+    """Exposed communication less the waiting for others, and for itself."""
+    if all(part.on_host for part in case.parts):
+        return
+    bare = case.average(case.bare)
+    talk = case.average(case.mean("communication_ns"))
+    hidden = case.average(case.mean("overlap_ns")) / talk if talk else 1.0
+    if case.share(bare) < _LEAST or hidden >= _HIDDEN:
+        return
+    unknown = (
+        say(
+            " But {count:,} ranks are not here: a part may be waiting for them.",
+            count=len(case.absent),
+        )
+        if case.absent
+        else ""
+    )
+    yield RankFinding(
+        title=say(
+            "Transfers that no computation hides: {share} of the time",
+            share=percent(case.share(bare)),
+        ),
+        explanation=say(
+            "Of the communication {share} run beside computation. Waiting for other ranks is "
+            "not counted here: this is what the transfers themselves take.{unknown}",
+            share=percent(hidden),
+            unknown=unknown,
+        ),
+        evidence=tuple(
+            RankEvidence(case.numbers[i], say("{time} a step", time=milliseconds(case.bare[i])))
+            for i in case.most(case.bare)
+            if case.bare[i] > 0
+        ),
+        how=say(
+            "Communication without computation beside it, less waiting for other ranks and "
+            "what the host waits for; the mean over the ranks. At most so much can be hidden."
+        ),
+        saving_ns=bare,
+        confidence="low" if case.absent else "medium",
+    )
+
+
+RULE = RankRule(
+    name="missing_overlap",
+    title=say("Communication and computation take turns"),
+    looks_for=say("Communication of which less than half runs beside computation."),
+    why=say("Devices that only talk compute nothing."),
+    fix=say(
+        "Start gradients' collectives during the backward pass (DDP with smaller buckets, FSDP "
+        "with backward_prefetch and forward_prefetch), on a stream of their own; split large "
+        "ones; send less (bf16 gradients, accumulation)."
+    ),
+    threshold=say("5 % of the step (TraceLens), and less than half hidden."),
+    reference=say("HTA communication computation overlap; TraceLens."),
+    check=check,
+)

@@ -1,0 +1,128 @@
+"""Large collectives far below what links carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rank_rules.base import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+    say,
+)
+from tb_privateuse1.advice.rules.base import percent
+from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow
+
+_LARGE_BYTES = 16 << 20
+_SLOWEST = 1.25e9
+"""10 Gbit/s."""
+_TIMES = 4
+_LEAST = 0.02
+
+
+def check(case: RankContext) -> Iterator[RankFinding]:
+    """By kind, group and bytes: the bandwidth of the transfer alone, where that is known."""
+    rows = [c for c in case.collectives if _known(c)]
+    best: dict[tuple[str, int | None], float] = {}
+    for row in rows:
+        key = row.kind, row.group_size
+        best[key] = max(best.get(key, 0.0), row.bus_bytes_per_s or 0.0)
+    ranks = max(len(case.parts), 1)
+    steps = max(float(case.count.sum()) / ranks, 1.0)
+    for row in rows:
+        bus, reach = row.bus_bytes_per_s or 0.0, best[row.kind, row.group_size]
+        spent = (row.transfer_ns or 0) * row.calls / ranks / steps
+        slow = bus < max(_SLOWEST, reach / _TIMES)
+        if not slow or case.share(spent) < _LEAST:
+            continue
+        than = (
+            say("Another group of as many ranks reaches {rate:.3g} GB/s.", rate=reach / 1e9)
+            if reach > _TIMES * bus
+            else say("Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25.")
+        )
+        group = say(" of group {group}", group=row.group) if row.group else ""
+        yield RankFinding(
+            title=say(
+                "{kind}{group} at {rate:.2g} GB/s: {share} of the time",
+                kind=row.kind.replace("_", "-"),
+                group=group,
+                rate=bus / 1e9,
+                share=percent(case.share(spent)),
+            ),
+            explanation=say(
+                "{calls:,} calls of {size:,} MiB. {than}",
+                calls=row.calls,
+                size=(row.bytes or 0) >> 20,
+                than=than,
+            ),
+            evidence=_members(case, row),
+            how=say(
+                "No saving is given: how fast the link can be is in no trace. The bandwidth is "
+                "that of the transfer alone, without waiting for ranks that come later."
+            ),
+            confidence="medium",
+            urgent=True,
+        )
+
+
+def _known(row: CollectiveRow) -> bool:
+    large = row.bytes is not None and row.bytes >= _LARGE_BYTES
+    all_here = row.group_size is None or row.ranks >= row.group_size
+    return (
+        large
+        and all_here
+        and row.matched > 0
+        and not row.on_host
+        and row.bus_bytes_per_s is not None
+    )
+
+
+def _members(case: RankContext, row: CollectiveRow) -> tuple[RankEvidence, ...]:
+    calls = case.calls
+    mine = [
+        s.label.kind == row.kind and s.label.group == (row.group or "") and s.bytes == row.bytes
+        for s in calls.shapes
+    ]
+    at = np.flatnonzero(np.array([*mine, False], np.bool_)[calls.shape] & case.in_step)
+    took = np.bincount(calls.rank[at], calls.transfer_ns[at], minlength=len(case.parts))
+    count = np.bincount(calls.rank[at], minlength=len(case.parts))
+    mean = took / np.maximum(count, 1)
+    return tuple(
+        RankEvidence(
+            case.numbers[i],
+            say(
+                "{calls:,} calls, {time:.3g} ms each",
+                calls=int(count[i]),
+                time=float(mean[i]) / 1e6,
+            ),
+        )
+        for i in case.most(took.astype(float))
+        if count[i]
+    )
+
+
+RULE = RankRule(
+    name="slow_link",
+    title=say("Slow links"),
+    looks_for=say(
+        "Collectives of 16 MiB and more below 1.25 GB/s, or at less than a quarter of what "
+        "another group of as many ranks reaches."
+    ),
+    why=say(
+        "A library that falls back to sockets, or the wrong network, is slower by a factor of ten."
+    ),
+    fix=say(
+        "Look at the library's own log for the transport that it chose (NCCL_DEBUG=INFO and the "
+        "like): sockets instead of RDMA or peer-to-peer, a wrong interface (NCCL_SOCKET_IFNAME), "
+        "ranks of one group spread over nodes, a link that is down."
+    ),
+    threshold=say(
+        "16 MiB: from there on bandwidth rules, not latency. 10 Gbit/s is below any link that "
+        "training uses; groups of equal size differ by four where one has left the node."
+    ),
+    reference=say("nccl-tests; msprof-analyze slow link."),
+    check=check,
+)

@@ -1,0 +1,60 @@
+"""Collectives for which the host itself stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rank_rules.base import (
+    RankContext,
+    RankEvidence,
+    RankFinding,
+    RankRule,
+    milliseconds,
+    say,
+)
+from tb_privateuse1.advice.rules.base import percent
+
+_LEAST = 0.03
+
+
+def check(case: RankContext) -> Iterator[RankFinding]:
+    """Exposed transfers behind which a waiting call returns at once."""
+    held = case.average(case.held)
+    if case.share(held) < _LEAST:
+        return
+    yield RankFinding(
+        title=say(
+            "The host waits for collectives: {share} of the time", share=percent(case.share(held))
+        ),
+        explanation=say(
+            "A synchronising call returns right behind these collectives. Until then the host "
+            "launches nothing, and so nothing can run beside the communication."
+        ),
+        evidence=tuple(
+            RankEvidence(case.numbers[i], say("{time} a step", time=milliseconds(case.held[i])))
+            for i in case.most(case.held)
+            if case.held[i] > 0
+        ),
+        how=say(
+            "Communication on the device without computation beside it, within a waiting call "
+            "that ends less than 0.1 ms behind it, less waiting for other ranks; the mean over "
+            "the ranks."
+        ),
+        saving_ns=held,
+        confidence="medium",
+    )
+
+
+RULE = RankRule(
+    name="synchronous_collectives",
+    title=say("Synchronous collectives"),
+    looks_for=say("Waiting calls of the host that return right behind a collective."),
+    why=say("The host could launch what comes next, and the device compute meanwhile."),
+    fix=say(
+        "Call with async_op=True and wait() where the result is needed; drop synchronize(), "
+        "barriers and .item() behind collectives; TORCH_NCCL_BLOCKING_WAIT=0."
+    ),
+    threshold=say("3 % of the step: one wait at its end is usual."),
+    reference=say("torch.distributed: synchronous and asynchronous collectives."),
+    check=check,
+)

@@ -1,0 +1,65 @@
+"""Tensors that are only converted to another type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL
+
+_NAMES = r"^aten::_to_copy$|^aten::_autocast_to_"
+_LEAST = 0.03
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Kernels below ``to``: a copy between devices would be no kernel."""
+    kernels = case.trace.kernels
+    rows = case.launched_by(case.named("ops", _NAMES))
+    rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]
+    rows = rows[~case.named("kernels", r"(?i)memcpy|memset|HtoD|DtoH|copy_from")[rows]]
+    claim = case.of_device(case.time(rows, "kernels"))
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    ops = np.unique(kernels.op[rows]).astype(np.int64)
+    yield RuleFinding(
+        title=say(
+            "Conversions between types take {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels only convert tensors, such as weights that autocast makes "
+            "half precision in every step.",
+            kernels=len(rows),
+        ),
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how=say("Their time while others waited for the device."),
+        claim=claim,
+        removes=case.without(kernels=rows),
+        confidence="medium",
+        source=case.source(ops),
+        lacks=case.lacks("stacks", "shapes"),
+    )
+
+
+RULE = Rule(
+    name="casts",
+    title=say("Conversions between types"),
+    cause="device",
+    looks_for=say(
+        "Kernels launched below `aten::_to_copy` that are no copies between host and device."
+    ),
+    why=say("They read and write all of a tensor and compute nothing."),
+    fix=say(
+        "Keep weights and inputs in the type that is computed with (model.bfloat16() with a "
+        "master copy in the optimizer), leave autocast's weight cache on, and avoid .float() in "
+        "the forward pass."
+    ),
+    threshold=say("3 % of the step: mixed precision needs a few."),
+    reference=say("PyTorch automatic mixed precision."),
+    check=check,
+    needs=("device", "operators", "links"),
+)

@@ -1,0 +1,60 @@
+"""Batches that come late: the device waits while the program waits for the data loader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+
+_NAMES = r"^enumerate\(DataLoader\)(?!#_SingleProcess)"
+_LEAST = 0.03
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Time in the loader's ``__next__`` while the device had nothing to do."""
+    rows = case.ops(_NAMES)
+    claim = case.of_host(case.time(rows))
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    share = percent(case.share(intervals.length(claim)))
+    yield RuleFinding(
+        title=(
+            say("The program waits {share} of the time for the data loader", share=share)
+            if case.limits.known == "host"
+            else say("The device waits {share} of the time for the data loader", share=share)
+        ),
+        explanation=say(
+            "{times:,} times the program asked the data loader for data that was not ready "
+            "yet, and nothing else was left to do.",
+            times=len(rows),
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how=say(
+            "The time in the loader's __next__ during which no device activity ran and none "
+            "was queued."
+        ),
+        claim=claim,
+        removes=case.without(ops=rows),
+        confidence="high",
+        source=case.source(rows),
+        lacks=case.lacks("device", "steps"),
+    )
+
+
+RULE = Rule(
+    name="data_loader",
+    title=say("Data comes late"),
+    cause="input",
+    looks_for=say("Time in `enumerate(DataLoader)` of several workers while the device is idle."),
+    why=say("Workers that are too few or too slow let the device stand still at each step."),
+    fix=say(
+        "Raise num_workers and prefetch_factor, set persistent_workers=True and pin_memory=True; "
+        "then make the work per sample smaller: decode and augment on the device, or store the "
+        "data decoded."
+    ),
+    threshold=say("3 % of the step: below that, other causes of waiting weigh as much."),
+    reference=say("torch-tb-profiler (5 % of the step), XProf input-bound (10 %)."),
+    check=check,
+)

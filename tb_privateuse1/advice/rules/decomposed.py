@@ -1,0 +1,93 @@
+"""Operators with a kernel of their own elsewhere, which this backend builds of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE
+
+_NAMES = (
+    r"^aten::(native_(layer|group|batch)_norm(_backward)?|_softmax(_backward_data)?"
+    r"|_log_softmax(_backward_data)?|gelu(_backward)?|silu(_backward)?|nll_loss_forward"
+    r"|embedding_dense_backward|addmm|baddbmm|native_dropout|_fused_rms_norm|cumsum|topk|sort)$"
+)
+_LEAST, _MANY = 0.01, 3
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Such operators in which three or more others launch."""
+    ops, kernels = case.trace.ops, case.trace.kernels
+    wanted = case.named("ops", _NAMES)
+    rows = case.launched_by(wanted)
+    if not len(rows):
+        return
+    launcher = kernels.op[rows].astype(np.int64)
+    whole = case.around(launcher, wanted)
+    others = whole != launcher
+    # How many operators inside each of them launched something.
+    pairs = np.unique(np.stack((whole[others], launcher[others])), axis=1)
+    calls, count = np.unique(pairs[0], return_counts=True)
+    taken = calls[count >= _MANY]
+    inside = rows[np.isin(whole, taken)]
+    spent = case.time(inside, "kernels")
+    host = case.of_host(case.time(taken))
+    claim = intervals.merge(case.of_device(spent), host or intervals.EMPTY)
+    if not len(taken) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    names = [case.trace.text(name) for name in np.unique(ops.name[taken])]
+    share = percent(case.share(intervals.length(claim)))
+    yield RuleFinding(
+        title=(
+            say(
+                "{name} is built of other operators: {share} of the time",
+                name=names[0],
+                share=share,
+            )
+            if len(names) == 1
+            else say(
+                "{names} are built of other operators: {share} of the time",
+                names=join_list(names[:4]),
+                share=share,
+            )
+        ),
+        explanation=say(
+            "{calls:,} calls launched {activities:,} activities by way of the operators "
+            "inside, each of which reads and writes memory again. Other backends have one "
+            "kernel for each.",
+            calls=len(taken),
+            activities=len(inside),
+        ),
+        events=len(taken),
+        evidence=case.examples("ops", taken),
+        how=say(
+            "Time of the calls while the device had nothing to do, and of their activities "
+            "while others waited for the device. A kernel of its own will need some of it, so "
+            "this is at most."
+        ),
+        claim=claim,
+        removes=case.without(ops=taken, kernels=inside),
+        confidence="medium",
+        source=case.source(taken[taken != NONE]),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="decomposed",
+    title=say("Operators built of others"),
+    cause="fallback",
+    looks_for=say(
+        "Layer norm, softmax, GELU, loss, dropout and the like with three or more launching "
+        "operators inside."
+    ),
+    why=say("Each part is a launch and a way through memory, where one kernel would do."),
+    fix=say("Register a kernel for the operator in the backend, the costliest first."),
+    threshold=say("Three parts and 1 % of the step: two is how some kernels are made everywhere."),
+    reference=say("msprof-analyze's fusible operator sequences."),
+    check=check,
+    needs=("device", "operators", "links"),
+)

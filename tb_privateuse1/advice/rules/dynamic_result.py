@@ -1,0 +1,65 @@
+"""Operators whose result's size only the device knows: the host waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.trace import intervals
+
+_NAMES = (
+    r"^aten::(nonzero|masked_select|unique\w*|_unique2?|repeat_interleave|bincount|combinations)$"
+)
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Waits inside of operators with a result of unknown size."""
+    wanted = case.named("ops", _NAMES)
+    waits = case.waits_in(wanted)
+    claim = case.after_waits(waits)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    rows = case.outermost(case.ops(_NAMES))
+    yield RuleFinding(
+        title=say(
+            "Results of unknown size make the host wait: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} of nonzero, masked_select, unique or an index with a mask: the host must "
+            "know how large the result is before it can go on, so it waits for the device, "
+            "which then stands still.",
+            calls=plural(len(rows), "call"),
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait."
+        ),
+        claim=claim,
+        removes=case.without(waits=waits),
+        confidence="high",
+        source=case.source(rows),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="dynamic_result",
+    title=say("Results of unknown size"),
+    cause="waiting",
+    looks_for=say(
+        "Waits inside of `aten::nonzero`, `masked_select`, `unique`, `repeat_interleave`."
+    ),
+    why=say("A shape that depends on data cannot be known before the device has computed it."),
+    fix=say(
+        "Use torch.where or multiply by the mask instead of indexing with it; give "
+        "repeat_interleave its output_size; pad to a fixed size."
+    ),
+    threshold=say("1 % of the step, as for values that are read."),
+    reference=say("PyTorch performance tuning guide; msprof-analyze's synchronize-stream rule."),
+    check=check,
+    needs=("device", "operators"),
+)

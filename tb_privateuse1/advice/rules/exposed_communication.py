@@ -1,0 +1,69 @@
+"""Communication that no computation hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.05
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Time in which the device communicates and computes nothing."""
+    kernels = case.trace.kernels
+    rows = np.flatnonzero(kernels.communication & case.judged_kernels)
+    if not len(rows):
+        return
+    talk = intervals.intersect(case.time(rows, "kernels"), case.window)
+    exposed = intervals.subtract(talk, breakdown.busy(breakdown.compute_kernels(kernels)))
+    claim = case.of_device(exposed)
+    bare = intervals.length(exposed)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    whole = max(intervals.length(talk), 1)
+    yield RuleFinding(
+        title=say(
+            "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
+        ),
+        explanation=say(
+            "{share} of the time in which this rank communicates, it computes nothing "
+            "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
+            "tells.",
+            share=percent(bare / whole),
+        ),
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how=say(
+            "Time with a communication kernel and no other, while others waited for the device."
+        ),
+        claim=claim,
+        removes=case.without(kernels=rows),
+        confidence="medium",
+        source=case.source(kernels.op[rows].astype(np.int64)),
+        lacks=case.lacks("stacks", "collectives"),
+    )
+
+
+RULE = Rule(
+    name="exposed_communication",
+    title=say("Exposed communication"),
+    cause="communication",
+    looks_for=say("Communication kernels without a compute kernel beside them."),
+    why=say("Ranks that only talk compute nothing."),
+    fix=say(
+        "Let it overlap: DDP with smaller buckets (bucket_cap_mb) and gradient_as_bucket_view, "
+        "FSDP with prefetching; send less (bf16 gradients, accumulation over several steps)."
+    ),
+    threshold=say(
+        "5 % of the step (TraceLens); torch-tb-profiler speaks at 10 % with or without overlap."
+    ),
+    reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
+    check=check,
+    needs=("device",),
+    rank="symptom",
+)

@@ -1,0 +1,72 @@
+"""Input that is copied to the device while nothing computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
+
+_BETWEEN = r"(?i)HtoD|DtoH|H2D|D2H|Host|Pinned|Pageable"
+_LEAST = 0.03
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Copies between host and device without a kernel beside them."""
+    kernels = case.trace.kernels
+    rows = case.copies()
+    rows = rows[case.named("kernels", _BETWEEN)[rows]]
+    spent = case.time(rows, "kernels")
+    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute_kernels(kernels)))
+    claim = case.of_device(exposed)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    size = kernels.bytes[rows]
+    rate: str = ""
+    if (size != MISSING).any():
+        told = size != MISSING
+        length = int((kernels.end_ns - kernels.start_ns)[rows][told].sum())
+        rate = say(" They moved {rate:.2f} GB/s.", rate=int(size[told].sum()) / max(length, 1))
+    yield RuleFinding(
+        title=say(
+            "Copies between host and device take {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{copies} ran while the device computed nothing.{rate}",
+            copies=plural(len(rows), "copy"),
+            rate=rate,
+        ),
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how=say("Time with such a copy and no kernel, while others waited for the device."),
+        claim=claim,
+        removes=case.without(kernels=rows),
+        confidence="high",
+        source=case.source(kernels.op[rows].astype(np.int64)),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="exposed_copy",
+    title=say("Exposed copies"),
+    cause="input",
+    looks_for=say("Copies between host and device without a kernel beside them."),
+    why=say(
+        "The link to the host is the slowest there is; while it is used, the device could compute."
+    ),
+    fix=say(
+        "Copy the next batch on another stream while this one computes (prefetcher), from pinned "
+        "memory with non_blocking=True; send less: bytes instead of floats, augmentation on the "
+        "device."
+    ),
+    threshold=say("3 % of the step (TraceLens: 5 %)."),
+    reference=say("TraceLens memory copies."),
+    check=check,
+    needs=("device",),
+)

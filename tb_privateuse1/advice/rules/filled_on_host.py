@@ -1,0 +1,85 @@
+"""Tensors that are filled on the host and then copied to the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MEMCPY
+
+_FACTORIES = (
+    r"^aten::(zeros|ones|full|rand|randn|randint|arange|linspace|eye|tensor|zeros_like|ones_like"
+    r"|full_like|rand_like|randn_like|normal|bernoulli)$"
+)
+_MOVES = r"^aten::to$"
+_LEAST = 0.005
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """A factory that launches nothing, and next ``to`` with a copy to the device."""
+    ops, kernels = case.trace.ops, case.trace.kernels
+    top = case.top
+    order = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    factory, move = case.named("ops", _FACTORIES), case.named("ops", _MOVES)
+    follows = ops.thread[order[1:]] == ops.thread[order[:-1]]
+    pair = np.flatnonzero(factory[order[:-1]] & move[order[1:]] & follows)
+    if not len(pair):
+        return
+    made, moved = order[pair], order[pair + 1]
+    every = np.zeros(len(ops), np.bool_)
+    every[made], every[moved] = True, True
+    rows = case.launched_by(every)
+    holder = case.around(kernels.op[rows], every)
+    on_device = np.isin(made, holder[kernels.kind[rows] != MEMCPY])
+    copied = np.isin(moved, holder[kernels.kind[rows] == MEMCPY])
+    made, moved = made[copied & ~on_device], moved[copied & ~on_device]
+    copies = rows[np.isin(holder, moved)]
+    spent = np.concatenate((made, moved))
+    host = case.of_host(case.time(spent))
+    claim = intervals.merge(host or intervals.EMPTY, case.of_device(case.time(copies, "kernels")))
+    if not len(moved) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    names = sorted({case.trace.text(name) for name in ops.name[made]})
+    yield RuleFinding(
+        title=say(
+            "Tensors are filled on the host and copied: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{tensors:,} tensors were made by {names} on the host, and the next operator "
+            "copied them to the device, which can fill them itself.",
+            tensors=len(moved),
+            names=join_list(names[:4]),
+        ),
+        events=len(moved),
+        evidence=case.examples("ops", moved),
+        how=say(
+            "Time of both operators while the device had nothing to do, and of the copies "
+            "while others waited for the device."
+        ),
+        claim=claim,
+        removes=case.without(ops=spent, kernels=copies, waits=case.waits_in(every)),
+        confidence="medium",
+        source=case.source(moved),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="filled_on_host",
+    title=say("Filled on the host, then copied"),
+    cause="launching",
+    looks_for=say(
+        "`aten::zeros`, `randn`, … without a kernel, directly followed by `aten::to` with a copy "
+        "to the device."
+    ),
+    why=say("Filling on the device costs one launch; this costs host time, a copy, often a wait."),
+    fix=say("Pass device=… to the factory: torch.zeros(n, device=x.device)."),
+    threshold=say("0.5 % of the step: one argument mends it."),
+    reference=say("torch's ExtraCUDACopyPattern."),
+    check=check,
+    needs=("device", "operators", "links"),
+)

@@ -1,0 +1,60 @@
+"""Python stops to collect garbage, and the device waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.trace import intervals
+
+_NAMES = r"(?i)^python gc\b|^gc\.collect|<built-in (function|method) collect>"
+_LEAST = 0.005
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Collections that the trace tells of, as ranges or frames, while the device is idle."""
+    frames = case.trace.frames
+    ranges = case.ops(_NAMES)
+    framed = np.flatnonzero(case.named("frames", _NAMES)) if len(frames) else ranges[:0]
+    spent = intervals.merge(case.time(ranges), case.time(framed, "frames"))
+    claim = case.of_host(spent)
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    count = len(ranges) + len(framed)
+    yield RuleFinding(
+        title=say(
+            "Garbage collection stops the program: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collections} ran while the device had nothing to do. They come at any time, on "
+            "each rank at another, so that in a distributed job all wait for one.",
+            collections=plural(count, "collection"),
+        ),
+        events=count,
+        evidence=case.examples("ops", ranges) or case.examples("frames", framed),
+        how=say("Their time while the device had nothing to do."),
+        claim=claim,
+        removes=case.without(ops=ranges, frames=framed),
+        confidence="high",
+        source=case.source(ranges),
+    )
+
+
+RULE = Rule(
+    name="garbage_collection",
+    title=say("Garbage collection"),
+    cause="launching",
+    looks_for=say("Ranges `Python GC` or frames of gc.collect while the device is idle."),
+    why=say("Large models make millions of objects, and looking through all of them takes long."),
+    fix=say(
+        "gc.disable() and gc.collect(0) by hand every hundred steps, at the same step on all "
+        "ranks; gc.freeze() after building the model; no gc.collect() in the loop."
+    ),
+    threshold=say("0.5 % of the step."),
+    reference=say("msprof-analyze GC rule; torchtitan's GarbageCollection."),
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,55 @@
+"""Tensors of a device that are reduced by gloo, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+
+_NAMES = r"^gloo:"
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Ranges of gloo while the device had nothing to do."""
+    rows = case.ops(_NAMES)
+    claim = case.of_host(case.time(rows))
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Communication runs on the host, by gloo: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collectives:,} collectives ran on the host while the device had nothing to do. "
+            "Tensors of the device are copied to the host and back for each.",
+            collectives=len(rows),
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how=say("The time of these collectives while the device had nothing to do."),
+        claim=claim,
+        confidence="high",
+        source=case.source(rows),
+    )
+
+
+RULE = Rule(
+    name="gloo_beside_device",
+    title=say("Communication by gloo"),
+    cause="communication",
+    looks_for=say("`gloo:` ranges in a trace with device activities."),
+    why=say(
+        "The host's network is slower than the devices' own links, and the copies come on top."
+    ),
+    fix=say(
+        "init_process_group with the device's backend (nccl, rccl, xccl, hccl, cncl), gloo only "
+        "for tensors of the host: backend='cpu:gloo,cuda:nccl'."
+    ),
+    threshold=say("1 % of the step; a barrier by gloo now and then is fine."),
+    reference=say("torch-tb-profiler: DDP without NCCL."),
+    check=check,
+    needs=("device",),
+)

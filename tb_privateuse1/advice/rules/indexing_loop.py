@@ -1,0 +1,91 @@
+"""A loop in Python that takes a tensor apart, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.trace import intervals
+
+_NAMES = r"^aten::select$"
+_LOADER = r"^enumerate\(DataLoader\)"
+_MANY, _NEAR, _LEAST = 20, 8, 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Runs of 20 or more ``select`` of equal shapes, outside of operators, a few of these apart."""
+    ops = case.trace.ops
+    top = case.top
+    top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
+    # Inside of a data loader it is the samples that are taken apart: its own rules speak of that.
+    loading = case.around(top, case.named("ops", _LOADER)) >= 0
+    at = np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading)
+    if len(at) < _MANY:
+        return
+    # Loops over several tensors take turns: each shape is a series of its own.
+    at = at[np.lexsort((at, ops.shapes[top[at]]))]
+    rows = top[at]
+    new = np.append(
+        True,
+        (np.diff(at) > _NEAR)
+        | (np.diff(ops.thread[rows]) != 0)
+        | (np.diff(ops.step[rows]) != 0)
+        | (np.diff(ops.shapes[rows]) != 0),
+    )
+    run = np.cumsum(new) - 1
+    first, count = np.flatnonzero(new), np.bincount(run)
+    last = np.append(first[1:], len(rows)) - 1
+    long = count >= _MANY
+    if not long.any():
+        return
+    spent = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
+    share = 1 - 1 / count[long]
+    looping = intervals.union(*bottleneck.shorten(spent, share))
+    claim = case.of_host(looping)
+    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+        return
+    chosen = rows[long[run]]
+    cost = (
+        ""
+        if claim is None
+        else say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
+    )
+    yield RuleFinding(
+        title=say("A loop over the elements of a tensor{cost}", cost=cost),
+        explanation=say(
+            "{loops:,} loops indexed a tensor {rounds:,} times each, one element after the "
+            "other, with operators for each of them.",
+            loops=int(long.sum()),
+            rounds=int(count[long].mean()),
+        ),
+        events=len(chosen),
+        evidence=case.examples("ops", chosen),
+        how=say(
+            "From the first to the last index of each loop, while the device had nothing to "
+            "do, less one of the rounds."
+        ),
+        claim=claim,
+        removes=case.without(instants=looping),
+        confidence="medium",
+        source=case.source(chosen),
+        lacks=case.lacks("device", "stacks", "shapes"),
+    )
+
+
+RULE = Rule(
+    name="indexing_loop",
+    title=say("Loop over elements"),
+    cause="launching",
+    looks_for=say(
+        "20 or more `aten::select` of equal shapes in a row, at most seven operators apart."
+    ),
+    why=say("Each round launches small work for what one operator does for all elements."),
+    fix=say("Work on the whole tensor: broadcasting, torch.stack once, vmap, scatter and gather."),
+    threshold=say("20 rounds and 1 % of the step: a loop over layers or heads is shorter."),
+    reference=say("torch's ForLoopIndexingPattern (10 in a row)."),
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,83 @@
+"""``.item()`` and its like: the host stops until the device has caught up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64, Bools
+
+_NAMES = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Waits inside of operators that hand a value of the device to Python."""
+    reading = case.named("ops", _NAMES)
+    waits = case.waits_in(reading)
+    claim = case.after_waits(waits)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    rows = case.outermost(case.ops(_NAMES))
+    ops = rows[_waiting(case, rows, waits)]
+    often = (
+        say("once a step")
+        if len(ops) == len(case.steps)
+        else say("{times:.3g} times a step", times=len(ops) / len(case.steps))
+    )
+    yield RuleFinding(
+        title=say(
+            "Values read from the device ({often}) cost {share} of the time",
+            often=often,
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} such as .item(), float(tensor) or `if tensor:` waited until the device "
+            "had done all its work. The device then had nothing queued, and stood still until "
+            "the host had launched again.",
+            calls=plural(len(ops), "call"),
+        ),
+        events=len(ops),
+        evidence=case.examples("ops", ops),
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait: so far ahead would the host have been without it."
+        ),
+        claim=claim,
+        removes=case.without(waits=waits),
+        confidence="high",
+        source=case.source(ops),
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _waiting(case: RuleContext, rows: I64, waits: I64) -> Bools:
+    """Which of these operators hold one of the waits."""
+    table = case.limits.waits
+    held = (table.start_ns[waits], table.end_ns[waits])
+    found: Bools = (
+        intervals.covered_length(
+            intervals.union(*held), case.trace.ops.start_ns[rows], case.trace.ops.end_ns[rows]
+        )
+        > 0
+    )
+    return found
+
+
+RULE = Rule(
+    name="item_sync",
+    title=say("Values read from the device"),
+    cause="waiting",
+    looks_for=say("Waits inside of `aten::item`, `_local_scalar_dense`, `is_nonzero`, `equal`."),
+    why=say("The host can only launch ahead as long as it need not know results."),
+    fix=say(
+        "Keep sums and losses on the device and read them every hundred steps; replace `if "
+        "tensor:` by torch.where; collect values in a tensor and copy it once with "
+        "non_blocking=True."
+    ),
+    threshold=say("1 % of the step: usually one line that is easy to move."),
+    reference=say("PyTorch performance tuning guide, avoid unnecessary CPU-GPU synchronization."),
+    check=check,
+    needs=("device", "operators"),
+)

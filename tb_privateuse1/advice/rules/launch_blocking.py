@@ -1,0 +1,66 @@
+"""Every launch waits for its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL
+
+_MOST, _MANY, _LEAST = 0.9, 50, 0.05
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Launching calls, or operators, that nearly all end after their kernel."""
+    trace = case.trace
+    kernels, launches = trace.kernels, trace.launches
+    own = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.launch >= 0)
+    rows = np.flatnonzero(own & case.judged_kernels)
+    if len(rows) < _MANY:
+        return
+    call = kernels.launch[rows]
+    held = launches.end_ns[call] >= kernels.end_ns[rows]
+    claim = case.limits.of_host(case.blocking(case.limits.idle))
+    if held.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Every launch waits for its kernel: the device idles {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{share} of {launches:,} launches returned only after their kernel had ended. Host "
+            "and device take turns: neither runs ahead.",
+            share=percent(float(held.mean())),
+            launches=len(rows),
+        ),
+        events=int(held.sum()),
+        evidence=case.examples("launches", call[held].astype(np.int64)),
+        how=say(
+            "All time in which the device had nothing to do because the next launch came late."
+        ),
+        claim=claim,
+        confidence="high",
+    )
+
+
+RULE = Rule(
+    name="launch_blocking",
+    title=say("Blocking launches"),
+    cause="waiting",
+    looks_for=say("Launching calls of which nine in ten end after the kernel that they started."),
+    why=say("A debugging mode of the runtime; nothing overlaps."),
+    fix=say(
+        "Unset CUDA_LAUNCH_BLOCKING (AMD_SERIALIZE_KERNEL, ASCEND_LAUNCH_BLOCKING); on an own "
+        "backend, return from a launch when it is queued."
+    ),
+    threshold=say(
+        "Nine in ten of 50 launches, and 5 % of the step to gain: single ones are chance."
+    ),
+    reference=say("msprof-analyze environment rules."),
+    check=check,
+    needs=("device", "links"),
+)

@@ -1,0 +1,69 @@
+"""Tensors that are only put into another order in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import KERNEL
+
+_NAMES = r"^aten::(contiguous|clone)$"
+_KERNELS = r"(?i)nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|transdata|transpose_?kernel"
+_LEAST = 0.03
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Kernels below ``contiguous`` or ``clone``, and those whose name says it."""
+    kernels = case.trace.kernels
+    copied = case.launched_by(case.named("ops", _NAMES))
+    copied = copied[kernels.kind[copied] == KERNEL]
+    rows = np.union1d(copied, case.kernels(_KERNELS))
+    rows = rows[~kernels.communication[rows]]
+    claim = case.of_device(case.time(rows, "kernels"))
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    ops = np.unique(kernels.op[rows]).astype(np.int64)
+    yield RuleFinding(
+        title=say(
+            "Changing the layout of tensors takes {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{kernels:,} kernels compute nothing: they copy a tensor into another order in "
+            "memory (contiguous, clone, or between channels first and last).",
+            kernels=len(rows),
+        ),
+        events=len(rows),
+        evidence=case.examples("kernels", rows),
+        how=say(
+            "Their time while others waited for the device. Some layout changes are needed once."
+        ),
+        claim=claim,
+        removes=case.without(kernels=rows),
+        confidence="medium",
+        source=case.source(ops),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="layout_conversion",
+    title=say("Layout conversions"),
+    cause="device",
+    looks_for=say(
+        "Kernels launched below `aten::contiguous` or `aten::clone`, and transposing kernels."
+    ),
+    why=say("They read and write all of a tensor for nothing new."),
+    fix=say(
+        "Keep one layout: model.to(memory_format=torch.channels_last) together with its input; "
+        "arrange dimensions once outside of the loop; drop .contiguous() where the next operator "
+        "takes strides."
+    ),
+    threshold=say("3 % of the step: a few are in every model."),
+    reference=say("PyTorch tutorial on channels last; msprof-analyze TransData."),
+    check=check,
+    needs=("device", "operators"),
+)

@@ -1,0 +1,82 @@
+"""Memory that is almost used up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.trace.table import I64
+
+_LEAST = 0.9
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Per device: the greatest total that the allocator had reserved, or had handed out."""
+    trace = case.trace
+    for device in allocations.memory_devices(trace.memory):
+        capacity = allocations.capacity_bytes(trace, device)
+        if capacity is None:
+            continue
+        rows = _rows(case, device)
+        memory = trace.memory.take(rows)
+        reserved = memory.reserved_bytes.max(initial=MISSING)
+        column = memory.reserved_bytes if reserved > 0 else memory.allocated_bytes
+        peak = int(column.max(initial=0))
+        if not _LEAST * capacity <= peak <= capacity:
+            continue
+        full = {
+            "peak": with_unit("peak_bytes", peak),
+            "capacity": with_unit("peak_bytes", capacity),
+        }
+        part = (
+            say("{peak} of {capacity} were reserved.", **full)
+            if reserved > 0
+            else say("{peak} of {capacity} were allocated.", **full)
+        )
+        yield RuleFinding(
+            title=say(
+                "{device} is {share} full at its peak",
+                device=allocations.device_label(trace, device),
+                share=percent(peak / capacity),
+            ),
+            explanation=say(
+                "{part} A larger batch or a longer sequence may fail, and near the "
+                "limit the allocator returns memory and asks for it again, "
+                "which stops the device.",
+                part=part,
+            ),
+            events=len(rows),
+            evidence=case.examples("memory", rows[[int(np.argmax(column))]]),
+            how=say("Saves no time by itself: it endangers the run."),
+            confidence="high",
+            urgent=True,
+        )
+
+
+def _rows(case: RuleContext, device: tuple[int, int]) -> I64:
+    memory = case.trace.memory
+    return np.flatnonzero((memory.device_type == device[0]) & (memory.device == device[1]))
+
+
+RULE = Rule(
+    name="memory_capacity",
+    title=say("Memory almost full"),
+    cause="memory",
+    looks_for=say("Peak of reserved (or allocated) bytes against the device's memory."),
+    why=say("What does not fit ends the run."),
+    fix=say(
+        "Recompute activations (torch.utils.checkpoint), use mixed precision or a smaller batch "
+        "with accumulation, shard states (FSDP); the memory view shows what is alive at the peak."
+    ),
+    threshold=say(
+        "90 % of the capacity (torch-tb-profiler); a peak above it belongs to another device."
+    ),
+    reference=say("torch-tb-profiler memory rule."),
+    check=check,
+    needs=("memory",),
+)

@@ -1,0 +1,72 @@
+"""Steps that leave more allocated than the step before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, say
+from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.i18n.units import with_unit
+from tb_privateuse1.trace.model import MISSING
+
+_LEAST = 1 << 20
+_MOST = 0.001
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Per device, as the memory view tells growth."""
+    trace = case.trace
+    for device in allocations.memory_devices(trace.memory):
+        if device[0] == allocations.CPU:
+            continue
+        events = allocations.device_events(trace.memory, device)
+        level = allocations.memory_level(events)
+        steps = allocations.memory_steps(trace, events, level)
+        growth = allocations.find_growth(steps)
+        if growth is None:
+            continue
+        peak = int(level.allocated.max(initial=0))
+        if growth.bytes_per_step < max(_LEAST, _MOST * peak):
+            continue
+        here = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
+        told = np.flatnonzero(here & (trace.memory.allocated_bytes != MISSING))
+        yield RuleFinding(
+            title=say(
+                "{device} holds {growth} more with every step",
+                device=allocations.device_label(trace, device),
+                growth=with_unit("bytes", growth.bytes_per_step),
+            ),
+            explanation=say(
+                "Each of {steps} complete steps ended with more allocated than the one before. If "
+                "that goes on, the run ends for want of memory.",
+                steps=growth.steps,
+            ),
+            events=growth.steps,
+            evidence=case.examples("memory", told[-1:]),
+            how=say("Saves no time: it endangers the run."),
+            confidence="medium" if growth.steps > _SURE else "low",
+            lacks=case.lacks("stacks"),
+            urgent=True,
+        )
+
+
+_SURE = 4
+"""Caches and optimizer states fill up in the first steps."""
+
+RULE = Rule(
+    name="memory_growth",
+    title=say("Memory grows with each step"),
+    cause="memory",
+    looks_for=say("Complete steps that each end with more allocated than the one before."),
+    why=say("Something keeps what should be let go: a list of losses with their graphs, a cache."),
+    fix=say(
+        "Store loss.item() or loss.detach(), not the loss; look in the memory view for "
+        "allocations that are `held`, and who made them."
+    ),
+    threshold=say("Three steps, and 1 MiB and 0.1 % of the peak a step: below is rounding."),
+    reference=say("docs/reference/definitions.md, `memory_grows`."),
+    check=check,
+    needs=("memory", "steps"),
+)

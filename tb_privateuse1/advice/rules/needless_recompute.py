@@ -1,0 +1,91 @@
+"""Activations that are computed twice though memory would hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, NONE
+
+_FRAMES = r"torch/utils/checkpoint\.py\(\d+\): (recompute_fn|unpack_hook|backward)$"
+_ROOM, _LEAST = 0.6, 0.02
+_DEEP = 200
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Activities below frames of torch.utils.checkpoint that recompute, and free memory."""
+    trace = case.trace
+    room = _peak_share(case)
+    recomputing = np.append(case.named("frames", _FRAMES), False)
+    if room is None or room > _ROOM or not recomputing.any():
+        return
+    rows = np.flatnonzero(case.judged_kernels & (trace.kernels.op >= 0))
+    ops, of = np.unique(trace.kernels.op[rows], return_inverse=True)
+    frame = trace.ops.frame[ops]
+    inside = recomputing[frame]
+    up = np.append(trace.frames.parent, NONE)
+    for _ in range(_DEEP):
+        frame = up[frame]
+        inside |= recomputing[frame]
+        if (frame < 0).all():
+            break
+    chosen = rows[inside[of]]
+    claim = case.of_device(case.time(chosen, "kernels"))
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "Activations are computed twice with {free} of the memory free: {share} of the time",
+            free=percent(1 - room),
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{activities:,} activities repeat the forward pass for the backward pass "
+            "(activation checkpointing), which saves memory that this run does not need.",
+            activities=len(chosen),
+        ),
+        events=len(chosen),
+        evidence=case.examples("kernels", chosen),
+        how=say(
+            "Their time while others waited for the device. Not all of it may fit into the memory."
+        ),
+        claim=claim,
+        removes=case.without(kernels=chosen),
+        confidence="medium",
+        source=case.source(ops[inside].astype(np.int64)),
+    )
+
+
+def _peak_share(case: RuleContext) -> float | None:
+    """The greatest total allocated or reserved on an accelerator, of its capacity."""
+    memory, shares = case.trace.memory, []
+    for device in allocations.memory_devices(memory):
+        capacity = allocations.capacity_bytes(case.trace, device)
+        if capacity is None:
+            continue
+        events = allocations.device_events(memory, device)
+        peak = max(int(events.reserved_bytes.max()), int(events.allocated_bytes.max()))
+        if peak != MISSING:
+            shares.append(peak / capacity)
+    return max(shares, default=None)
+
+
+RULE = Rule(
+    name="needless_recompute",
+    title=say("Recomputation without need"),
+    cause="device",
+    looks_for=say(
+        "Frames of torch.utils.checkpoint that recompute, and a peak of memory far below the "
+        "capacity."
+    ),
+    why=say("Recomputing costs a third of a step's arithmetic."),
+    fix=say("Checkpoint fewer layers, or none; or use the free memory for a larger batch."),
+    threshold=say("Peak below 60 % of the capacity, and 2 % of the step."),
+    reference=say("torch.utils.checkpoint."),
+    check=check,
+    needs=("device", "stacks", "memory", "links"),
+)

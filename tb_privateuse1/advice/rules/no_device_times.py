@@ -1,0 +1,48 @@
+"""A device was used, and no device time was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_sentences, say
+
+_CODES = ("events_route_dead", "no_device_times", "elapsed_not_of_a_stream")
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """What the inference found out about the lack."""
+    if len(case.trace.kernels):
+        return
+    told = [finding for finding in case.trace.meta.findings if finding.code in _CODES]
+    if not told:
+        return
+    parts = [part for finding in told for part in (finding.message, finding.hint or "")]
+    yield RuleFinding(
+        title=say("The device's time is missing from this profile"),
+        explanation=join_sentences((*parts, say("Advice is limited to what the host did."))),
+        events=0,
+        evidence=(),
+        how=say("Saves no time: with device times, most rules can tell what a finding costs."),
+        confidence="high",
+        lacks=case.lacks("device"),
+        urgent=True,
+    )
+
+
+RULE = Rule(
+    name="no_device_times",
+    title=say("Device times missing"),
+    cause="recording",
+    looks_for=say(
+        "A PrivateUse1 device in the trace, and neither kernels nor usable elapsed times."
+    ),
+    why=say("What limits the program cannot be told apart: the host's times include its waiting."),
+    fix=say(
+        "Record with tb_privateuse1.capture; the backend needs its ProfilerStubs registered (c10 "
+        "registerPrivateUse1Methods), with events that are recorded on the stream the operators "
+        "use. See docs/guide/capture.md."
+    ),
+    threshold=say("None: it is there or not."),
+    reference=say("docs/guide/capture.md, docs/internals/inference.md."),
+    check=check,
+)

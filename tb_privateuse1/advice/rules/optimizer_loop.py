@@ -1,0 +1,86 @@
+"""An optimizer that updates one parameter after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import OPERATOR
+
+_STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
+"""One that is called fused has a reason for what it still does for each parameter."""
+
+_TOGETHER = r"^aten::_(foreach|fused)_"
+_LEAST, _MANY = 0.01, 30
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Operators directly inside of ``Optimizer.step``, none of which is for many tensors."""
+    ops = case.trace.ops
+    steps = case.ops(_STEP)
+    within = np.zeros(len(ops), np.bool_)
+    within[steps] = True
+    inside = np.flatnonzero((ops.kind == OPERATOR) & within[ops.parent] & (ops.parent >= 0))
+    if not len(steps) or len(inside) < _MANY * len(steps):
+        return
+    if case.named("ops", _TOGETHER)[inside].any():
+        return
+    kinds = len(np.unique(ops.name[inside]))
+    removed = 1 - kinds * len(steps) / len(inside)
+    spent = case.of_host(case.time(steps))
+    claim = None if spent is None else bottleneck.shorten(spent, removed)
+    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+        return
+    each = len(inside) / len(steps)
+    name = case.trace.text(ops.name[steps[0]]).removeprefix("Optimizer.step#")
+    name = name.removesuffix(".step")
+    yield RuleFinding(
+        title=say(
+            "{name} updates one parameter after the other: {each:,.0f} operators a step",
+            name=name,
+            each=each,
+        ),
+        explanation=say(
+            "The optimizer calls {each:,.0f} operators of {kinds} kinds in each step, one for "
+            "each parameter and kind. For-each kernels do the same with a call per kind.",
+            each=each,
+            kinds=kinds,
+        ),
+        events=len(inside),
+        evidence=case.examples("ops", steps),
+        how=say(
+            "The optimizer's host time while the device had nothing to do, less {kinds} of "
+            "{each:,.0f} calls ({share}).",
+            kinds=kinds,
+            each=each,
+            share=percent(removed),
+        ),
+        claim=claim,
+        removes=case.without(ops=steps, share=removed),
+        confidence="high",
+        source=case.source(steps),
+        lacks=case.lacks("device"),
+    )
+
+
+RULE = Rule(
+    name="optimizer_loop",
+    title=say("Optimizer in a loop over parameters"),
+    cause="launching",
+    looks_for=say(
+        "`Optimizer.step` with many operators directly inside and neither `_foreach_` nor "
+        "`_fused_` among them."
+    ),
+    why=say("A model has hundreds of parameters, most of them small: the host is busy launching."),
+    fix=say(
+        "Pass fused=True where the backend has the kernel, else foreach=True, to the optimizer."
+    ),
+    threshold=say("30 operators a step and 1 % of it: below that there is nothing to merge."),
+    reference=say("torch's OptimizerSingleTensorPattern."),
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,91 @@
+"""Products in half precision whose sizes do not fit the matrix units."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.table import I64
+
+_NAMES = r"^aten::(mm|addmm|bmm|baddbmm)$"
+_HALF = ("c10::Half", "c10::BFloat16", "Half", "BFloat16")
+_LEAST = 0.02
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """By the last two sizes of each product's second matrix, K and N."""
+    multiple = case.vendor.product_multiple
+    if multiple is None:
+        return
+    rows = case.ops(_NAMES)
+    odd = rows[_odd(case, rows, multiple)]
+    wanted = np.zeros(len(case.trace.ops), np.bool_)
+    wanted[odd] = True
+    spent = case.of_device(case.time(case.launched_by(wanted), "kernels"))
+    if case.share(intervals.length(spent)) < _LEAST:
+        return
+    shapes = sorted({case.trace.text(one) for one in case.trace.ops.shapes[odd]})
+    yield RuleFinding(
+        title=say(
+            "Products whose sizes are no multiples of {multiple}: {share} of the time goes to them",
+            multiple=multiple,
+            share=percent(case.share(intervals.length(spent))),
+        ),
+        explanation=say(
+            "{products:,} products in half precision have a size that the matrix units cannot "
+            "use fully, such as {shape}.",
+            products=len(odd),
+            shape=shapes[0][:80],
+        ),
+        events=len(odd),
+        evidence=case.examples("ops", odd),
+        how=say(
+            "Not known: how much faster padded ones are depends on the kernels. The time that "
+            "goes to them is an upper limit."
+        ),
+        confidence="low",
+        source=case.source(odd),
+        lacks=(say("a measurement with padded sizes"),),
+    )
+
+
+def _odd(case: RuleContext, rows: I64, multiple: int) -> I64:
+    """Which of these products are in half precision with an odd K or N; texts are read once."""
+    ops = case.trace.ops
+    columns = ops.shapes[rows], ops.dtypes[rows], ops.name[rows]
+    first, group = group_rows(*columns)
+    told = [[case.trace.text(column[i]) for column in columns] for i in first]
+    verdicts = [_is_odd(shapes, types, name, multiple) for shapes, types, name in told]
+    found: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[group])
+    return found
+
+
+def _is_odd(shapes: str, dtypes: str, name: str, multiple: int) -> bool:
+    try:
+        sizes, types = json.loads(shapes), json.loads(dtypes)
+        at = 2 if "add" in name else 1
+        inner, outer = sizes[at][-2:]
+        return types[at] in _HALF and bool(inner % multiple or outer % multiple)
+    except (ValueError, TypeError, LookupError):
+        return False
+
+
+RULE = Rule(
+    name="product_sizes",
+    title=say("Sizes off the units' multiple"),
+    cause="device",
+    looks_for=say(
+        "`mm`, `addmm`, `bmm` in half precision with K or N off the multiple of the vendor's data."
+    ),
+    why=say("Such products take slower kernels, or pad each tile."),
+    fix=say("Pad vocabularies, hidden sizes and heads to multiples (64 is good everywhere)."),
+    threshold=say("2 % of the step goes to such products."),
+    reference=say("torch's MatMulDimInFP16Pattern."),
+    check=check,
+    needs=("device", "shapes", "links"),
+)

@@ -1,0 +1,107 @@
+"""The device waits while the host is in Python, outside of any operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.table import I64
+
+_NO_WORK = (
+    r"^threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)|method acquire of _thread"
+    r"|<built-in (function|method) (sleep|wait|poll|select|run_backward)"
+    r"|^torch/(autograd/)?profiler"
+)
+"""Frames that wait for another thread (of which autograd is one), or are the profiler's own."""
+
+_LEAST = 0.05
+_TOP = 5
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Idle time during which Python frames were open, and no operator, call or wait."""
+    trace = case.trace
+    if not len(trace.frames) or not len(trace.kernels):
+        return
+    launches = trace.launches
+    working = intervals.merge(
+        case.time(case.top),
+        intervals.union(launches.start_ns, launches.end_ns),
+    )
+    idling = np.flatnonzero(case.named("frames", _NO_WORK))
+    working = intervals.merge(working, case.time(idling, "frames"))
+    python = intervals.subtract(intervals.intersect(case.limits.idle, _driving(case)), working)
+    if case.share(intervals.length(python)) < _LEAST:
+        return
+    rows = _busiest(case, python)
+    names = [trace.text(trace.frames.name[row]) for row in rows]
+    places = "; ".join(names[:3])
+    yield RuleFinding(
+        title=say(
+            "The device waits for Python: {share} of the time",
+            share=percent(case.share(intervals.length(python))),
+        ),
+        explanation=say(
+            "The host was in Python, in no operator of torch, and the device had nothing to "
+            "do. Most of the time was spent in {places}. Recording stacks makes Python slower: "
+            "without a profiler it is less.",
+            places=places,
+        ),
+        events=len(python[0]),
+        evidence=case.examples("frames", rows),
+        how=say(
+            "Time with open Python frames and without an operator or runtime call, while the "
+            "device had nothing to do."
+        ),
+        claim=python,
+        removes=case.without(instants=python),
+        confidence="low",
+        source=next((name for name in names if ".py(" in name), None),
+        lacks=(say("the program's speed without recording stacks"),),
+    )
+
+
+def _driving(case: RuleContext) -> intervals.Set:
+    """When Python ran on the threads that launch: their outermost frames."""
+    frames, ops = case.trace.frames, case.trace.ops
+    launching = np.unique(ops.thread[np.unique(case.trace.kernels.op[case.trace.kernels.op >= 0])])
+    rows = np.flatnonzero((frames.parent < 0) & np.isin(frames.thread, launching))
+    return case.time(rows, "frames")
+
+
+def _busiest(case: RuleContext, python: intervals.Set) -> I64:
+    """A frame of each of the names with the most time of their own in it."""
+    frames = case.trace.frames
+    inside = intervals.covered_length(python, frames.start_ns, frames.end_ns)
+    outer = frames.parent >= 0
+    own = inside.copy()
+    np.subtract.at(own, frames.parent[outer], inside[outer])
+    total = np.bincount(frames.name, weights=np.maximum(own, 0))
+    best = np.argsort(-total, kind="stable")[:_TOP]
+    order = np.lexsort((-own, frames.name))
+    first = order[np.searchsorted(frames.name[order], best[total[best] > 0])]
+    chosen: I64 = first
+    return chosen
+
+
+RULE = Rule(
+    name="python_overhead",
+    title=say("Python between operators"),
+    cause="launching",
+    looks_for=say(
+        "Open Python frames without an operator or a runtime call, while the device idles."
+    ),
+    why=say("Python is slow enough to keep a fast device waiting."),
+    fix=say(
+        "Move the work out of the loop (logging, metrics, data preparation), vectorise it, or "
+        "compile the step."
+    ),
+    threshold=say("5 % of the step: recording stacks alone costs a few per cent."),
+    reference=say("PyTorch performance tuning guide."),
+    check=check,
+    needs=("device", "stacks", "operators"),
+    rank="symptom",
+)

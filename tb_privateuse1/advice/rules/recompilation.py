@@ -1,0 +1,64 @@
+"""Compilation within the judged steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.trace import intervals
+
+_RANGES = r"^(_compile\.compile_inner|compile_fx_inner|entire_frame_compile|backend_compile)\b"
+_FRAMES = (
+    r"torch/_dynamo/convert_frame\.py\(\d+\): (_compile|compile_inner)$"
+    r"|torch/_inductor/compile_fx\.py\(\d+\): compile_fx$|triton/compiler/\w+\.py\(\d+\): compile$"
+)
+_LEAST = 0.005
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Ranges or frames of the compiler."""
+    ranges = case.ops(_RANGES)
+    frames = case.trace.frames
+    framed = np.flatnonzero(case.named("frames", _FRAMES)) if len(frames) else ranges[:0]
+    spent = intervals.merge(case.time(ranges), case.time(framed, "frames"))
+    claim = case.of_host(spent)
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    times = intervals.intersect(spent, case.window)
+    yield RuleFinding(
+        title=say(
+            "Compilation within the steps: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{times} the compiler ran in the judged steps, while the device had nothing to do. "
+            "After the first steps that happens when a shape or another guard changes.",
+            times=plural(len(times[0]), "time"),
+        ),
+        events=len(ranges) + len(framed),
+        evidence=case.examples("ops", ranges) or case.examples("frames", framed),
+        how=say("The compiler's time while the device had nothing to do."),
+        claim=claim,
+        removes=case.without(ops=ranges, frames=framed),
+        confidence="high",
+        lacks=case.lacks("stacks", "shapes"),
+    )
+
+
+RULE = Rule(
+    name="recompilation",
+    title=say("Compilation in the loop"),
+    cause="launching",
+    looks_for=say("Ranges and frames of TorchDynamo, Inductor and Triton compiling."),
+    why=say("A compilation takes seconds, and the device waits."),
+    fix=say(
+        "TORCH_LOGS=recompiles names the guard; mark sizes with torch._dynamo.mark_dynamic or "
+        "pad to a few; leave the first steps out of the profile by the schedule's warmup."
+    ),
+    threshold=say("0.5 % of the step."),
+    reference=say("PyTorch, torch.compiler troubleshooting."),
+    check=check,
+    needs=("operators",),
+)

@@ -1,0 +1,51 @@
+"""A data loader without workers: the training program itself makes each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.trace import intervals
+
+_NAMES = r"^enumerate\(DataLoader\)#_SingleProcess"
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Time in the loader of one process while the device had nothing to do."""
+    rows = case.ops(_NAMES)
+    claim = case.of_host(case.time(rows))
+    if claim is None or case.share(intervals.length(claim)) < _LEAST:
+        return
+    share = percent(case.share(intervals.length(claim)))
+    yield RuleFinding(
+        title=say("Batches are made in the training process: {share} of the time", share=share),
+        explanation=say(
+            "The data loader has no workers (num_workers=0). Nothing is loaded ahead: all else "
+            "stands still while the program reads, decodes and collates each batch."
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how=say(
+            "The time in the loader's __next__ during which no device activity ran and none "
+            "was queued. Workers load meanwhile, as long as they keep up."
+        ),
+        claim=claim,
+        removes=case.without(ops=rows),
+        confidence="high",
+        source=case.source(rows),
+        lacks=case.lacks("device", "steps"),
+    )
+
+
+RULE = Rule(
+    name="single_process_loader",
+    title=say("Data loader without workers"),
+    cause="input",
+    looks_for=say("`enumerate(DataLoader)#_SingleProcessDataLoaderIter` while the device is idle."),
+    why=say("Loading and computing take turns instead of running side by side."),
+    fix=say("DataLoader(..., num_workers=4 or more, persistent_workers=True, pin_memory=True)."),
+    threshold=say("1 % of the step: one argument mends it, so little is worth it."),
+    reference=say("torch's SynchronizedDataLoaderPattern, which fires without regard to the time."),
+    check=check,
+)

@@ -1,0 +1,63 @@
+"""``synchronize()`` in the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.trace import intervals
+
+_LEAST = 0.01
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Waits that no operator makes."""
+    table = case.limits.waits
+    inside = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
+    waits = np.flatnonzero(inside & (table.op < 0))
+    claim = case.after_waits(waits)
+    if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
+        return
+    launches = table.launch[waits].astype(np.int64)
+    yield RuleFinding(
+        title=say(
+            "synchronize() in the loop costs {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{calls} outside of any operator made the host wait for the device, which then had "
+            "nothing queued.",
+            calls=plural(len(waits), "call"),
+        ),
+        events=len(waits),
+        evidence=case.examples("launches", launches),
+        how=say(
+            "After each wait, the time in which the device had nothing to do, at most as long "
+            "as the wait."
+        ),
+        claim=claim,
+        removes=case.without(waits=waits),
+        confidence="high",
+        source=source_lines.launch_line(case.trace, launches),
+        lacks=case.lacks("stacks"),
+    )
+
+
+RULE = Rule(
+    name="synchronize",
+    title=say("Explicit synchronisation"),
+    cause="waiting",
+    looks_for=say("A synchronising runtime call outside of all operators, once a step or more."),
+    why=say("The device runs dry each time, and the host launches from nothing again."),
+    fix=say(
+        "Remove torch.<device>.synchronize() from the loop; to measure, record events and read "
+        "them later. Logging and timing tools often do it: give them an interval."
+    ),
+    threshold=say("1 % of the step; less than one call a step is the profiler's own."),
+    reference=say("msprof-analyze's synchronize-stream rule."),
+    check=check,
+    needs=("device",),
+)

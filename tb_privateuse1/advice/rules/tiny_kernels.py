@@ -1,0 +1,110 @@
+"""Kernels so short that launching them takes longer than running them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, join_list, percent, say
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import distinct_values
+from tb_privateuse1.trace.table import I64
+
+_LEAST, _MANY, _MOSTLY = 0.05, 100, 0.5
+_REMOVED = 0.5
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Idle time before kernels that are shorter than the host's time from launch to launch."""
+    trace = case.trace
+    kernels = trace.kernels
+    compute = (breakdown.activity_kinds(kernels) == 0) & case.judged_kernels
+    every = np.flatnonzero(compute & (kernels.op >= 0))
+    interval = _between_launches(case, every)
+    if interval is None:
+        return
+    duration = kernels.end_ns[every] - kernels.start_ns[every]
+    tiny = every[duration + np.maximum(kernels.duration_bound_ns[every], 0) < interval]
+    if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(every):
+        return
+    gaps = _before(case, tiny, 4 * interval)
+    claim = bottleneck.shorten(gaps, _REMOVED)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    per_step = len(tiny) / len(case.steps)
+    count = np.bincount(trace.ops.name[kernels.op[tiny]])
+    most = [trace.text(i) for i in np.argsort(-count, kind="stable")[:3] if count[i]]
+    ops = distinct_values(kernels.op[tiny])
+    yield RuleFinding(
+        title=say(
+            "{share} of the kernels are shorter than their launch",
+            share=percent(len(tiny) / len(every)),
+        ),
+        explanation=say(
+            "{per_step:,.0f} kernels a step run for less than the {interval:.3g} us that the "
+            "host needs from one launch to the next. Most come from {names}.",
+            per_step=per_step,
+            interval=interval / 1000,
+            names=join_list(most),
+        ),
+        events=len(tiny),
+        evidence=case.examples("kernels", tiny),
+        how=say(
+            "Half of the idle time directly before them: fused in pairs, half of the launches "
+            "go. Graph replay or torch.compile may save more."
+        ),
+        claim=claim,
+        removes=case.without(instants=claim),
+        confidence="medium",
+        source=case.source(ops),
+        lacks=case.lacks("stacks"),
+    )
+
+
+def _between_launches(case: RuleContext, rows: I64) -> float | None:
+    """Median time from one launch to the next on the host, while it did not wait."""
+    kernels, trace = case.trace.kernels, case.trace
+    launch = kernels.launch[rows]
+    by_launch = np.append(trace.launches.start_ns, 0)[launch]
+    at = np.where(launch >= 0, by_launch, trace.ops.start_ns[kernels.op[rows]])
+    at = np.sort(at, kind="stable")  # almost in order
+    between = np.diff(at)
+    between = between[between > 0]
+    return float(np.median(between)) if len(between) >= _MANY else None
+
+
+def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
+    """Idle stretches that end where one of these activities starts, each up to a length."""
+    starts, ends = case.limits.idle
+    kernels = case.trace.kernels
+    at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
+    at = np.unique(at[at >= 0])
+    slack = int(np.maximum(kernels.start_bound_ns[rows], 0).max(initial=0))
+    begun = kernels.start_ns[rows]
+    first = begun[np.minimum(np.searchsorted(begun, ends[at]), len(rows) - 1)]
+    close = (first - ends[at] <= slack) & (ends[at] - starts[at] <= most_ns)
+    return starts[at][close], ends[at][close]
+
+
+RULE = Rule(
+    name="tiny_kernels",
+    title=say("Many tiny kernels"),
+    cause="launching",
+    looks_for=say("Kernels shorter than the median time from launch to launch of this trace."),
+    why=say("However fast the device is, such a sequence runs at the pace of the host."),
+    fix=say(
+        "Fuse them: torch.compile, graph capture, fused or foreach operators, larger batches; "
+        "replace loops over small tensors by one operation on a stacked tensor."
+    ),
+    threshold=say(
+        "At least 100 a step and half of all kernels, with 5 % of the step to gain; the line "
+        "between short and long is measured in each trace, as hosts differ."
+    ),
+    reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
+    check=check,
+    needs=("device", "operators", "links"),
+    rank="symptom",
+)

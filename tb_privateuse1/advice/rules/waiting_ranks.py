@@ -1,0 +1,77 @@
+"""Collectives that take long only sometimes: this rank waits for others there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, say
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING
+
+_MANY, _LEAST = 3, 0.02
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """By kind, group and bytes: what collectives took beyond the fastest of their like."""
+    calls, kernels = case.trace.collectives, case.trace.kernels
+    rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes != MISSING))
+    rows = rows[case.judged_kernels[calls.kernel[rows]]]
+    if not len(rows):
+        return
+    kernel = calls.kernel[rows].astype(np.int64)
+    duration = kernels.end_ns[kernel] - kernels.start_ns[kernel]
+    key = np.stack((calls.kind[rows], calls.group[rows], calls.bytes[rows]))
+    _, group = np.unique(key, axis=1, return_inverse=True)
+    least = np.full(group.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, group, duration)
+    usable = np.bincount(group)[group] >= _MANY
+    # The transfer is the end of such a call: the others had to come first.
+    waiting = (kernels.start_ns[kernel], kernels.end_ns[kernel] - least[group])
+    late = usable & (waiting[1] > waiting[0])
+    waits = intervals.union(waiting[0][late], waiting[1][late])
+    exposed = intervals.subtract(waits, breakdown.busy(breakdown.compute_kernels(kernels)))
+    claim = case.of_device(exposed)
+    if case.share(intervals.length(claim)) < _LEAST:
+        return
+    yield RuleFinding(
+        title=say(
+            "This rank waits for others: {share} of the time",
+            share=percent(case.share(intervals.length(claim))),
+        ),
+        explanation=say(
+            "{collectives:,} collectives took longer than the fastest of the same kind, group "
+            "and size. The bytes are the same: the rest is waiting for ranks that came later, "
+            "or a link that others used.",
+            collectives=int(late.sum()),
+        ),
+        events=int(late.sum()),
+        evidence=case.examples("kernels", kernel[late]),
+        how=say(
+            "What each took beyond the fastest of its like, with no kernel beside it, while "
+            "others waited for the device."
+        ),
+        claim=claim,
+        removes=case.without(kernels=kernel[late], share=1 - (least[group] / duration)[late]),
+        confidence="medium",
+        lacks=(say("the other ranks: the distributed view compares them"),),
+    )
+
+
+RULE = Rule(
+    name="waiting_ranks",
+    title=say("Waiting for other ranks"),
+    cause="communication",
+    looks_for=say("Three or more collectives of one kind, group and size with uneven durations."),
+    why=say("All ranks are as slow as the slowest."),
+    fix=say(
+        "Open the distributed view for the rank that the others wait for, and its advice: uneven "
+        "data, a slower host, a checkpoint written by one rank."
+    ),
+    threshold=say("2 % of the step: networks vary by that much."),
+    reference=say("HTA and XProf stragglers; docs/reference/definitions.md, distributed."),
+    check=check,
+    needs=("device", "collectives"),
+)

@@ -1,0 +1,85 @@
+"""Gradients that are filled with zeros instead of dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding, percent, plural, say
+from tb_privateuse1.trace import intervals
+
+_ZERO_GRAD = r"^Optimizer\.zero_grad#"
+_FILLS = r"^aten::(zero_|_foreach_zero_)$"
+_LEAST = 0.005
+
+
+def check(case: RuleContext) -> Iterator[RuleFinding]:
+    """Fills inside of ``zero_grad``, by the optimizer's range or the module's Python frame."""
+    ops, frames = case.trace.ops, case.trace.frames
+    fills = case.ops(_FILLS)
+    ranges = case.around(fills, case.named("ops", _ZERO_GRAD))
+    inside = ranges >= 0
+    if len(frames) and len(fills):
+        frame = ops.frame[fills]
+        zeroing = np.append(case.named("frames", r"torch/(nn|optim)/.*: zero_grad$"), False)
+        up = np.append(frames.parent, -1)
+        for _ in range(_NEAR):
+            inside |= zeroing[frame]
+            frame = up[frame]
+    rows = fills[inside]
+    if not len(rows):
+        return
+    wanted = np.zeros(len(ops), np.bool_)
+    wanted[rows] = True
+    device = case.of_device(case.time(case.launched_by(wanted), "kernels"))
+    spent = np.concatenate((rows, np.unique(ranges[ranges >= 0])))
+    host = case.of_host(case.time(spent))
+    claim = None if host is None else intervals.merge(host, device)
+    if claim is not None and case.share(intervals.length(claim)) < _LEAST:
+        return
+    each = len(rows) / len(case.steps)
+    cost = (
+        ""
+        if claim is None
+        else say(", {share} of the time", share=percent(case.share(intervals.length(claim))))
+    )
+    yield RuleFinding(
+        title=say(
+            "Gradients are filled with zeros: {each:,.0f} fills a step{cost}", each=each, cost=cost
+        ),
+        explanation=say(
+            "zero_grad writes zeros in {calls}, and the backward pass reads them again to add "
+            "to them. Dropped gradients are simply written.",
+            calls=plural(len(rows), "call"),
+        ),
+        events=len(rows),
+        evidence=case.examples("ops", rows),
+        how=say(
+            "Time of zero_grad while the device had nothing to do, and of its kernels while "
+            "others waited for the device: dropping references takes next to none. The "
+            "additions that fall away as well are not counted."
+        ),
+        claim=claim,
+        removes=case.without(ops=spent, kernels=case.launched_by(wanted)),
+        confidence="high",
+        source=case.source(rows),
+        lacks=case.lacks("device"),
+    )
+
+
+_NEAR = 4
+"""So many frames up: zero_grad calls the fill itself, or by way of a decorator."""
+
+RULE = Rule(
+    name="zeroed_gradients",
+    title=say("Gradients zeroed instead of dropped"),
+    cause="launching",
+    looks_for=say("`aten::zero_` or `_foreach_zero_` inside of `zero_grad`."),
+    why=say("Each parameter's gradient is written once and read once more than needed."),
+    fix=say("zero_grad(set_to_none=True), the default since torch 2.0."),
+    threshold=say("0.5 % of the step: one argument mends it."),
+    reference=say("torch's GradNotSetToNonePattern."),
+    check=check,
+    needs=("operators",),
+)

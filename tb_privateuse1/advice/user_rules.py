@@ -1,0 +1,139 @@
+"""Rules that users write themselves: Python files, or packages that are installed.
+
+docs/guide/advice.md describes both.
+
+Their code runs in our process: only files that the user names are loaded, never one of a logdir.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, Rule
+from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.trace.errors import TraceError
+
+VARIABLE = "TB_PRIVATEUSE1_RULES"
+"""The environment variable with the files' paths, separated as in ``PATH``."""
+
+GROUP = "tb_privateuse1.rules"
+"""The entry points of packages: each names a Rule or a tuple of them."""
+
+_log = logging.getLogger(__name__)
+_HINT = say("docs/guide/advice.md says what a file of rules holds.")
+
+
+def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """Load all rules as they are now, ours first; a user's rule replaces ours of the same name.
+
+    Raises TraceError ``bad_rules`` if a file or a package cannot be used.
+    """
+    own = [rule for path in paths for rule in _of_file(path, _stamp(path))]
+    own += _of_packages()
+    names = {rule.name for rule in own}
+    return (*(rule for rule in RULES if rule.name not in names), *own)
+
+
+class Rules:
+    """The rules that a program knows, of files that may change while it runs."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = tuple(paths)
+        self._usable = RULES
+        self._problem: str | None = None
+
+    def load(self) -> tuple[Rule, ...]:
+        """Load the rules as they are now. Raises TraceError ``bad_rules``."""
+        self._usable = load_rules(self._paths)
+        self._problem = None
+        return self._usable
+
+    def usable(self) -> tuple[Rule, ...]:
+        """Return the rules as they are now, or the last that could be used; the log says why."""
+        try:
+            return self.load()
+        except TraceError as error:
+            if error.message != self._problem:
+                _log.error("%s", error.message)
+                self._problem = error.message
+            return self._usable
+
+
+def from_environment() -> Rules:
+    """Return the rules of the files that the environment variable names, not loaded yet."""
+    return Rules([path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path])
+
+
+def _stamp(path: str) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError as error:
+        raise _bad(
+            path, say("The rules in {name}: cannot be read: {error}."), error=error.strerror
+        ) from error
+
+
+@functools.lru_cache(maxsize=64)
+def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
+    """A file's rules; it is run again when it was ``modified_ns``."""
+    spec = importlib.util.spec_from_file_location(f"tb_privateuse1_rules_{modified_ns}", path)
+    if spec is None or spec.loader is None:
+        raise _bad(path, say("The rules in {name}: is no Python file (.py)."))
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file may raise is said, and ends nothing
+        raise _bad(
+            path, say("The rules in {name}: cannot be run: {error}."), error=_told(error)
+        ) from error
+    return _rules(path, getattr(module, "RULES", getattr(module, "RULE", None)))
+
+
+@functools.cache
+def _of_packages() -> tuple[Rule, ...]:
+    found: list[Rule] = []
+    for point in importlib.metadata.entry_points(group=GROUP):
+        try:
+            value = point.load()
+        except Exception as error:
+            raise _bad(
+                point.value,
+                say("The rules in {name}: cannot be loaded: {error}."),
+                error=_told(error),
+            ) from error
+        found += _rules(point.value, value)
+    return tuple(found)
+
+
+def _rules(where: str, value: Any) -> tuple[Rule, ...]:
+    rules = (value,) if isinstance(value, Rule) else value
+    if not isinstance(rules, tuple | list) or not all(isinstance(rule, Rule) for rule in rules):
+        raise _bad(
+            where,
+            say("The rules in {name}: has neither RULE nor RULES that are of the class Rule."),
+        )
+    for rule in rules:
+        if rule.cause not in CAUSES:
+            raise _bad(
+                where,
+                say("The rules in {name}: {rule}: its cause must be one of {causes}."),
+                rule=rule.name,
+                causes=", ".join(CAUSES),
+            )
+    return tuple(rules)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _bad(where: str, template: Text, **values: Any) -> TraceError:
+    return TraceError("bad_rules", fill(template, name=Path(where).name, **values), _HINT)

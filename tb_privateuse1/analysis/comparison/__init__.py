@@ -1,0 +1,7 @@
+"""Compare the steps of two traces."""
+
+__all__ = [
+    "items_per_step",
+    "memory",
+    "significance",
+]

@@ -1,0 +1,215 @@
+"""What the steps of a trace go to, by items that another trace may have too.
+
+An item is known by its name and a detail: input shapes, or what kind of device activity it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.comparison import significance
+from tb_privateuse1.analysis.comparison.significance import Floats, Sample
+from tb_privateuse1.analysis.operators import named_regions
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.groupby import counted_operators, group_rows, outermost_calls, sums
+from tb_privateuse1.trace.model import MISSING, NONE, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+By = Literal["operators", "shapes", "kernels", "modules", "annotations"]
+Name = tuple[str, str | None]
+
+NOWHERE: dict[By, str] = {
+    "operators": "(launched by no operator)",
+    "shapes": "(launched by no operator)",
+    "modules": "(outside of modules)",
+    "annotations": "(outside of annotations)",
+}
+"""What device time is called that no item has: rows sum to all of it. A code, in all languages."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """Means per step. Device times are those of its activities, host times its own (self), but of
+    modules and annotations both with all that is inside.
+    """
+
+    names: Sequence[Name]
+    parent: I64
+    """The item around each, ``NONE`` at the outermost."""
+    calls: Floats
+    host: Sample | None
+    """None of kernels."""
+    device: Sample | None
+    """None without a device."""
+    bound_ns: Floats
+    """Of the device time; nan where it is not known."""
+    device_ns: float
+    """All device time, however it is distributed."""
+
+
+def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
+    """What these rows of ``trace.steps`` go to."""
+    at = _Places(steps)
+    if by == "kernels":
+        return _kernels(trace, at)
+    if by in ("modules", "annotations"):
+        return _regions(trace, at, by)
+    return _operators(trace, at, by)
+
+
+class _Places:
+    """Which of the chosen steps a row of ``trace.steps`` is."""
+
+    def __init__(self, steps: I64) -> None:
+        self.count = len(steps)
+        self._place = np.full(int(steps.max(initial=NONE)) + 2, NONE, np.int64)
+        self._place[steps] = np.arange(self.count)  # the last one is ``NONE``'s
+
+    def of(self, step: I32) -> I64:
+        known = step < len(self._place) - 1
+        places: I64 = self._place[np.where(known, step, NONE)]
+        return places
+
+    def sample(self, item: I64, place: I64, ns: I64, items: int) -> Sample:
+        return significance.sample_row(item, place, ns, items, self.count)
+
+    def mean(self, item: I64, place: I64, values: I64, items: int) -> Floats:
+        inside = np.where(place >= 0, item, NONE)
+        return sums(inside, values, items) / max(self.count, 1)
+
+
+def _named(names: Sequence[Name]) -> tuple[list[Name], I64]:
+    """Different strings may look alike: each name once, and which one each is."""
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    return list(number), np.array([number[name] for name in names], np.int64)
+
+
+def _device(
+    trace: Trace, at: _Places, item: I64, items: int, activity: I64 | None = None
+) -> tuple[Sample | None, Floats]:
+    """Device times and their bounds; ``activity`` has the row of each, by default in order."""
+    kernels = trace.kernels
+    if not len(kernels):
+        return None, np.zeros(items)
+    row = np.arange(len(kernels)) if activity is None else activity
+    place, bound = at.of(kernels.step)[row], kernels.duration_bound_ns[row]
+    known = at.mean(item, place, np.where(bound == MISSING, 0, bound), items)
+    unknown = at.mean(item, place, (bound == MISSING).astype(np.int64), items)
+    ns = (kernels.end_ns - kernels.start_ns)[row]
+    return at.sample(item, place, ns, items), np.where(unknown > 0, np.nan, known)
+
+
+def _whole(trace: Trace, at: _Places) -> float:
+    kernels = trace.kernels
+    inside = at.of(kernels.step) >= 0
+    return float((kernels.end_ns - kernels.start_ns)[inside].sum() / max(at.count, 1))
+
+
+def _kernels(trace: Trace, at: _Places) -> Items:
+    kernels = trace.kernels
+    kind = breakdown.activity_kinds(kernels)
+    first, member = group_rows(kernels.name, kind)
+    texts = [(trace.text(kernels.name[i]), breakdown.KINDS[kind[i]]) for i in first]
+    names, number = _named(texts)
+    item = number[member] if len(names) else member
+    device, bound = _device(trace, at, item, len(names))
+    count = at.mean(item, at.of(kernels.step), np.ones(len(kernels), np.int64), len(names))
+    outermost = np.full(len(names), NONE)
+    return Items(names, outermost, count, None, device, bound, _whole(trace, at))
+
+
+def _operators(trace: Trace, at: _Places, by: By) -> Items:
+    """Host time is that of the operator itself."""
+    ops, kernels = trace.ops, trace.kernels
+    call = outermost_calls(ops)
+    rows = np.flatnonzero(counted_operators(trace))
+    shaped = by == "shapes"
+    first, member = group_rows(
+        *((ops.name[rows], ops.shapes[rows]) if shaped else (ops.name[rows],))
+    )
+    texts: list[Name] = [
+        (trace.text(ops.name[i]), (trace.text(ops.shapes[i]) or None) if shaped else None)
+        for i in rows[first]
+    ]
+    names, number = _named([*texts, (NOWHERE[by], None)])
+    n = len(names)
+    item_of = np.full(len(ops), NONE, np.int64)
+    item_of[rows] = number[member]
+    launcher = call_tree.take(item_of, call_tree.take(call, kernels.op)).astype(np.int64)
+    launcher = np.where(launcher >= 0, launcher, number[-1])
+    device, bound = _device(trace, at, launcher, n)
+    own = sums(call, ops.self_ns, len(ops))
+    place = at.of(ops.step)
+    count = at.mean(item_of, place, np.ones(len(ops), np.int64), n)
+    host = at.sample(item_of, place, own, n)
+    return Items(names, np.full(n, NONE), count, host, device, bound, _whole(trace, at))
+
+
+def _regions(trace: Trace, at: _Places, by: By) -> Items:
+    """As the modules' view: host time of their calls, device time of both passes."""
+    found = named_regions.find_regions(trace, "modules" if by == "modules" else "annotations")
+    labels, label = named_regions.region_labels(trace, found.name, "instance")
+    nodes = call_tree.merge_calls(found.parent, label, np.ones(len(label), np.bool_))
+    names: list[Name] = []
+    for node, up in enumerate(nodes.parent.tolist()):
+        name = labels[nodes.name[node]]
+        names.append((f"{names[up][0]} / {name}" if up >= 0 else name, None))
+    names, number = _named([*names, (NOWHERE[by], None)])
+    n = len(names)
+    parent = np.full(n, NONE, np.int64)
+    inner = np.flatnonzero(nodes.parent >= 0)
+    parent[number[inner]] = number[nodes.parent[inner]]
+    item = number[nodes.of]
+    place = at.of(_step_of(trace, found.start_ns))
+    count = at.mean(item, place, np.ones(len(item), np.int64), n)
+    host = at.sample(item, place, found.end_ns - found.start_ns, n)
+
+    ops, kernels = trace.ops, trace.kernels
+    forward = call_tree.forward_of(ops)
+    region = np.where(forward >= 0, call_tree.take(found.of_op, forward), found.of_op)
+    own = call_tree.take(call_tree.take(nodes.of, region.astype(np.int32)), kernels.op)
+    item = np.where(own >= 0, number[own], number[-1])
+    device, bound = _inclusive(trace, at, item.astype(np.int64), parent)
+    return Items(names, parent, count, host, device, bound, _whole(trace, at))
+
+
+def _step_of(trace: Trace, start_ns: I64) -> I32:
+    """The step in whose host range something starts."""
+    steps = trace.steps
+    if not len(steps):
+        return np.full(len(start_ns), NONE, np.int32)
+    step = np.searchsorted(steps.host_start_ns, start_ns, side="right") - 1
+    ended = start_ns >= steps.host_end_ns[np.maximum(step, 0)]
+    return np.where((step < 0) | ended, NONE, step).astype(np.int32)
+
+
+def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample | None, Floats]:
+    """Each activity counts for its item and all around it."""
+    kernels, n = trace.kernels, len(parent)
+    if not len(kernels):
+        return None, np.zeros(n)
+    rows, item = np.arange(len(kernels)), own
+    all_rows, all_items = [rows], [item]
+    while len(item):
+        item = parent[item]
+        rows, item = rows[item >= 0], item[item >= 0]
+        all_rows.append(rows)
+        all_items.append(item)
+    return _device(trace, at, np.concatenate(all_items), n, np.concatenate(all_rows))
+
+
+def part_bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
+    """How far off each part of these steps may be on average; None where a bound is not known."""
+    found = steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
+    found["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
+    rows = {part: found[part][steps] for part in parts}
+    return {
+        part: None if (bound == MISSING).any() else float(bound.mean()) if len(bound) else 0.0
+        for part, bound in rows.items()
+    }

@@ -1,0 +1,7 @@
+"""Curves over time: utilization, queue depth, rates, memory."""
+
+__all__ = [
+    "counters",
+    "curves",
+    "sm_occupancy",
+]

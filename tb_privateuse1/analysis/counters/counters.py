@@ -1,0 +1,177 @@
+"""What a trace has over time, as curves: how busy each device is, what waits for it, how much
+begins on it, what is copied and communicated and how fast, the data loader, memory.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tb_privateuse1.analysis.counters import curve_forms, sm_occupancy
+from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.analysis.memory import allocations
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.i18n import fill, say
+from tb_privateuse1.trace import call_tree, intervals, uncertainty
+from tb_privateuse1.trace.model import MEMCPY, MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I64
+
+_WAYS = (
+    (say("Copies to {device}"), re.compile(r"HtoD|H2D|Host ?To ?Device", re.IGNORECASE)),
+    (say("Copies from {device}"), re.compile(r"DtoH|D2H|Device ?To ?Host", re.IGNORECASE)),
+    (say("Copies within {device}"), re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
+    (say("Other copies of {device}"), re.compile("")),
+)
+"""What is told of copies by their names: the first that fits."""
+_MOST_BYTES = 1 << 50
+"""No device holds as much: a size from there on is a mistake, and would hide all others."""
+
+
+def build_curves(trace: Trace) -> tuple[Curve, ...]:
+    """All that the trace has; what it does not tell has no curve."""
+    of_kernel = trace.lanes.device[trace.kernels.lane]
+    used = np.bincount(trace.kernels.lane, minlength=len(trace.lanes)) > 0
+    devices = sorted(set(trace.lanes.device[used].tolist()))
+    # Of one device, as most traces are, nothing is copied.
+    some = [of_kernel == device for device in devices] if len(devices) > 1 else []
+    rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
+    told = [say("device {device}", device=device) for device in devices]
+    of_each = list(zip(told, rows, strict=True))
+    found = [_utilisation(trace, device, kernels) for device, kernels in of_each]
+    for device, kernels in of_each:
+        found += _sm_efficiency(trace, device, kernels)
+    for device, kernels in of_each:
+        found += _waiting(trace, device, kernels)
+    found += _data_loader(trace)
+    found += [_rate(trace, device, kernels) for device, kernels in of_each]
+    for device, kernels in of_each:
+        found += _copies(trace, device, kernels)
+    return (*found, *_communication(trace), *_memory(trace))
+
+
+def _inferred(trace: Trace) -> bool:
+    return trace.meta.timeline == "inferred"
+
+
+def _utilisation(trace: Trace, device: str, kernels: Kernels) -> Curve:
+    limits = None
+    if not uncertainty.all_measured(kernels):
+        low, high = (
+            uncertainty.certainly_running(kernels),
+            uncertainty.possibly_running(kernels, trace.end_ns),
+        )
+        limits = curve_forms.share(low), curve_forms.share(high)
+    form = curve_forms.share(breakdown.busy(kernels))
+    name = say("Utilisation of {device}", device=device)
+    return Curve(name, "share", "utilisation", form, _inferred(trace), limits)
+
+
+def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    form = sm_occupancy.resident_share(trace, kernels)
+    name = say("SM efficiency of {device}", device=device)
+    return [Curve(name, "share", "sm_efficiency", form)] if form else []
+
+
+def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    """From the start of the launch to the start on the device; where no launch is recorded, from
+    the end of the operator, within which it was.
+    """
+    known = (kernels.launch >= 0) | (kernels.op >= 0)
+    if not known.any():
+        return []
+    kernels = kernels if known.all() else kernels.take(known)
+    since = early = np.append(trace.launches.start_ns, 0)[kernels.launch]
+    told = kernels.launch >= 0
+    if not told.all():
+        since = np.where(told, since, np.append(trace.ops.end_ns, 0)[kernels.op])
+        early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
+    limits = None
+    if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and told.all()):
+        limits = (
+            curve_forms.concurrency(since, starts[0]),
+            curve_forms.concurrency(early, starts[1]),
+        )
+    form = curve_forms.concurrency(since, kernels.start_ns)
+    name = say("Kernels waiting for {device}", device=device)
+    return [Curve(name, "kernels", "waiting", form, _inferred(trace), limits)]
+
+
+def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
+    """The earliest and the latest that each may have started, if that is known of all."""
+    bound = kernels.start_bound_ns
+    if (bound == MISSING).any():
+        return None
+    return kernels.start_ns - bound, kernels.start_ns + bound
+
+
+def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
+    limits = None
+    if not uncertainty.all_measured(kernels) and (known := _starts(kernels)):
+        early, late = (np.sort(one, kind="stable") for one in known)
+        limits = curve_forms.Rate(late, early), curve_forms.Rate(early, late)
+    starts = np.sort(kernels.start_ns, kind="stable")  # they are sorted, if of all lanes
+    form = curve_forms.Rate(starts, starts)
+    name = say("Kernels starting on {device}", device=device)
+    return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
+
+
+def _data_loader(trace: Trace) -> list[Curve]:
+    ops = trace.ops
+    rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+    within = intervals.union(ops.start_ns[rows], ops.end_ns[rows])
+    if not len(within[0]):
+        return []
+    return [Curve(say("Data loader"), "share", "data_loader", curve_forms.share(within))]
+
+
+def _copies(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
+    copies = kernels.take(kernels.kind == MEMCPY)
+    names, place = np.unique(copies.name, return_inverse=True)
+    way = np.array([_way(trace.text(name)) for name in names], np.int64)[place]
+    found = []
+    for i, (name, _) in enumerate(_WAYS):
+        own = copies.take(way == i)
+        form = _flow(own.start_ns, own.end_ns, own.bytes)
+        if form:
+            label = fill(name, device=device)
+            found.append(Curve(label, "bytes/s", "copies", form, _inferred(trace)))
+    return found
+
+
+def _way(name: str) -> int:
+    return next(i for i, (_, pattern) in enumerate(_WAYS) if pattern.search(name))
+
+
+def _communication(trace: Trace) -> list[Curve]:
+    calls, kernels, ops = trace.collectives, trace.kernels, trace.ops
+    device, host = calls.take(calls.kernel >= 0), calls.take(calls.kernel < 0)
+    found = []
+    for name, table, row, size, inferred in (
+        (say("Communication"), kernels, device.kernel, device.bytes, _inferred(trace)),
+        (say("Communication on the host"), ops, host.op, host.bytes, False),
+    ):
+        form = _flow(table.start_ns[row], table.end_ns[row], size)
+        if form:
+            found.append(Curve(name, "bytes/s", "communication", form, inferred))
+    return found
+
+
+def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curve_forms.Flow | None:
+    """Of what tells its bytes and lasts; None if nothing does."""
+    known = (size_bytes > 0) & (size_bytes < _MOST_BYTES) & (end_ns > start_ns)
+    return (
+        curve_forms.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None
+    )
+
+
+def _memory(trace: Trace) -> list[Curve]:
+    found = []
+    for device in allocations.memory_devices(trace.memory):
+        level = allocations.memory_level(allocations.device_events(trace.memory, device))
+        if len(level.at_ns):
+            at = np.append(np.minimum(0, level.at_ns[0]), level.at_ns)
+            form = curve_forms.level(at, np.append(level.before, level.allocated))
+            name = say("Memory of {device}", device=allocations.device_label(trace, device))
+            found.append(Curve(name, "bytes", "memory", form))
+    return found

@@ -1,0 +1,8 @@
+"""Explain why the device is idle."""
+
+__all__ = [
+    "bottleneck",
+    "causes",
+    "launch_times",
+    "table",
+]

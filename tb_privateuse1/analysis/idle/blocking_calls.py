@@ -1,0 +1,53 @@
+"""Calls in which the host waits for the device, as every view and rule knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tb_privateuse1.trace import groupby
+from tb_privateuse1.trace.blocking_names import blocks
+from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_READS = ("aten::_local_scalar_dense", "aten::nonzero")
+"""Not every backend tells of the call by which these wait."""
+
+
+def blocking_names(trace: Trace) -> Bools:
+    """Which of the trace's strings are names of what returns when the device is done."""
+    return _looked_up(trace, range(len(trace.strings)))
+
+
+def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
+    """The same, of some of the strings; no others."""
+    found = np.zeros(len(trace.strings), np.bool_)
+    for i in strings:
+        found[i] = blocks(trace.strings[i])
+    return found
+
+
+def blocking_calls(trace: Trace) -> Bools:
+    """Which launches return when the device is done: by name, and copies that it outlives."""
+    launches, kernels = trace.launches, trace.kernels
+    used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
+    found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
+    copies = np.flatnonzero((kernels.kind == MEMCPY) & (kernels.launch >= 0))
+    made = kernels.launch[copies]
+    found[made[launches.end_ns[made] >= kernels.end_ns[copies]]] = True
+    return found
+
+
+def blocking_operators(trace: Trace) -> I64:
+    """Rows of operators that return when their own work on the device is done.
+
+    They hand a value to Python, or in inferred times their end shows it.
+    """
+    kernels, ops = trace.kernels, trace.ops
+    reading = np.fromiter((t in _READS for t in trace.strings), np.bool_, len(trace.strings))
+    flag = np.append(np.append(reading, False)[ops.name], False)
+    late = np.append(ops.end_ns, MISSING)[kernels.op] >= kernels.end_ns
+    read = (kernels.kind == MEMCPY) & flag[kernels.op] & late
+    rows: I64 = np.unique(kernels.op[(kernels.op >= 0) & ((kernels.evidence == SYNC) | read)])
+    return rows

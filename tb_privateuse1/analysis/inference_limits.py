@@ -1,0 +1,290 @@
+"""What limits the accuracy of an inferred timeline, worst first, and what to change about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.inference_basis import Constant
+from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, MISSING, SYNC, Kernels, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+_COARSE_NS = 5_000
+"""From this resolution on, small kernels are lost in it."""
+
+_FAR_NS = 30_000
+"""A start that is less well known than this follows from no anchor nearby."""
+
+_MANY = 0.02
+"""A share of marks that contradict the others that is worth saying."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One reason why figures are not known better."""
+
+    code: str
+    title: str
+    message: str
+    kernels: int | None
+    """Device activities that it concerns."""
+    share: float | None
+    """Their share of the device time, 0 to 1."""
+    bound_ns: int | None
+    """The sum of the bounds that it accounts for, null if there is none; the limits are in its
+    order."""
+    advice: str | None
+    """The code of what would improve it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change in the capture, or in the backend."""
+
+    code: str
+    title: str
+    message: str
+    example: str | None
+    """Lines to copy, as in docs/guide/capture.md."""
+
+
+ADVICE = (
+    Advice(
+        "prime",
+        say("Prime a step"),
+        say(
+            "A long kernel at the start of one step makes the others queue, so that their "
+            "durations show; they then count for the same operators everywhere. It changes "
+            "that step, which is marked and left out of averages."
+        ),
+        "with capture.profile(\n"
+        '    prime_ms="auto",\n'
+        '    on_trace_ready=capture.tensorboard_trace_handler("./log"),\n'
+        ") as prof:\n"
+        "    ...",
+    ),
+    Advice(
+        "sync",
+        say("Mark where the device was waited for"),
+        say(
+            "A wait within a range that is named so ties the device's time to the host's; one "
+            "in each step bounds a long backlog."
+        ),
+        'with torch.profiler.record_function("synchronize"):\n    torch.accelerator.synchronize()',
+    ),
+    Advice(
+        "capture",
+        say("Record with our capture"),
+        say(
+            "It asks the backend for the device times that torch.profiler leaves out, and "
+            "measures on the idle device what no trace can tell: launch latency, unit and kind "
+            "of the times."
+        ),
+        "from tb_privateuse1 import capture\n"
+        'with capture.profile(on_trace_ready=capture.tensorboard_trace_handler("./log")) as prof:\n'
+        "    for batch in batches:\n"
+        "        train(batch)\n"
+        "        prof.step()",
+    ),
+    Advice(
+        "stubs",
+        say("Register ProfilerStubs"),
+        say(
+            "The backend has to record events: two functions suffice, and the reference device "
+            "in examples/refdevice shows them."
+        ),
+        "torch::profiler::impl::registerPrivateUse1Methods(&stubs);",
+    ),
+    Advice(
+        "shapes",
+        say("Record shapes"),
+        say("Durations are then learned per operator and shapes, and not of all calls alike."),
+        "record_shapes=True,",
+    ),
+    Advice(
+        "clock",
+        say("Measure finer"),
+        say(
+            "The backend's ProfilerStubs should return microseconds from a clock that counts them."
+        ),
+        "float elapsed(\n    const ProfilerVoidEventStub* from, const ProfilerVoidEventStub* to\n"
+        ") const override {\n  return elapsed_ns(*from, *to) / 1e3f;  // microseconds\n}",
+    ),
+    Advice(
+        "streams",
+        say("Tell the streams"),
+        say(
+            "One function of the backend's module says on which streams the events of an "
+            "operator were recorded; each stream then has a lane of its own."
+        ),
+        "def elapsed_streams() -> tuple[int, int, int]:  # device, stream of either event\n"
+        "    return _C.elapsed_streams()",
+    ),
+    Advice(
+        "native",
+        say("Measure each kernel"),
+        say(
+            "A backend that registers a Kineto profiler has its kernels in the trace, with "
+            "streams and names: nothing has to be inferred."
+        ),
+        "REGISTER_PRIVATEUSE1_PROFILER(MyActivityProfiler)  // a libkineto::IActivityProfiler",
+    ),
+)
+
+
+def limit_advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
+    """What would help, in the order of what it improves; nothing where all is measured."""
+    wanted: list[str] = []
+    if trace.meta.timeline == "inferred":
+        wanted = [limit.advice for limit in found if limit.advice] + ["native"]
+    elif trace.meta.timeline == "none":
+        wanted = list(_instead(trace))
+    by_code = {one.code: one for one in ADVICE}
+    return tuple(by_code[code] for code in dict.fromkeys(wanted))
+
+
+def _instead(trace: Trace) -> Iterator[str]:
+    """What gives device times to a trace that has none."""
+    grounds = trace.meta.grounds
+    codes = {finding.code for finding in trace.meta.findings}
+    if "several_streams" in codes:
+        yield "streams"
+    elif grounds is not None and grounds.kind in ("coarse", "unit"):
+        yield "clock"
+    elif "no_device_times" in codes and (grounds is None or grounds.kind == "none"):
+        yield "stubs"  # our capture was there, and had nothing to ask
+    elif grounds is None:
+        yield "capture"
+    if "host_only" not in codes:
+        yield "native"
+
+
+def find_limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
+    """The limits of some activities, those that account for most first."""
+    if trace.meta.timeline != "inferred" or not len(kernels):
+        return ()
+    found = list(_limits(trace, kernels))
+    return tuple(sorted(found, key=lambda limit: -(limit.bound_ns or 0)))
+
+
+def _limits(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
+    classes, duration = kernels.evidence, kernels.duration_bound_ns
+    hidden = classes == BOUND
+    if hidden.any():
+        message = say(
+            "The device waited for the host, so that these kernels' durations hide in the "
+            "host's time, and no other call of the operator shows them, here or in the first "
+            "recording of this rank and of the lowest one."
+        )
+        yield _limit(
+            "hidden_durations", say("Hidden durations"), message, "prime", kernels, hidden, duration
+        )
+    partly = np.isin(classes, (END_PINNED, CATALOGUE, SYNC))
+    if partly.any():
+        message = say(
+            "The device caught up with the host at these kernels: only their end is known, or "
+            "other calls of the operator tell how long they took."
+        )
+        yield _limit(
+            "caught_up",
+            say("Durations from elsewhere"),
+            message,
+            "prime",
+            kernels,
+            partly,
+            duration,
+        )
+    start = kernels.start_bound_ns
+    far = (start == MISSING) | (start > _FAR_NS)
+    if far.any():
+        lost = int((start == MISSING).sum())
+        message = say("The device was behind the host here, and little tells by how much.")
+        if lost:
+            message = say(
+                "The device was behind the host here, and little tells by how much. Of {count:,} "
+                "kernels, nothing does.",
+                count=lost,
+            )
+        yield _limit("backlog", say("Long backlog"), message, "sync", kernels, far, start)
+    yield from _of_constants(trace, kernels)
+    yield from _of_solution(trace)
+
+
+def _of_constants(trace: Trace, kernels: Kernels) -> Iterator[Limit]:
+    grounds = trace.meta.grounds
+    if grounds is None:
+        return
+    known = {constant.name: constant for constant in grounds.constants}
+    everything = np.ones(len(kernels), np.bool_)
+    latency = known.get("launch_latency")
+    if latency is not None and latency.source == "assumed":
+        message = say(
+            "{us:g} us are assumed; an error shifts all starts alike.",
+            us=latency.value_ns / 1e3,
+        )
+        each = np.full(len(kernels), _width(latency))
+        yield _limit(
+            "latency",
+            say("Launch latency not measured"),
+            message,
+            "capture",
+            kernels,
+            everything,
+            each,
+        )
+    resolution = known.get("elapsed_resolution")
+    if resolution is not None and resolution.value_ns >= _COARSE_NS:
+        message = say(
+            "The backend's clock ticks in steps of {us:g} us.",
+            us=resolution.value_ns / 1e3,
+        )
+        each = np.full(len(kernels), resolution.value_ns)
+        yield _limit("resolution", say("Coarse clock"), message, "clock", kernels, everything, each)
+    if not grounds.counts.get("shapes", 1):
+        message = say(
+            "Without input shapes, calls of one operator on small and large tensors are one."
+        )
+        yield Limit("shapes", say("No input shapes"), message, None, None, None, "shapes")
+
+
+def _of_solution(trace: Trace) -> Iterator[Limit]:
+    grounds = trace.meta.grounds
+    if grounds is None:
+        message = say("The trace was merged before: what it was inferred from is not in it.")
+        yield Limit("merged", say("Inferred elsewhere"), message, None, None, None, None)
+        return
+    marks = grounds.counts.get("marks", 0)
+    wrong = grounds.counts.get("refuted_anchors", 0) + grounds.counts.get("late_stamps", 0)
+    if wrong > _MANY * marks:
+        message = say(
+            "{count:,} of {total:,} marks contradicted the others and were dropped: threads "
+            "that were interrupted, or work on another stream.",
+            count=wrong,
+            total=marks,
+        )
+        yield Limit("contradictions", say("Contradictions"), message, None, None, None, None)
+    if len(trace.lanes) == 1:
+        message = say(
+            "Events see the current stream only; work on another shows as the wait for it."
+        )
+        yield Limit("one_stream", say("One stream"), message, None, None, None, "streams")
+
+
+def _limit(
+    code: str, title: str, message: str, advice: str, kernels: Kernels, mine: Bools, bounds_ns: I64
+) -> Limit:
+    time = kernels.end_ns - kernels.start_ns
+    whole = int(time.sum())
+    share = int(time[mine].sum()) / whole if whole else None
+    known = bounds_ns[mine & (bounds_ns != MISSING)]
+    bound = int(known.sum()) if len(known) else None
+    return Limit(code, title, message, int(mine.sum()), share, bound, advice)
+
+
+def _width(constant: Constant) -> int:
+    """How far the truth may be from it."""
+    ends = (constant.least_ns, constant.most_ns)
+    return max(abs(end - constant.value_ns) for end in ends if end is not None)

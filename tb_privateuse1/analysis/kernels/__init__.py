@@ -1,0 +1,5 @@
+"""Group device activities."""
+
+__all__ = [
+    "groups",
+]

@@ -1,0 +1,76 @@
+"""What device activities are grouped by in tables, and which of them use a matrix unit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.model import NONE, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Group = Literal["operator", "name", "launch"]
+
+MATRIX_KINDS: tuple[kinds_of_work.Kind, ...] = ("gemm", "convolution", "attention")
+"""Operators whose work a matrix unit could do."""
+
+Floats = NDArray[np.float64]
+
+
+def launching_names(trace: Trace, kernels: Kernels) -> I32:
+    """The name of the operator that launched each, ``NONE`` where none is known."""
+    if not len(trace.ops):
+        return np.full(len(kernels), NONE, np.int32)
+    return np.where(kernels.op >= 0, trace.ops.name[kernels.op], NONE).astype(np.int32)
+
+
+def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
+    """A first row of each group, each row's group; activities of one kind and name.
+
+    ``operator`` and ``launch`` tell launching operators apart, ``launch`` how they were launched.
+    """
+    columns: list[NDArray[np.integer]] = [kernels.name, breakdown.activity_kinds(kernels)]
+    if group != "name":
+        columns.append(launching_names(trace, kernels))
+    if group == "launch":
+        columns.append(kernels.config)
+    return group_rows(*columns)
+
+
+def parse_numbers(trace: Trace, strings: I32) -> Floats:
+    """The numbers that some of the trace's strings are; nan where they are none."""
+    found = {-1: np.nan}
+    for string in np.unique(strings[strings >= 0]).tolist():
+        try:
+            found[string] = msgspec.json.decode(trace.text(string), type=float)
+        except msgspec.DecodeError:
+            found[string] = np.nan
+    return np.array([found[string] for string in strings.tolist()], np.float64)
+
+
+def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
+    """Which of them run on the vendor's matrix unit, by their names; None if it names none."""
+    pattern = trace.vendor.matrix_names
+    if pattern is None:
+        return None
+    names = np.unique(kernels.name)
+    using = [n for n in names.tolist() if pattern.search(trace.text(n))]
+    found: Bools = np.isin(kernels.name, using)
+    return found
+
+
+def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
+    """Which of them were launched by an operator of ``MATRIX_KINDS``."""
+    names = launching_names(trace, kernels)
+    fitting = [
+        n
+        for n in np.unique(names).tolist()
+        if kinds_of_work.kind_of(trace.text(n), trace.vendor) in MATRIX_KINDS
+    ]
+    found: Bools = np.isin(names, fitting)
+    return found

@@ -1,0 +1,8 @@
+"""Allocations, their owners and categories, and totals over time."""
+
+__all__ = [
+    "allocations",
+    "by_operator",
+    "categories",
+    "devices",
+]

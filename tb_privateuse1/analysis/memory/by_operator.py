@@ -1,0 +1,222 @@
+"""Who allocated: memory events by operator, shapes and Python frames.
+
+As in ``allocations``, the events are those of one device in order of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.memory.allocations import (
+    EARLIER,
+    FATES,
+    UNKNOWN,
+    Blocks,
+    Fate,
+    Level,
+    zero_if_missing,
+)
+from tb_privateuse1.analysis.memory.categories import CATEGORIES, Category
+from tb_privateuse1.analysis.operators import groups as operators_groups
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Memory, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
+
+_ALLOCATORS = ("aten::empty", "aten::new_empty", "aten::resize_")
+"""Operators that only get memory for the one around them; prefixes of their names."""
+
+Source = Literal["operator", "earlier", "unexplained"]
+"""``operator``: allocated in the recording; ``earlier``: before it; ``unexplained``: the rest,
+negative if releases were not reported."""
+
+
+@dataclass(frozen=True)
+class AliveRow:
+    """What is alive at a peak; the rows sum to the peak."""
+
+    source: Source
+    operator: str | None
+    """The innermost operator that does not only allocate; null outside of all."""
+    input_shapes: str | None
+    allocations: int | None
+    bytes: int
+    share: float
+    """Of the peak."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A block of memory. A time that is not in the recording is null; ``fate`` says why."""
+
+    operator: str | None
+    """The innermost operator that does not only allocate."""
+    allocator: str | None
+    """The innermost operator, where that is another one."""
+    input_shapes: str | None
+    bytes: int
+    allocated_ns: int | None
+    freed_ns: int | None
+    lifetime_ns: int | None
+    fate: Fate
+    category: Category
+    """What it is for, by the rules of docs/reference/definitions.md."""
+    stack: str | None
+    """Python frames, innermost first, separated by ``;``."""
+
+
+@dataclass(frozen=True)
+class MemoryOperator:
+    """The memory events inside an operator. ``self`` figures leave out operators inside."""
+
+    operator: str | None
+    """Null: outside of all operators, where most releases are."""
+    calls: int | None
+    allocations: int
+    self_allocations: int
+    allocated_bytes: int
+    self_allocated_bytes: int
+    increase_bytes: int
+    """Allocated less released."""
+    self_increase_bytes: int
+
+
+def live_blocks(
+    trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
+) -> list[AliveRow]:
+    """What is alive at an entry of ``level``, most bytes first."""
+    row, whole = level.rows[peak], int(level.allocated[peak])
+    held = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
+    found = blocks.take(held & (blocks.fate != UNKNOWN))
+    owner = owning_operators(trace, events.op[found.allocation])
+    keys = np.stack((_of(trace.ops.name, owner), _of(trace.ops.shapes, owner)))
+    groups, member = np.unique(keys, axis=1, return_inverse=True)
+    size, count = np.zeros(len(groups.T), np.int64), np.bincount(member)
+    np.add.at(size, member, found.bytes)
+    freed = blocks.bytes[(blocks.fate == EARLIER) & (blocks.release <= row)]
+    earlier = max(level.before - int(freed.sum()), 0)
+    rest = whole - int(size.sum()) - earlier
+
+    def share(size: int) -> float:
+        return size / whole if whole else 0.0
+
+    rows = [
+        AliveRow("operator", _text(trace, name), _text(trace, shapes), n, b, share(b))
+        for (name, shapes), n, b in zip(groups.T, count.tolist(), size.tolist(), strict=True)
+    ]
+    if earlier:
+        rows.append(AliveRow("earlier", None, None, None, earlier, share(earlier)))
+    if rest:
+        rows.append(AliveRow("unexplained", None, None, None, rest, share(rest)))
+    return sorted(rows, key=lambda r: -r.bytes)
+
+
+def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
+    """Blocks in words, in their order."""
+    at, freed = blocks.allocation, blocks.release
+    op = _of(events.op, at)
+    owner = owning_operators(trace, op)
+    allocated_ns, freed_ns = _of(events.ts_ns, at, MISSING), _of(events.ts_ns, freed, MISSING)
+    lifetime = np.where((at >= 0) & (freed >= 0), freed_ns - allocated_ns, MISSING)
+    name, shapes = _of(trace.ops.name, owner), _of(trace.ops.shapes, owner)
+    inner = np.where(owner == op, NONE, _of(trace.ops.name, op))
+    stacks = {int(one): operators_groups.python_stack(trace, int(one)) for one in np.unique(owner)}
+    return [
+        Allocation(
+            operator=_text(trace, name[i]),
+            allocator=_text(trace, inner[i]),
+            input_shapes=_text(trace, shapes[i]),
+            bytes=int(blocks.bytes[i]),
+            allocated_ns=_told(allocated_ns[i]),
+            freed_ns=_told(freed_ns[i]),
+            lifetime_ns=_told(lifetime[i]),
+            fate=FATES[blocks.fate[i]],
+            category=CATEGORIES[category[i]],
+            stack=stacks[int(owner[i])],
+        )
+        for i in range(len(blocks))
+    ]
+
+
+def memory_operators(
+    trace: Trace, events: Memory, start_ns: int, end_ns: int
+) -> list[MemoryOperator]:
+    """A row per operator with memory events, most self allocated first.
+
+    Figures of an operator hold those of the operators inside, ``self`` figures do not. Calls
+    are those that begin in [start, end).
+    """
+    ops, size, outside = trace.ops, zero_if_missing(events.bytes), len(trace.strings)
+    figures = np.stack(((size > 0).astype(np.int64), np.maximum(size, 0), size))
+    call = events.op.astype(np.int64)
+    while (inner := (call >= 0) & _of(ops.single, call, False)).any():
+        call[inner] = ops.parent[call[inner]]
+    # A column per string, and a last one for what is outside of all operators: NONE reads that.
+    own = np.zeros((3, outside + 1), np.int64)
+    for i in range(3):
+        np.add.at(own[i], _of(ops.name, call), figures[i])
+    total = np.zeros_like(own)
+    total[:, outside] = own[:, outside]
+    at, left = call, np.arange(len(call))
+    while (above := at >= 0).any():
+        at, left = at[above], left[above]
+        counts = (ops.kind[at] == OPERATOR) & ~ops.single[at]
+        for i in range(3):
+            np.add.at(total[i], ops.name[at[counts]], figures[i, left[counts]])
+        at = ops.parent[at].astype(np.int64)
+    began = (ops.start_ns >= start_ns) & (ops.start_ns < end_ns) & (ops.kind == OPERATOR)
+    calls = np.bincount(ops.name[began & ~ops.single], minlength=outside + 1)
+    some = np.flatnonzero(total.any(axis=0) | own.any(axis=0))
+    some = some[np.lexsort((-total[1, some], -own[1, some]))]
+    return [
+        MemoryOperator(
+            operator=None if i == outside else trace.strings[i],
+            calls=None if i == outside else int(calls[i]),
+            allocations=int(total[0, i]),
+            self_allocations=int(own[0, i]),
+            allocated_bytes=int(total[1, i]),
+            self_allocated_bytes=int(own[1, i]),
+            increase_bytes=int(total[2, i]),
+            self_increase_bytes=int(own[2, i]),
+        )
+        for i in some
+    ]
+
+
+def owning_operators(trace: Trace, op: I32 | I64) -> I64:
+    """The operator that each allocation was for: the innermost that does not only allocate.
+
+    ``op`` are rows of ``trace.ops`` or ``NONE``. Where only allocating ones are around, the
+    innermost of all.
+    """
+    ops = trace.ops
+    owner = op.astype(np.int64)
+    if not len(ops):
+        return owner
+    names = [i for i in np.unique(ops.name) if trace.text(i).startswith(_ALLOCATORS)]
+    allocates = np.isin(ops.name, names)
+    moving = np.flatnonzero((owner >= 0) & allocates[owner])
+    at = owner[moving]
+    while len(moving):
+        at = ops.parent[at].astype(np.int64)
+        found = (at >= 0) & (ops.kind[at] == OPERATOR) & ~allocates[at]
+        owner[moving[found]] = at[found]
+        on = (at >= 0) & ~found
+        moving, at = moving[on], at[on]
+    return owner
+
+
+def _of(column: Any, rows: I64, missing: Any = NONE) -> Any:
+    """A column's entries at these rows; ``missing`` where a row is ``NONE``."""
+    return (
+        np.where(rows >= 0, column[rows], missing) if len(column) else np.full(len(rows), missing)
+    )
+
+
+def _text(trace: Trace, string: Any) -> str | None:
+    return trace.text(string) or None
+
+
+def _told(value: Any) -> int | None:
+    return None if value == MISSING else int(value)

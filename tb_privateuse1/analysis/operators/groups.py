@@ -1,0 +1,129 @@
+"""What operators are grouped by in tables: shapes, call stacks, modules, kinds of work.
+
+A *row* is one of ``trace.ops``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.operators import kinds_of_work, module_of
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import NONE, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Group = Literal["name", "shapes", "stack", "module", "category"]
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
+    """Operators with equal values in all of these columns are one row of the table."""
+    ops = trace.ops
+    name = ops.name[rows]
+    match group:
+        case "name":
+            return (name,)
+        case "shapes":
+            return name, ops.shapes[rows]
+        case "stack":
+            return name, ops.stack[rows], _paths(trace)[ops.frame[rows]]
+        case "module":
+            return name, innermost_modules(trace)[rows]
+        case "category":
+            return (name_categories(trace)[name],)
+
+
+def name_categories(trace: Trace) -> I32:
+    """The index in ``opkinds.KINDS`` of each string of the trace that names an operator."""
+    found = np.zeros(len(trace.strings) + 1, np.int32)
+    for name in np.unique(trace.ops.name).tolist():
+        found[name] = kinds_of_work.KINDS.index(
+            kinds_of_work.kind_of(trace.text(name), trace.vendor)
+        )
+    return found
+
+
+def innermost_modules(trace: Trace) -> I32:
+    """The string that names the innermost module of each row, ``NONE`` outside of modules.
+
+    An operator of the backward pass belongs to the module of its forward operator.
+    """
+    frames, ops = trace.frames, trace.ops
+    inner = call_tree.self_or_nearest(frames.parent, call_tree.is_module(trace))
+    own = call_tree.take(inner, ops.frame)
+    forward = module_of.forward_operators(trace)
+    frame = np.where(forward >= 0, call_tree.take(own, forward), own).astype(np.int32)
+    return call_tree.take(frames.name, frame)
+
+
+def module_title(text: str) -> str | None:
+    """``Linear_0`` of the frame's name; None for none."""
+    return text.removeprefix(call_tree.MODULE) or None
+
+
+def _paths(trace: Trace) -> I32:
+    """A number for each Python frame that those of the same names from the root on share.
+
+    Whatever object a built-in method is called of.
+    """
+    frames = trace.frames
+    names, code = np.unique(frames.name, return_inverse=True)
+    texts = [_ADDRESS.sub("", trace.text(name)) for name in names]
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    label = np.array([number[text] for text in texts], np.int32)[code]
+    nodes = call_tree.merge_calls(frames.parent, label, np.ones(len(frames), np.bool_))
+    return np.append(nodes.of, NONE).astype(np.int32)
+
+
+def python_stack(trace: Trace, row: int) -> str | None:
+    """The Python frames around an operator, innermost first, separated by ``;`` as torch does."""
+    if row < 0:
+        return None
+    if trace.ops.stack[row] >= 0:
+        return trace.text(trace.ops.stack[row]) or None
+    names = []
+    frame = int(trace.ops.frame[row])
+    while frame >= 0:
+        names.append(trace.text(trace.frames.name[frame]))
+        frame = int(trace.frames.parent[frame])
+    return ";".join(names) or None
+
+
+def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
+    """Which rows have a text, in upper or lower case, in what they are grouped by, or the kind."""
+    ops, frames = trace.ops, trace.frames
+    text = text.lower()
+    # One more, for ``NONE``.
+    has = np.array([text in string.lower() for string in trace.strings] + [False], np.bool_)
+    kinds = np.array([text in kind for kind in kinds_of_work.KINDS], np.bool_)
+    found: Bools = kinds[name_categories(trace)[ops.name[rows]]]
+    if group != "category":
+        found |= has[ops.name[rows]]
+    if group == "shapes":
+        found |= has[ops.shapes[rows]]
+    if group == "module":
+        found |= has[innermost_modules(trace)[rows]]
+    if group == "stack":
+        within = call_tree.self_or_nearest(frames.parent, has[frames.name]) >= 0
+        found |= has[ops.stack[rows]] | np.append(within, False)[ops.frame[rows]]
+    return found
+
+
+def forward_names(trace: Trace, forward: I32, member: I64, groups: int) -> I64:
+    """The name of the forward operators of which a group's members compute the gradient.
+
+    ``forward`` are the forward operators of the members. ``NONE`` if there are none, or of
+    several names.
+    """
+    linked = forward >= 0
+    name = trace.ops.name[forward[linked]].astype(np.int64)
+    least = np.full(groups, np.iinfo(np.int64).max)
+    most = np.full(groups, -1)
+    np.minimum.at(least, member[linked], name)
+    np.maximum.at(most, member[linked], name)
+    return np.where(least == most, most, NONE)

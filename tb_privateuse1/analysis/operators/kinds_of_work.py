@@ -1,0 +1,154 @@
+"""What kind of work an operator does, by its name: gemm, convolution, attention, …
+
+Names are those of torch's native functions (aten/src/ATen/native/native_functions.yaml) without
+namespace, overload, the underscores of variants, ``_backward`` and libraries' prefixes, so that
+``aten::_native_batch_norm_legit``, ``npu::batch_norm`` and ``NativeBatchNormBackward0`` are one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, get_args
+
+from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.vendors import words
+
+Kind = Literal[
+    "gemm",
+    "convolution",
+    "attention",
+    "normalisation",
+    "recurrent",
+    "pooling",
+    "softmax_loss",
+    "elementwise",
+    "reduction",
+    "indexing",
+    "random",
+    "copy",
+    "view",
+    "allocation",
+    "optimizer",
+    "communication",
+    "compiled",
+    "autograd",
+    "other",
+]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+WHOLE_NAMES: tuple[tuple[Kind, str], ...] = (
+    ("communication", r"(_?c10d|gloo|mpi|ucc|<libraries>)\w*::"),
+    ("communication", r"(gloo|mpi|ucc|<libraries>):|record_param_comms"),
+    ("compiled", r"triton_|Torch-Compiled|CompiledF|inductor|## Call Compiled"),
+    ("optimizer", r"Optimizer\."),
+    ("attention", r"\w*(flash_attn|attention)\w*::|xformers\w*::"),
+)
+"""Looked for at the start of the name as it is, in this order. ``<libraries>`` are the vendors'."""
+
+PATTERNS: tuple[tuple[Kind, str], ...] = (
+    ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier"),
+    ("optimizer", r"foreach_|fused_(adam|sgd|adagrad)|amp_|split_(adam|sgd)"),
+    ("attention", r".*(attention|attn|sdpa?_|multi_?head)"),
+    ("convolution", r".*conv(?!ert)|im2col|col2im"),
+    ("normalisation", r".*(batch|layer|group|instance|rms|weight|response)_?norm|renorm"),
+    ("recurrent", r".*(lstm|gru|rnn)(_cell|$|_)|(lstm|gru|rnn)"),
+    ("pooling", r".*(pool|upsample|interpolate|grid_sample|pixel_(un)?shuffle)"),
+    ("softmax_loss", r".*(softmax|softmin|cross_entropy|_loss|kl_div|logsumexp)"),
+    ("indexing", r".*(embedding|index|gather|scatter|searchsorted|one_hot)"),
+    ("indexing", r"(take|put|nonzero|topk|sort|argsort|unique|bincount|masked_(select|scatter))"),
+    ("gemm", r"(b|add|baddb|addb|int_|scaled_|grouped_|scaled_grouped_|sparse_)?(mm|bmm)\b"),
+    ("gemm", r"(matmul|linear|addm[mv]|mv|v?dot|inner|outer|ger|addr|einsum|tensordot|bilinear)\b"),
+    ("gemm", r".*(gemm|matmul|int[48]pack_mm|addmm|bmm|multi_dot|trilinear|quant.*linear)"),
+    ("random", r".*(dropout|rand(n|int|perm|om)?(_like)?$)|(rand|normal|uniform|bernoulli)"),
+    ("random", r"(multinomial|exponential|cauchy|geometric|poisson|log_normal)\b"),
+    ("copy", r"(to|to_copy|copy|clone|contiguous|cat|concat|stack|[hvd]stack|item|pin_memory)\b"),
+    ("copy", r"(local_scalar_dense|fill|zero|repeat\w*|\w*pad\w*|roll|flip|rot90|copy_from\w*)\b"),
+    ("copy", r"(float|half|bfloat16|double|int|long|bool|cpu|<backends>|type_as|tril|triu)\b"),
+    ("allocation", r"(new_)?(empty|zeros|ones|full)\w*|resize\w*|arange|linspace|range|eye|set\b"),
+    ("view", r"(unsafe_)?view\w*|(reshape|transpose|t|permute|expand|as_strided|select)(_\w+)?\b"),
+    ("view", r"(slice|narrow|(un)?squeeze|detach|(tensor_)?split\w*|chunk|unbind|alias)(_\w+)?\b"),
+    ("view", r"((un)?flatten|movedim|swapaxes|numpy_T|broadcast_to|lift_fresh|result_type)\b"),
+    ("view", r"(diagonal|unfold|real|imag|resolve_(conj|neg)|conj|size|stride|is_\w+|has_\w+)\b"),
+    ("reduction", r"(nan)?(sum|mean|median)|(var|std)(_mean)?\b|a(min|max)\b|arg(min|max)"),
+    ("reduction", r"(max|min|prod|any|all|norm|linalg_(vector_)?norm|count_nonzero|equal)\b"),
+    ("reduction", r"(aminmax|cum(sum|prod|max|min)|logcumsumexp|trace|histc|cdist|dist)\b"),
+    ("elementwise", r"r?(add|sub|mul|div|pow|fmod|remainder)(c(mul|div))?\b"),
+    ("elementwise", r"(addc(mul|div)|true_divide|floor_divide|lerp|maximum|minimum|fm(ax|in))\b"),
+    ("elementwise", r"(r?sqrt|exp2?|expm1|log(2|10|1p)?|neg|abs|sign|reciprocal|square|erfc?)\b"),
+    ("elementwise", r"(a?(sin|cos|tan)h?|atan2|floor|ceil|round|trunc|frac|clamp\w*|clip)\b"),
+    ("elementwise", r"\w*(relu6?|[gsmc]elu|silu|sigmoid|swish|mish|softplus|softsign|glu)\b"),
+    ("elementwise", r"(elu|tanh|threshold|hardtanh|\w*shrink|where|masked_fill|heaviside)\b"),
+    ("elementwise", r"(eq|ne|lt|le|gt|ge|greater|less|not_equal)(_equal)?\b|is(nan|inf|finite)\b"),
+    ("elementwise", r"(logical|bitwise)_\w+|(and|or|xor|lshift|rshift|nan_to_num|polar|complex)\b"),
+    ("elementwise", r"\w*(rotary|rope|swiglu|geglu|bias_add|digamma|lgamma|xlogy|logit)\w*\b"),
+)
+"""Looked for at the start of the reduced name, in this order; the first that fits counts.
+``<backends>`` are what torch calls devices, and the methods that copy to them."""
+
+
+_ENGINE = re.compile(r"^(autograd::engine::evaluate_function: |torch::autograd::)+")
+_NODE = re.compile(r"^(\w+?)(Backward|ForAutograd)\d*$")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
+"""Of torch's own variants; the vendors have more."""
+_VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """What names are compared with, for traces of one vendor."""
+
+    whole: re.Pattern[str]
+    reduced: re.Pattern[str]
+    prefix: re.Pattern[str]
+
+
+def kind_of(name: str, vendor: Vendor) -> Kind:
+    """Return the kind of work of an operator in a vendor's trace."""
+    return _kind_of(name, vendor.communication_prefixes, vendor.operator_prefixes, vendor.backends)
+
+
+@lru_cache(maxsize=1 << 17)
+def _kind_of(name: str, *own: tuple[str, ...]) -> Kind:
+    patterns = _patterns(*own)
+    if found := patterns.whole.match(name):
+        return WHOLE_NAMES[int(str(found.lastgroup)[1:])][0]
+    bare = _ENGINE.sub("", name)
+    if node := _NODE.match(bare):
+        bare = _WORD.sub("_", node[1]).lower()
+    elif bare != name:
+        return "autograd"
+    found = patterns.reduced.match(_reduced(bare, patterns.prefix))
+    return PATTERNS[int(str(found.lastgroup)[1:])][0] if found else "other"
+
+
+@lru_cache(maxsize=64)
+def _patterns(
+    communication: tuple[str, ...], operators: tuple[str, ...], backends: tuple[str, ...]
+) -> _Patterns:
+    """Build them of a vendor's words and all of ours: a trace mixes several libraries' names."""
+    libraries = words("communication_prefixes", communication)
+    devices = words("backends", backends)
+    prefixes = words("operator_prefixes", operators, _PREFIXES)
+    return _Patterns(
+        whole=_first_of(WHOLE_NAMES, "<libraries>", libraries),
+        reduced=_first_of(PATTERNS, "<backends>", devices),
+        prefix=re.compile(f"^({prefixes})_"),
+    )
+
+
+def _first_of(patterns: tuple[tuple[Kind, str], ...], mark: str, instead: str) -> re.Pattern[str]:
+    """Build one expression for all of them; ``lastgroup`` is the place of the first that fits."""
+    texts = (pattern.replace(mark, instead) for _, pattern in patterns)
+    return re.compile("|".join(f"(?P<_{i}>{text})" for i, text in enumerate(texts)))
+
+
+def _reduced(name: str, prefix: re.Pattern[str]) -> str:
+    """Return ``batch_norm`` of ``aten::native_batch_norm_backward``."""
+    word = name.rpartition("::")[2].partition(".")[0].strip("_")
+    if not word.startswith("fused_"):
+        word = prefix.sub("", word)
+    return _VARIANTS.sub("", word).strip("_")

@@ -1,0 +1,82 @@
+"""Where in the user's program an operator was called, by either encoding of Python stacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from tb_privateuse1.analysis.operators.groups import python_stack
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+_LIBRARY = re.compile(
+    r"^<|^nn\.Module: |(^|/)(torch|torchvision|tb_privateuse1)/|(site|dist)-packages/"
+    r"|/lib/python3|(^|/)(contextlib|threading|typing|runpy|functools|abc|copy|enum|re|inspect"
+    r"|weakref|warnings|collections/\w+|importlib/[\w/]+|multiprocessing/[\w/]+)\.py\("
+)
+"""Frames of torch, of installed packages and of Python itself: nobody mends those."""
+
+_LINE = re.compile(r"\.py\(\d+\): ")
+
+_FEW = 10
+_MOST = 200
+"""So many of the longest calls speak for all: stacks are read one by one, and looked for among
+all frames where only the time leads to them."""
+
+
+def user_line(frames: str) -> str | None:
+    """The innermost frame of the user's own code, as ``train.py(12): step``.
+
+    ``frames`` are those of a stack, innermost first, separated by ``;`` (the operator's own
+    argument ``Call stack``, or the names of its Python frames). Where all are a library's, the
+    innermost one outside of torch; None if none has a line.
+    """
+    lined = [frame for frame in frames.split(";") if _LINE.search(frame)]
+    for frame in lined:
+        if not _LIBRARY.search(frame):
+            return frame
+    return next((f for f in lined if not re.search(r"(^|/)torch/|^<", f)), None)
+
+
+def operator_line(trace: Trace, ops: I64) -> str | None:
+    """The line of the user's code from which most of the host time of these operators comes.
+
+    ``ops`` are rows of ``trace.ops``. None without stacks.
+    """
+    if not len(ops) or not (len(trace.frames) or (trace.ops.stack[ops] >= 0).any()):
+        return None
+    duration = trace.ops.end_ns[ops] - trace.ops.start_ns[ops]
+    longest = np.argsort(-duration, kind="stable")[:_MOST]
+    return _heaviest(
+        (user_line(python_stack(trace, int(ops[i])) or ""), int(duration[i]) + 1) for i in longest
+    )
+
+
+def _heaviest(lines: Iterable[tuple[str | None, int]]) -> str | None:
+    weight: dict[str, int] = {}
+    for text, ns in lines:
+        if text is not None:
+            weight[text] = weight.get(text, 0) + ns
+    return max(weight, key=lambda text: weight[text], default=None)
+
+
+def launch_line(trace: Trace, launches: I64) -> str | None:
+    """The line of the user's code around some runtime calls, by time; the longest calls speak.
+
+    ``launches`` are rows of ``trace.launches``. None without Python frames.
+    """
+    calls, frames = trace.launches, trace.frames
+    if not len(frames) or not len(launches):
+        return None
+    duration = calls.end_ns[launches] - calls.start_ns[launches]
+    lines = []
+    for i in np.argsort(-duration, kind="stable")[:_FEW]:
+        at, thread = calls.start_ns[launches[i]], calls.thread[launches[i]]
+        open_ = (frames.start_ns <= at) & (frames.end_ns > at) & (frames.thread == thread)
+        rows = np.flatnonzero(open_)
+        inner = rows[np.argsort(frames.start_ns[rows] - frames.end_ns[rows], kind="stable")][::-1]
+        names = ";".join(trace.text(frames.name[row]) for row in inner)
+        lines.append((user_line(names), int(duration[i]) + 1))
+    return _heaviest(lines)

@@ -1,0 +1,105 @@
+"""The figures of groups of operators: calls, host and device time, launches, backward passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace import call_tree, uncertainty
+from tb_privateuse1.trace.groupby import bound_sums, outermost_calls, sums, with_descendants
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+
+@dataclass(frozen=True)
+class Own:
+    """What each row of ``trace.ops`` does itself; a lone call of its own name inside is part of it.
+
+    ``bound_ns`` is how far off ``device_ns`` may be, or ``MISSING``; of ``bounded_ns`` of it only
+    limits are known.
+    """
+
+    host_ns: I64
+    device_ns: I64
+    bound_ns: I64
+    bounded_ns: I64
+
+
+def own(trace: Trace) -> Own:
+    """Sum each operator's own time on the host, and that of the activities it launched itself."""
+    ops, kernels = trace.ops, trace.kernels
+    call, duration = outermost_calls(ops), kernels.end_ns - kernels.start_ns
+    launcher = call_tree.take(call, kernels.op)
+    return Own(
+        host_ns=sums(call, ops.self_ns, len(ops)),
+        device_ns=sums(launcher, duration, len(ops)),
+        bound_ns=bound_sums(launcher, kernels.duration_bound_ns, len(ops)),
+        bounded_ns=sums(
+            launcher, np.where(uncertainty.bounded_only(kernels), duration, 0), len(ops)
+        ),
+    )
+
+
+def operator_totals(
+    trace: Trace, rows: I64, member: I64, groups: int, forward: I32
+) -> dict[str, I64]:
+    """The sums of each group of rows of ``trace.ops``, by the names of the table's columns.
+
+    ``forward`` is ``calltree.forward_of`` of all rows.
+    Bounds are ``MISSING`` where one is not known.
+    """
+    ops, kernels, launches = trace.ops, trace.kernels, trace.launches
+    call = outermost_calls(ops)
+    launcher = call_tree.take(call, kernels.op)
+    caller = call_tree.take(call, launches.op)
+    one = np.ones(max(len(kernels), len(launches)), np.int64)
+    each = own(trace)
+    of_call = call_tree.take(call, forward)
+
+    def summed(column: I64) -> I64:
+        return sums(member, column[rows], groups)
+
+    longest = _longest(ops.end_ns[rows] - ops.start_ns[rows], member)
+    return {
+        "calls": np.bincount(member, minlength=groups).astype(np.int64),
+        "host_self_ns": summed(each.host_ns),
+        "host_total_ns": summed(ops.end_ns - ops.start_ns),
+        "device_self_ns": summed(each.device_ns),
+        "device_total_ns": summed(with_descendants(ops.parent, each.device_ns)),
+        "bounded_ns": summed(each.bounded_ns),
+        "device_bound_ns": _of_groups(each.bound_ns, rows, member, groups),
+        "device_total_bound_ns": _of_groups(
+            _with_descendants(ops.parent, each.bound_ns), rows, member, groups
+        ),
+        "kernels": summed(sums(launcher, one[: len(kernels)], len(ops))),
+        "launches": summed(sums(caller, one[: len(launches)], len(ops))),
+        "launch_ns": summed(sums(caller, launches.end_ns - launches.start_ns, len(ops))),
+        "backward_device_ns": summed(sums(of_call, each.device_ns, len(ops))),
+        "backward_bound_ns": _of_groups(
+            bound_sums(of_call, each.bound_ns, len(ops)), rows, member, groups
+        ),
+        "longest_row": rows[longest],
+    }
+
+
+def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:
+    """The bound of each group's sum over some operators, given those of the operators."""
+    return bound_sums(member, bounds_ns[rows], groups)
+
+
+def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
+    """As ``with_descendants``; ``MISSING`` where a bound below is not known."""
+    unknown = with_descendants(parent, (bounds_ns == MISSING).astype(np.int64))
+    total = with_descendants(parent, np.where(bounds_ns == MISSING, 0, bounds_ns))
+    return np.where(unknown > 0, MISSING, total)
+
+
+def _longest(duration: I64, member: I64) -> I64:
+    """The member of each group that took longest, the first of equals; by group."""
+    most = np.full(int(member.max(initial=-1)) + 1, -1)
+    np.maximum.at(most, member, duration)
+    hits = np.flatnonzero(duration == most[member])[::-1]
+    longest = np.zeros(len(most), np.int64)
+    longest[member[hits]] = hits  # of several, the last one written is the first
+    return longest

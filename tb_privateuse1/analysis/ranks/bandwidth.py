@@ -1,0 +1,144 @@
+"""Collectives of all ranks in sums, and how fast they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, Shape
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+
+@dataclass(frozen=True)
+class CollectiveRow:
+    """The calls of one kind and size in one process group, of all ranks."""
+
+    kind: str
+    group: str | None
+    """The process group's name; null if the trace does not tell."""
+    purpose: str | None
+    group_size: int | None
+    on_host: bool
+    bytes: int | None
+    """Of one call on one rank."""
+    calls: int
+    ranks: int
+    total_ns: int
+    mean_ns: int
+    transfer_ns: int | None
+    """Mean over the matched calls of the least duration among the ranks."""
+    synchronising_ns: int | None
+    """Mean over the matched calls of what they take longer."""
+    matched: int
+    """Calls that other ranks have, too; of the others nothing can be said about waiting."""
+    algorithm_bytes_per_s: float | None
+    """Of the transfer; without a match of the whole duration, and then too little."""
+    bus_bytes_per_s: float | None
+    longest_rank: int
+    """Which rank the call with the greatest duration is of."""
+    longest_ns: int
+    longest_start_ns: int
+    """Since the start of that rank's trace."""
+
+
+def collective_rows(
+    calls: MatchedCalls, in_step: Bools, numbers: Sequence[int], most: int
+) -> tuple[int, list[CollectiveRow]]:
+    """How many rows there are, one per kind, process group and bytes, and those with most time.
+
+    ``numbers`` are the ranks of the parts.
+    """
+    n = len(calls.shapes)
+    shape = np.where(in_step, calls.shape, NONE)
+    one = np.ones(len(shape), np.int64)
+    waited = np.where(calls.match >= 0, calls.duration_ns - calls.transfer_ns, 0)
+    matched = np.where(calls.match >= 0, shape, NONE)
+    count, total = sums(shape, one, n), sums(shape, calls.duration_ns, n)
+    transfer, known = sums(shape, calls.transfer_ns, n), sums(matched, one, n)
+    known_transfer, waiting = sums(matched, calls.transfer_ns, n), sums(matched, waited, n)
+    pairs = np.unique(shape[shape >= 0].astype(np.int64) << 32 | calls.rank[shape >= 0])
+    ranks = np.bincount(pairs >> 32, minlength=n)
+    longest = _longest(shape, calls.duration_ns, n)
+    order = np.argsort(-total, kind="stable")
+    order = order[count[order] > 0]
+    return len(order), [
+        _collective(
+            calls.shapes[i],
+            calls=int(count[i]),
+            ranks=int(ranks[i]),
+            total_ns=int(total[i]),
+            transfer_ns=int(transfer[i]),
+            matched=int(known[i]),
+            matched_ns=int(known_transfer[i]),
+            waiting_ns=int(waiting[i]),
+            longest_rank=numbers[calls.rank[longest[i]]],
+            longest_ns=int(calls.duration_ns[longest[i]]),
+            longest_end_ns=int(calls.end_ns[longest[i]]),
+        )
+        for i in order[:most].tolist()
+    ]
+
+
+def _collective(
+    shape: Shape,
+    *,
+    calls: int,
+    ranks: int,
+    total_ns: int,
+    transfer_ns: int,
+    matched: int,
+    matched_ns: int,
+    waiting_ns: int,
+    longest_rank: int,
+    longest_ns: int,
+    longest_end_ns: int,
+) -> CollectiveRow:
+    """Of the sums over the calls, and over the matched ones."""
+    label = shape.label
+    algorithm = shape.bytes * calls / transfer_ns * 1e9 if shape.bytes and transfer_ns > 0 else None
+    factor = _bus_factor(label.kind, shape.group_size)
+    return CollectiveRow(
+        kind=label.kind,
+        group=label.group or None,
+        purpose=label.purpose or None,
+        group_size=shape.group_size,
+        on_host=label.on_host,
+        bytes=shape.bytes,
+        calls=calls,
+        ranks=ranks,
+        total_ns=total_ns,
+        mean_ns=round(total_ns / calls),
+        transfer_ns=round(matched_ns / matched) if matched else None,
+        synchronising_ns=round(waiting_ns / matched) if matched else None,
+        matched=matched,
+        algorithm_bytes_per_s=algorithm,
+        bus_bytes_per_s=None if algorithm is None or factor is None else algorithm * factor,
+        longest_rank=longest_rank,
+        longest_ns=longest_ns,
+        longest_start_ns=longest_end_ns - longest_ns,
+    )
+
+
+def _longest(shape: I32, duration: I64, shapes: int) -> I64:
+    """The call with the greatest duration of each shape, of several the first."""
+    found = np.zeros(shapes, np.int64)
+    own = np.flatnonzero(shape >= 0)
+    by_duration = own[np.argsort(-duration[own], kind="stable")]
+    some, first = np.unique(shape[by_duration], return_index=True)
+    found[some] = by_duration[first]
+    return found
+
+
+def _bus_factor(kind: str, size: int | None) -> float | None:
+    """What goes over each link per byte (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md)."""
+    if kind in ("broadcast", "reduce", "send", "recv", "send_recv"):
+        return 1.0
+    if size is None:
+        return None
+    if kind == "all_reduce":
+        return 2 * (size - 1) / size
+    return (size - 1) / size if kind in ("all_gather", "reduce_scatter", "all_to_all") else None

@@ -1,0 +1,296 @@
+"""All ranks of a run together: what is kept of each, and the same collective matched across them.
+
+The one that arrives last at a collective waits for nobody: its duration is the transfer, and what
+the others take longer they have waited for it. That needs no common clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tb_privateuse1.analysis.ranks import host_causes
+from tb_privateuse1.analysis.ranks.host_causes import HostParts
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.groupby import group_rows
+from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
+"""Collectives that no rank can leave before all have come; a broadcast's root may."""
+
+
+@dataclass(frozen=True)
+class StepParts:
+    """The steps of one rank as columns: ``computation_ns`` and what follows but ``overlap_ns`` and
+    ``communication_ns``, with what of the latter is no overlap, sum to ``duration_ns``.
+    """
+
+    names: tuple[str, ...]
+    duration_ns: I64
+    computation_ns: I64
+    communication_ns: I64
+    overlap_ns: I64
+    copy_ns: I64
+    idle_ns: I64
+    incomplete: Bools
+    """Cut off, or primed: in no mean."""
+    bounds: Mapping[str, I64]
+    """How far off each of ``stepbounds.RANK`` may be; ``MISSING`` where that is not known."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Communications as columns; ``step`` and ``shape`` are indices into the part's tuples."""
+
+    step: I32
+    shape: I32
+    duration_ns: I64
+    end_ns: I64
+    """On the trace's own clock, since its start."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a communication is called on every rank."""
+
+    kind: str
+    group: str
+    purpose: str
+    on_host: bool
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a communication is; bytes may differ between ranks. None is unknown."""
+
+    label: Label
+    group_size: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class RankPart:
+    """What is kept of one rank's trace."""
+
+    timeline: Timeline
+    base_ns: int
+    """Absolute time of the trace's 0, as its own clock has it."""
+    files: tuple[str, ...]
+    hostname: str | None
+    world_size: int | None
+    on_host: bool
+    """Without a device, what the operators take is the computation."""
+    steps: StepParts
+    shapes: tuple[Shape, ...]
+    calls: Calls
+    host: HostParts
+
+
+def reduce_trace(trace: Trace) -> RankPart:
+    """What a view of all ranks needs of one."""
+    shapes, calls = _calls(trace)
+    meta = trace.meta
+    return RankPart(
+        timeline=meta.timeline,
+        base_ns=trace.base_ns,
+        files=meta.files,
+        hostname=meta.hostname,
+        world_size=meta.world_size,
+        on_host=not len(trace.kernels),
+        steps=_steps(trace),
+        shapes=shapes,
+        calls=calls,
+        host=host_causes.find_host_causes(
+            trace, _work(trace)[1], breakdown.communication_time(trace)
+        ),
+    )
+
+
+def _steps(trace: Trace) -> StepParts:
+    steps = trace.steps
+    talk = breakdown.communication_time(trace)
+    work, copies = _work(trace)
+    either = intervals.merge(work, talk)
+
+    def inside(one: intervals.Set) -> I64:
+        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
+
+    duration, busy = steps.end_ns - steps.start_ns, inside(intervals.merge(either, copies))
+    return StepParts(
+        names=tuple(map(trace.text, steps.name)),
+        duration_ns=duration,
+        computation_ns=inside(work),
+        communication_ns=inside(talk),
+        overlap_ns=inside(intervals.intersect(work, talk)),
+        copy_ns=busy - inside(either),
+        idle_ns=duration - busy,
+        incomplete=steps.incomplete | steps.primed,
+        bounds=steps_bounds.rank_bounds(trace),
+    )
+
+
+def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
+    """When it computes, and when it computes or copies; without a device, by its operators."""
+    kernels, ops = trace.kernels, trace.ops
+    if len(kernels):
+        return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
+    hosted = np.zeros(len(ops), np.bool_)
+    hosted[trace.collectives.op[trace.collectives.op >= 0]] = True
+    own = (ops.kind == OPERATOR) & ~hosted
+    work = intervals.union(ops.start_ns[own], ops.end_ns[own])
+    return work, work
+
+
+def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
+    """By start. Of several kernels of one operator each is a call."""
+    c, kernels, ops = trace.collectives, trace.kernels, trace.ops
+    device = c.kernel >= 0
+    duration, end = np.zeros(len(c), np.int64), np.zeros(len(c), np.int64)
+    step = np.full(len(c), NONE, np.int32)
+    for table, row, mine in ((kernels, c.kernel, device), (ops, c.op, ~device)):
+        chosen = row[mine]
+        end[mine] = table.end_ns[chosen]
+        duration[mine] = end[mine] - table.start_ns[chosen]
+        step[mine] = table.step[chosen]
+    first, shape = group_rows(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    told = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    shapes = tuple(
+        Shape(
+            Label(trace.text(kind), trace.text(group), trace.text(purpose), not on_device),
+            None if size == MISSING else size,
+            None if count == MISSING else count,
+        )
+        for kind, group, purpose, on_device, size, count in zip(
+            *(column[first].tolist() for column in told), strict=True
+        )
+    )
+    return shapes, Calls(step, shape.astype(np.int32), duration, end)
+
+
+@dataclass(frozen=True)
+class MatchedCalls:
+    """The calls of all ranks as columns; what several ranks share has one ``match``."""
+
+    rank: I32
+    """The index of the part."""
+    step: I32
+    """Index into ``step_names``, ``NONE`` outside of all steps."""
+    row: I32
+    """The step's row where the steps of all parts stand one after the other; ``NONE`` outside."""
+    shape: I32
+    duration_ns: I64
+    end_ns: I64
+    match: I32
+    """``NONE`` where the call is on one rank only, or cannot be told from another."""
+    transfer_ns: I64
+    """The least duration among the ranks; its own one without a match."""
+    last: Bools
+    """The rank that the others have waited for."""
+    shapes: tuple[Shape, ...]
+    step_names: tuple[str, ...]
+    uneven: int
+    """Kinds of calls of a step of which ranks have different numbers: not matched."""
+
+
+def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
+    """Match the calls of several ranks.
+
+    The same collective is the n-th of its kind and process group within a step. Where ranks have
+    different numbers of these, or more ranks than the group has members, nothing is matched.
+    """
+    shapes = tuple(dict.fromkeys(shape for part in parts for shape in part.shapes))
+    names = tuple(dict.fromkeys(name for part in parts for name in part.steps.names))
+    shape_of = {shape: i for i, shape in enumerate(shapes)}
+    name_of = {name: i for i, name in enumerate(names)}
+    empty = np.empty(0, np.int32)
+    ranks, steps, rows, which = [empty], [empty], [empty], [empty]
+    before = 0
+    for i, part in enumerate(parts):
+        at = part.calls.step
+        own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int32)
+        told = np.array([shape_of[shape] for shape in part.shapes] + [NONE], np.int32)
+        ranks.append(np.full(len(at), i, np.int32))
+        steps.append(own[at])
+        rows.append(np.where(at >= 0, at + before, NONE).astype(np.int32))
+        which.append(told[part.calls.shape])
+        before += len(part.steps.names)
+    rank, step, row, shape = (np.concatenate(columns) for columns in (ranks, steps, rows, which))
+    none = np.empty(0, np.int64)
+    duration = np.concatenate([none, *(part.calls.duration_ns for part in parts)])
+    end = np.concatenate([none, *(part.calls.end_ns for part in parts)])
+    match, uneven = _all_matches(rank, step, shape, shapes)
+    transfer, last = _shortest(match, duration)
+    return MatchedCalls(
+        rank, step, row, shape, duration, end, match, transfer, last, shapes, names, uneven
+    )  # fmt: skip
+
+
+def drop_matches(calls: MatchedCalls, apart: Bools) -> MatchedCalls:
+    """The same without these matches."""
+    if not apart.any():
+        return calls
+    match = np.where(np.append(apart, False)[calls.match], NONE, calls.match).astype(np.int32)
+    _, kept = np.unique(match[match >= 0], return_inverse=True)
+    match[match >= 0] = kept
+    transfer, last = _shortest(match, calls.duration_ns)
+    return replace(calls, match=match, transfer_ns=transfer, last=last)
+
+
+def _all_matches(rank: I32, step: I32, shape: I32, shapes: tuple[Shape, ...]) -> tuple[I32, int]:
+    labels = {one: i for i, one in enumerate(dict.fromkeys(one.label for one in shapes))}
+    label = np.array([labels[one.label] for one in shapes] + [NONE], np.int32)[shape]
+    size = np.array([one.group_size or 0 for one in shapes] + [0], np.int64)[shape]
+    comparable = np.array([one.label.kind in SYMMETRIC for one in shapes] + [False], np.bool_)
+    chosen = np.flatnonzero(comparable[shape] & (step >= 0))
+    match, uneven = _matches(rank[chosen], step[chosen], label[chosen], size[chosen])
+    whole = np.full(len(rank), NONE, np.int32)
+    whole[chosen] = match
+    return whole, uneven
+
+
+def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
+    """The match of each call, and how many (step, label) were not matched for their numbers."""
+    if not len(rank):
+        return np.empty(0, np.int32), 0
+    key = step.astype(np.int64) * (int(label.max()) + 1) + label
+    order = np.lexsort((np.arange(len(key)), rank, key))
+    k, r = key[order], rank[order]
+    first = np.concatenate(([True], (k[1:] != k[:-1]) | (r[1:] != r[:-1])))
+    start = np.maximum.accumulate(np.where(first, np.arange(len(k)), 0))
+    nth = np.arange(len(k)) - start
+    runs = np.flatnonzero(first)
+    counts = np.diff(np.append(runs, len(k)))
+    keys, member = np.unique(k[runs], return_inverse=True)
+    most, least = np.zeros(len(keys), np.int64), np.full(len(keys), len(k))
+    np.maximum.at(most, member, counts)
+    np.minimum.at(least, member, counts)
+    ranks = np.bincount(member)
+    room = np.full(len(keys), np.iinfo(np.int64).max)
+    at = np.searchsorted(keys, k)
+    known = size[order] > 0
+    np.minimum.at(room, at[known], size[order][known])
+    even = most == least
+    fine = even & (ranks > 1) & (ranks <= room)
+    offsets = np.cumsum(np.where(fine, most, 0)) - np.where(fine, most, 0)
+    match = np.full(len(k), NONE, np.int32)
+    match[order] = np.where(fine[at], offsets[at] + nth, NONE)
+    return match, int((~even & (ranks > 1)).sum())
+
+
+def _shortest(match: I32, duration: I64) -> tuple[I64, Bools]:
+    """The least duration of each match, and which call has it; of several the first."""
+    transfer, last = duration.copy(), np.zeros(len(match), np.bool_)
+    rows = np.flatnonzero(match >= 0)
+    least = np.full(int(match.max(initial=NONE)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, match[rows], duration[rows])
+    transfer[rows] = least[match[rows]]
+    had = rows[duration[rows] == transfer[rows]][::-1]
+    who = np.zeros(len(least), np.int64)
+    who[match[had]] = had  # the last one written is the first one
+    last[who] = True
+    return transfer, last

@@ -1,0 +1,87 @@
+"""What of one rank says why it is slow: idle time by cause, waits for collectives, its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.idle import causes as idle_causes
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.call_tree import LOADER, starts_with
+from tb_privateuse1.trace.groupby import group_rows, sums
+from tb_privateuse1.trace.model import KERNEL, Trace
+from tb_privateuse1.trace.table import I64
+
+_NAMES = 40
+_RETURN_NS = 100_000
+"""A call that waits for a collective returns so soon behind it."""
+
+
+@dataclass(frozen=True)
+class HostParts:
+    """A rank's columns by step, in ns, and its kernels by name."""
+
+    idle: Mapping[str, I64]
+    """By cause (``idle.CAUSES``), the time without device work and without communication; on a host
+    alone only ``data_loader``, without operators."""
+    held_ns: I64
+    """Communication on the device that nothing hides, for which the host itself stands still."""
+    kernels: Mapping[str, int]
+    """Time per step of those computing kernels that take longest."""
+
+
+def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
+    """``work`` is when it computes or copies, ``talk`` when it communicates."""
+    steps = trace.steps
+
+    def inside(one: intervals.Set) -> I64:
+        return intervals.covered_length(one, steps.start_ns, steps.end_ns)
+
+    if len(trace.kernels):
+        sets = idle_causes.classify_gaps(trace, idle_causes.find_gaps(trace))
+        causes = {cause: intervals.subtract(one, talk) for cause, one in sets.items()}
+    else:
+        loads = starts_with(trace, LOADER)[trace.ops.name]
+        loading = intervals.union(trace.ops.start_ns[loads], trace.ops.end_ns[loads])
+        busy = intervals.merge(work, talk)
+        causes = {"data_loader": intervals.subtract(loading, busy)}
+    return HostParts(
+        idle={cause: inside(one) for cause, one in causes.items()},
+        held_ns=inside(_held(trace)),
+        kernels=_kernels(trace),
+    )
+
+
+def _held(trace: Trace) -> intervals.Set:
+    """Exposed communication behind whose end a waiting call returns at once."""
+    kernels = trace.kernels
+    talks = np.flatnonzero(kernels.communication)
+    start, end = idle_causes.blocked_time(trace)
+    if not len(talks) or not len(start):
+        return intervals.EMPTY
+    done = kernels.end_ns[talks]
+    at = np.searchsorted(start, done) - 1
+    before = np.maximum(at, 0)
+    waited = (at >= 0) & (end[before] >= done) & (end[before] - done < _RETURN_NS)
+    rows = talks[waited]
+    bare = intervals.subtract(
+        breakdown.busy(kernels.take(rows)),
+        breakdown.busy(breakdown.compute_kernels(kernels)),
+    )
+    return intervals.intersect(bare, (start, end))
+
+
+def _kernels(trace: Trace) -> dict[str, int]:
+    kernels, steps = trace.kernels, trace.steps
+    whole = np.append(~(steps.incomplete | steps.primed), False)
+    rows = np.flatnonzero((kernels.kind == KERNEL) & ~kernels.communication & whole[kernels.step])
+    first, name = group_rows(kernels.name[rows])
+    total = sums(name, kernels.end_ns[rows] - kernels.start_ns[rows], len(first))
+    count = max(int(whole.sum()), 1)
+    return {
+        trace.text(kernels.name[rows[first[i]]]): int(total[i]) // count
+        for i in np.argsort(-total, kind="stable")[:_NAMES].tolist()
+    }

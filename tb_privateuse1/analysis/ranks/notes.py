@@ -1,0 +1,82 @@
+"""What is missing of a run's ranks, or cannot be compared, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.trace.findings import Finding
+
+
+def rank_notes(
+    numbers: Sequence[int],
+    parts: Sequence[RankPart],
+    calls: MatchedCalls,
+    *,
+    absent: Sequence[int],
+    unread: Sequence[int],
+    world: int | None,
+    apart: int,
+) -> Iterator[Finding]:
+    """What is not there, or not comparable; its ranks are named.
+
+    ``numbers`` are the parts' ranks; ``absent`` and ``unread`` those without a part; ``apart`` is
+    how many matches were undone.
+    """
+    if absent:
+        ranks = _listed(absent)
+        message = say("Ranks {ranks} of {world} have no trace here.", ranks=ranks, world=world)
+        if len(absent) == 1:
+            message = say("Rank {ranks} of {world} has no trace here.", ranks=ranks, world=world)
+        yield Finding("ranks_missing", message, say("Figures are of the others."), len(absent))
+    if unread:
+        message = say("Ranks {ranks} cannot be shown.", ranks=_listed(unread))
+        if len(unread) == 1:
+            message = say("Rank {ranks} cannot be shown.", ranks=unread[0])
+        yield Finding("ranks_unread", message, say("The table says why."), len(unread))
+    lengths = Counter(len(part.steps.names) for part in parts)
+    if len(lengths) > 1:
+        usual = lengths.most_common(1)[0][0]
+        odd = [r for r, part in zip(numbers, parts, strict=True) if len(part.steps.names) != usual]
+        ranks = _listed(odd)
+        message = say(
+            "Ranks {ranks} have not {count} steps as the others do.", ranks=ranks, count=usual
+        )
+        if len(odd) == 1:
+            message = say(
+                "Rank {ranks} has not {count} steps as the others do.", ranks=ranks, count=usual
+            )
+        yield Finding("steps_differ", message, say("Means are over each rank's own."), len(odd))
+    if calls.uneven:
+        message = say("Ranks made different numbers of some collectives in a step.")
+        hint = say("Those cannot be told from one another, and say nothing about waiting.")
+        yield Finding("collectives_uneven", message, hint, calls.uneven)
+    if apart:
+        message = say(
+            "{count} collectives that are the same by their number ended apart.", count=apart
+        )
+        hint = say("They are not compared: a trace may lack some, or they are of different groups.")
+        yield Finding("collectives_apart", message, hint, apart)
+    if len(parts) == 1:
+        hint = say("Put the traces of all ranks into one directory: each is named by its rank.")
+        message = say("Only one rank is here: who waits for whom is not known.")
+        yield Finding("one_rank", message, hint, severity="info")
+    if parts and not len(calls.step):
+        yield Finding("no_communication", say("No communication was recorded."), severity="info")
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    """``3``, ``0, 2 to 7``."""
+    ends: list[list[int]] = []
+    for rank in ranks:
+        if ends and ends[-1][1] == rank - 1:
+            ends[-1][1] = rank
+        else:
+            ends.append([rank, rank])
+    parts = [str(a) if a == b else say("{a} to {b}", a=a, b=b) for a, b in ends[:10]]
+    told = join_list(parts)
+    if len(ends) > 10:
+        told = say("{names} and {count} more", names=told, count=len(ends) - 10)
+    return told

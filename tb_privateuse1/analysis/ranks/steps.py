@@ -1,0 +1,178 @@
+"""The steps of all ranks in one table: means of each rank, and ranks by steps as a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.ranks.collectives import MatchedCalls, RankPart
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.trace.groupby import sums
+from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Measure = Literal["step", "computation", "communication", "exposed", "idle", "waiting"]
+
+_CELLS = 200_000
+_MOST_COLUMNS = 400
+_LEAST_COLUMNS = 16
+
+
+@dataclass(frozen=True)
+class RankSteps:
+    """A row per step of each rank, rank by rank, in ns; ``MISSING`` where it is not known."""
+
+    rank: I32
+    """The index of the part."""
+    step: I32
+    """Index into ``Together.step_names``."""
+    duration_ns: I64
+    computation_ns: I64
+    communication_ns: I64
+    overlap_ns: I64
+    exposed_ns: I64
+    copy_ns: I64
+    idle_ns: I64
+    transferring_ns: I64
+    """``MISSING`` if no call of the step could be matched with those of other ranks."""
+    synchronising_ns: I64
+    incomplete: Bools
+    bounds: Mapping[str, I64]
+    """How far off those of ``BOUNDS`` may be; ``MISSING`` where that is not known."""
+
+
+BOUNDS = steps_bounds.RANK
+
+TIMES = (
+    "duration_ns", "computation_ns", "communication_ns", "overlap_ns", "exposed_ns", "copy_ns",
+    "idle_ns", "transferring_ns", "synchronising_ns",
+)  # fmt: skip
+
+
+def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
+    """The table of these parts, in their order."""
+    number = {name: i for i, name in enumerate(calls.step_names)}
+    step = [number[name] for part in parts for name in part.steps.names]
+    rank = np.repeat(np.arange(len(parts)), [len(part.steps.names) for part in parts])
+
+    def joined(name: str) -> Any:
+        empty: Any = np.empty(0, np.bool_ if name == "incomplete" else np.int64)
+        return np.concatenate([empty, *(getattr(part.steps, name) for part in parts)])
+
+    matched = sums(calls.row, (calls.match >= 0).astype(np.int64), len(step)) > 0
+    transferring = sums(calls.row, calls.transfer_ns, len(step))
+    waiting = sums(calls.row, calls.duration_ns - calls.transfer_ns, len(step))
+    return RankSteps(
+        rank=rank.astype(np.int32),
+        step=np.array(step, np.int32),
+        duration_ns=joined("duration_ns"),
+        computation_ns=joined("computation_ns"),
+        communication_ns=joined("communication_ns"),
+        overlap_ns=joined("overlap_ns"),
+        exposed_ns=joined("communication_ns") - joined("overlap_ns"),
+        copy_ns=joined("copy_ns"),
+        idle_ns=joined("idle_ns"),
+        transferring_ns=np.where(matched, transferring, MISSING),
+        synchronising_ns=np.where(matched, waiting, MISSING),
+        incomplete=joined("incomplete"),
+        bounds={
+            name: np.concatenate([np.empty(0, np.int64), *(p.steps.bounds[name] for p in parts)])
+            for name in BOUNDS
+        },
+    )
+
+
+def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
+    """Those of the chosen steps that means are of: each rank's complete ones, or all it has."""
+    whole = chosen & ~steps.incomplete
+    has = np.bincount(steps.rank[whole], minlength=ranks) > 0
+    found: Bools = np.where(has[steps.rank], whole, chosen)
+    return found
+
+
+def step_means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
+    """By rank, the mean of each of ``TIMES`` over these rows; None where there is none."""
+    return {name: _means(steps.rank, getattr(steps, name), rows, ranks) for name in TIMES}
+
+
+def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
+    """By rank, how far off each of these means may be; None if a bound is not known."""
+    found = {}
+    for name, bound in steps.bounds.items():
+        lost = np.bincount(steps.rank[rows & (bound == MISSING)], minlength=ranks) > 0
+        means = _means(steps.rank, bound, rows, ranks)
+        found[name] = [None if no else b for b, no in zip(means, lost, strict=True)]
+    return found
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Ranks by steps, for a picture."""
+
+    measure: Measure
+    ranks: tuple[int, ...]
+    steps: tuple[str, ...]
+    """The first step of each column."""
+    steps_each: int
+    """How many steps a column has; its values are their means."""
+    values: tuple[int | None, ...]
+    """In ns, rank by rank; null where the rank has no such step, or nothing is known."""
+    median_ns: int | None
+
+
+_COLUMNS: dict[Measure, str] = {
+    "step": "duration_ns",
+    "computation": "computation_ns",
+    "communication": "communication_ns",
+    "exposed": "exposed_ns",
+    "idle": "idle_ns",
+    "waiting": "synchronising_ns",
+}
+
+
+def step_grid(
+    steps: RankSteps, chosen: Bools, names: tuple[str, ...], ranks: Sequence[int], measure: Measure
+) -> Grid:
+    """The chosen steps in columns of several, if there are too many for a picture."""
+    used = np.unique(steps.step[chosen])
+    most = min(max(_CELLS // max(len(ranks), 1), _LEAST_COLUMNS), _MOST_COLUMNS)
+    each = max(-(-len(used) // most), 1)
+    columns = -(-len(used) // each)
+    place = np.searchsorted(used, steps.step) // each
+    key = np.where(chosen, steps.rank.astype(np.int64) * columns + place, NONE)
+    value = getattr(steps, _COLUMNS[measure])
+    known = value[chosen & (value != MISSING)]
+    return Grid(
+        measure=measure,
+        ranks=tuple(ranks),
+        steps=tuple(names[i] for i in used[::each]),
+        steps_each=each,
+        values=tuple(_means(key, value, chosen, len(ranks) * columns)),
+        median_ns=round(float(np.median(known))) if len(known) else None,
+    )
+
+
+def worst_steps(steps: RankSteps, chosen: Bools, most: int) -> I64:
+    """The rows of the chosen steps, in their order.
+
+    If there are more than ``most``, those that took longest against the median of their step.
+    """
+    rows = np.flatnonzero(chosen)
+    if len(rows) <= most:
+        return rows
+    order = rows[np.lexsort((steps.duration_ns[rows], steps.step[rows]))]
+    edges = np.flatnonzero(np.diff(steps.step[order], prepend=-2))
+    count = np.diff(edges, append=len(order))
+    middle = steps.duration_ns[order[edges + (count - 1) // 2]]
+    excess = steps.duration_ns[order] - np.repeat(middle, count)
+    return np.sort(order[np.argsort(-excess, kind="stable")[:most]])
+
+
+def _means(group: I32 | I64, values: I64, rows: Bools, groups: int) -> list[int | None]:
+    known = np.where(rows & (values != MISSING), group, NONE)
+    count = sums(known, np.ones(len(known), np.int64), groups)
+    mean = np.rint(sums(known, values, groups) / np.maximum(count, 1)).astype(np.int64)
+    return [m if n else None for m, n in zip(mean.tolist(), count.tolist(), strict=True)]

@@ -1,0 +1,250 @@
+"""What if: changes to a program in words, and what they do to the times of its replay.
+
+A change is ``KIND:NAME=FACTOR`` or, of what needs no name, ``KIND=FACTOR``; a factor of 0.5 is
+twice as fast, 0 takes it away. ``NAME=FACTOR`` alone means an operator of that name, else a kernel,
+else a module. Several changes, one a line, multiply where they meet.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.operators import groups, kinds_of_work
+from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, WAIT, Graph
+from tb_privateuse1.analysis.simulation.replay import NEVER, Weights
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MEMCPY, Trace
+from tb_privateuse1.trace.table import I64, Bools
+
+Shares = NDArray[np.float64]
+
+Kind = Literal[
+    "operator",
+    "kernel",
+    "module",
+    "category",
+    "communication",
+    "copies",
+    "data_loader",
+    "launches",
+    "synchronisation",
+]
+"""What can change. ``category`` is a kind of work: gemm, convolution, … (``opkinds.KINDS``)."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
+"""Those that have a name."""
+
+_MOST = 100.0
+_LONGEST = 100
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change. ``name`` is empty where the kind says it all."""
+
+    kind: Kind
+    name: str
+    factor: float
+
+    @property
+    def text(self) -> str:
+        """As it is asked for."""
+        what = f"{self.kind}:{self.name}" if self.name else self.kind
+        return f"{what}={self.factor:g}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a change touches: ranges of host threads, and activities."""
+
+    ranges: Ranges
+    kernels: Bools
+
+
+def parse_changes(trace: Trace, text: str | None) -> tuple[Change, ...]:
+    """The changes of a text, one a line. Raises TraceError ``bad_change``."""
+    lines = [line.strip() for line in (text or "").split("\n")]
+    if len(lines) > _LONGEST:
+        raise TraceError("bad_change", say("These are more than {most} changes.", most=_LONGEST))
+    return tuple(_change(trace, line) for line in lines if line)
+
+
+def _change(trace: Trace, line: str) -> Change:
+    what, equals, number = line.rpartition("=")
+    try:
+        factor = float(number)
+    except ValueError:
+        factor = -1.0
+    if not equals or not 0 <= factor <= _MOST:
+        message = say(
+            "{line!r} is no change: it must be like aten::mm=0.5, with 0 to {most:g}.",
+            line=line,
+            most=_MOST,
+        )
+        raise TraceError("bad_change", message, say("0.5 is twice as fast, 0 takes it away."))
+    kind, colon, name = what.partition(":")
+    if kind in KINDS and (kind in NAMED) == bool(colon) and not name.startswith(":"):
+        found = kind
+    else:
+        found, name = _guessed(trace, what), what
+    _check(trace, found, name)
+    if found == "synchronisation" and factor not in (0, 1):
+        hint = say("A wait ends when the device is done: only synchronisation=0 means something.")
+        raise TraceError("bad_change", say("A wait cannot be scaled."), hint)
+    return Change(found, name, factor)
+
+
+def _guessed(trace: Trace, name: str) -> Kind:
+    for kind in NAMED:
+        if name in change_names(trace, kind):
+            return kind
+    return "operator"
+
+
+def _check(trace: Trace, kind: Kind, name: str) -> None:
+    known = change_names(trace, kind)
+    if kind not in NAMED or name in known:
+        return
+    near = difflib.get_close_matches(name[:200], known, n=3)
+    hint = (
+        say("Near to it: {names}.", names=", ".join(near))
+        if near
+        else say("Kinds: {names}.", names=", ".join(KINDS))
+    )
+    raise TraceError(
+        "bad_change", say("There is no {kind} {name!r} in this trace.", kind=kind, name=name), hint
+    )
+
+
+def change_names(trace: Trace, kind: Kind) -> list[str]:
+    """The names that a kind can have in a trace."""
+    if kind == "category":
+        return list(kinds_of_work.KINDS)
+    if kind == "module":
+        used = [trace.text(n) for n in np.unique(trace.frames.name)]
+        inside = [t.removeprefix(call_tree.MODULE) for t in used if t.startswith(call_tree.MODULE)]
+        return list(dict.fromkeys([*inside, *map(call_tree.class_of, inside)]))
+    if kind not in ("operator", "kernel"):
+        return []
+    column = trace.ops.name if kind == "operator" else trace.kernels.name
+    return [trace.text(n) for n in np.unique(column[column >= 0])]
+
+
+def change_scope(trace: Trace, change: Change) -> Scope:
+    """What a change touches."""
+    ops, kernels, launches, frames = trace.ops, trace.kernels, trace.launches, trace.frames
+    nothing = np.zeros(len(kernels), np.bool_)
+    nowhere = Ranges.of(ops, np.zeros(len(ops), np.bool_))
+    match change.kind:
+        case "kernel":
+            return Scope(nowhere, _called(trace, change.name)[kernels.name])
+        case "communication":
+            own = trace.collectives.op[trace.collectives.op >= 0]
+            return Scope(Ranges.of(ops, own), kernels.communication)
+        case "copies":
+            return Scope(nowhere, kernels.kind == MEMCPY)
+        case "launches":
+            made = np.unique(kernels.launch[kernels.launch >= 0])
+            return Scope(Ranges.of(launches, made), nothing)
+        case "synchronisation":
+            return Scope(nowhere, nothing)
+        case "data_loader":
+            rows = call_tree.starts_with(trace, call_tree.LOADER)[ops.name]
+        case "operator":
+            rows = _called(trace, change.name)[ops.name]
+        case "category":
+            wanted = kinds_of_work.KINDS.index(change.name)
+            rows = groups.name_categories(trace)[ops.name] == wanted
+        case "module":
+            label = [t.removeprefix(call_tree.MODULE) for t in trace.strings]
+            of = [change.name in (t, call_tree.class_of(t)) for t in label]
+            calls = np.array([*of, False])[frames.name] & call_tree.is_module(trace)
+            ranges = Ranges.of(frames, calls)
+            inside = _inside(trace, ranges)
+            # Its backward pass is the module's, too.
+            back = np.append(inside, False)[call_tree.forward_of(ops)]
+            ranges = ranges.and_(Ranges.of(ops, back))
+            return Scope(ranges, _launched(trace, inside | back))
+    ranges = Ranges.of(ops, rows)
+    return Scope(ranges, _launched(trace, _inside(trace, ranges)))
+
+
+def _called(trace: Trace, name: str) -> Bools:
+    found = np.zeros(len(trace.strings) + 1, np.bool_)
+    if name in trace.strings:
+        found[trace.strings.index(name)] = True
+    return found
+
+
+def _inside(trace: Trace, ranges: Ranges) -> Bools:
+    """Which operators begin in one of the ranges, on its thread."""
+    ops = trace.ops
+    found = np.zeros(len(ops), np.bool_)
+    for thread, (starts, ends) in ranges.by_thread():
+        mine = np.flatnonzero(ops.thread == thread)
+        at = np.searchsorted(starts, ops.start_ns[mine], side="right") - 1
+        found[mine] = (at >= 0) & (ops.start_ns[mine] < np.append(ends, 0)[at])
+    return found
+
+
+def _launched(trace: Trace, ops: Bools) -> Bools:
+    found: Bools = np.append(ops, False)[trace.kernels.op]
+    return found
+
+
+def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
+    """The recording's times with the changes made."""
+    kind = graph.edges.kind
+    host, edges = np.ones(len(graph.points)), np.ones(len(kind))
+    device = np.ones(len(trace.kernels))
+    freed = np.zeros(len(kind), np.bool_)
+    for change in changes:
+        touched = change_scope(trace, change)
+        host *= 1 - (1 - change.factor) * thread_shares(graph, touched.ranges)
+        device[touched.kernels] *= change.factor
+        if change.kind == "launches":
+            edges[kind == LAUNCH] *= change.factor
+        if change.kind == "synchronisation" and change.factor == 0:
+            freed |= kind == WAIT
+    return scale_weights(graph, host, device, edges, freed)
+
+
+def scale_weights(
+    graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools
+) -> Weights:
+    """The recording's times multiplied: the host's before each point, activities' and edges'.
+
+    Edges that are ``freed`` hold nobody up.
+    """
+    n, held = len(graph.points), graph.held
+    length, gap = held.length.copy(), held.gap.copy()
+    length[n:] = _scaled(length[n:], device)
+    gap[:n] = _scaled(gap[:n], host)
+    edge_gap = np.where(freed, NEVER, _scaled(held.edge_gap, edges))
+    return Weights(length, gap, held.delay, edge_gap, held.at)
+
+
+def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
+    """Which share of its thread's time before each point lies in the ranges."""
+    points = graph.points
+    share = np.zeros(len(points))
+    for thread, set_ in ranges.by_thread():
+        low, high = np.searchsorted(points.thread, [thread, thread + 1])
+        at, before = points.at_ns[low:high], points.before[low:high]
+        since = np.where(before >= 0, points.at_ns[before], at)
+        inside = intervals.covered_length(set_, since, at)
+        share[low:high] = inside / np.maximum(at - since, 1)
+    return share
+
+
+def _scaled(values: I64, by: Shares) -> I64:
+    return np.where(by == 1, values, np.rint(values * by)).astype(np.int64)

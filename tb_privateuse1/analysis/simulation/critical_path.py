@@ -1,0 +1,279 @@
+"""The chain of events that determines when a step ends, through the host and the devices.
+
+Each node of the graph happens when the last of what it waits for allows: that one binds it. Going
+back from what ends a step to what bound it, and so on, covers the step's window without a gap and
+without an overlap, so that the path is as long as the step, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.simulation import replay
+from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, TURN, WAIT, Graph
+from tb_privateuse1.trace import call_tree, intervals
+from tb_privateuse1.trace.model import MEMCPY, NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I8, I64, Table
+
+Cause = Literal[
+    "operator",
+    "runtime",
+    "host_code",
+    "data_loader",
+    "kernel",
+    "copy",
+    "communication",
+    "launch_latency",
+    "pause",
+    "wait_return",
+    "turn",
+    "unexplained",
+]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+"""What a piece of the path is. ``pause`` lies between activities, ``wait_return`` between the end
+of an activity and the return of who waited for it, ``turn`` between threads; nothing recorded tells
+what ``unexplained`` waited for."""
+
+(
+    _OPERATOR, _RUNTIME, _CODE, _LOADER, _KERNEL, _COPY, _TALK, _LATENCY, _PAUSE, _RETURN, _TURN,
+    _UNEXPLAINED,
+) = range(len(CAUSES))  # fmt: skip
+
+_OF_EDGE = {LAUNCH: _LATENCY, WAIT: _RETURN, TURN: _TURN, STREAM: _PAUSE}
+
+_END = np.iinfo(np.int64).max
+
+OPS, LAUNCHES, KERNELS = range(3)
+"""``Path.table``."""
+
+
+@dataclass(frozen=True)
+class Path(Table):
+    """Pieces of all steps' paths, by time; those of a step tile its window.
+
+    ``row`` is a row of the table that ``table`` says: whose time it is, or of what waited.
+    ``NONE`` where there is none. ``thread`` is that of the host's own time, else ``NONE``.
+    """
+
+    step: I64
+    start_ns: I64
+    end_ns: I64
+    cause: I8
+    table: I8
+    row: I64
+    thread: I64
+
+
+def find_critical_path(trace: Trace, graph: Graph) -> Path:
+    """The critical path of every step."""
+    steps, n = trace.steps, len(graph.time_ns)
+    binding, by = _binding(graph)
+    last = _lasts(graph, steps.end_ns)
+    rows = np.flatnonzero((last != NONE) & (steps.end_ns > steps.start_ns))
+    order = np.argsort(graph.time_ns, kind="stable")
+    sorted_ = graph.time_ns[order]
+    low = np.searchsorted(sorted_, steps.start_ns, side="right")
+    high = np.searchsorted(sorted_, steps.end_ns, side="right")
+    place = np.full(n + 1, NONE)  # the last one is for what waits for nothing
+    paths = [np.empty(0, np.int64)]
+    for row in rows.tolist():
+        nodes = np.append(order[low[row] : high[row]], last[row])
+        place[nodes] = np.arange(len(nodes))
+        local = place[binding[nodes]]
+        place[nodes] = NONE
+        paths.append(nodes[replay.ancestors(local, np.array([len(nodes) - 1]))])
+    path = np.concatenate(paths)
+    step = np.repeat(rows, [len(one) for one in paths[1:]])
+    found = _pieces(graph, path, step, binding[path], by[path], last[rows], rows)
+    return _told(trace, _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step]))
+
+
+def _binding(graph: Graph) -> tuple[I64, I64]:
+    """What each node waited for longest, and the edge it did so by (``NONE``: in its chain)."""
+    time, held = graph.time_ns, graph.held
+    best = np.full(len(time), np.iinfo(np.int64).min)
+    has = np.flatnonzero(graph.before >= 0)
+    before = graph.before[has]
+    best[has] = time[before] + held.length[before] + held.gap[has]
+    binding, by = graph.before.copy(), np.full(len(time), NONE)
+    came = time[graph.edges.source] + held.length[graph.edges.source] + held.edge_gap
+    rows = np.argsort(came, kind="stable")  # the last one written is the latest
+    rows = rows[came[rows] > best[graph.edges.target[rows]]]
+    binding[graph.edges.target[rows]] = graph.edges.source[rows]
+    by[graph.edges.target[rows]] = rows
+    return binding, by
+
+
+def _lasts(graph: Graph, stop: I64) -> I64:
+    """The node that ends each step's window, or ``NONE``."""
+    ends = graph.time_ns[graph.end_node] + graph.held.length[graph.end_node]
+    inside = np.flatnonzero(ends <= stop[graph.end_step])
+    # The last written is the latest, and of equal ones the first.
+    order = inside[np.lexsort((-inside, ends[inside]))]
+    last = np.full(len(stop), NONE)
+    last[graph.end_step[order]] = graph.end_node[order]
+    return last
+
+
+def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, steps: I64) -> Path:
+    """What the time from each node of a path to the next one is, before it is looked up.
+
+    ``step``, ``bound`` and ``by`` are each node's; ``last`` is the end of each of ``steps``. The
+    host's own time has its thread and no row.
+    """
+    time, held, n = graph.time_ns, graph.held, len(graph.points)
+    has = bound >= 0
+    device = path >= n
+    begun = np.where(has, time[bound] + held.length[bound], np.iinfo(np.int64).min)
+    ready = time[path] - held.delay[path]
+    kind = np.append(graph.edges.kind, -1)[by]
+    cause = np.select(
+        [kind == edge for edge in _OF_EDGE],
+        list(_OF_EDGE.values()),
+        np.where(device, _PAUSE, _CODE),
+    )
+    # What waits for nothing: a thread's own time before, or nothing known.
+    cause = np.where(has, cause, np.where(device, _UNEXPLAINED, _CODE))
+    # A latency and a pause are those of what came after, a return that of what was waited for.
+    of = np.where(device, path - n, np.where(has & (bound >= n), bound - n, NONE))
+    host = cause == _CODE
+    thread = np.append(graph.points.thread.astype(np.int64), NONE)[np.where(host, path, -1)]
+    waited = _path(step, begun, ready, cause, np.where(host, NONE, of), thread)
+    late = _path(step, ready, time[path], _UNEXPLAINED, of, NONE)
+    ran = np.concatenate((bound[has & (bound >= n)], last[last >= n]))
+    of_step = np.concatenate((step[has & (bound >= n)], steps[last >= n]))
+    key = np.unique(of_step * len(time) + ran)  # an activity may bind several
+    of_step, ran = key // len(time), key % len(time)
+    work = _path(of_step, time[ran], time[ran] + held.length[ran], _KERNEL, ran - n, NONE)
+    # What ends the recording may be no operator or activity.
+    end = time[last] + held.length[last]
+    rest = _path(steps, end, np.full(len(end), _END), _UNEXPLAINED, NONE, NONE)
+    return _concat([waited, late, work, rest])
+
+
+def _path(
+    step: I64, start: I64, end: I64, cause: I64 | int, row: I64 | int, thread: I64 | int
+) -> Path:
+    n = len(start)
+
+    def column(values: I64 | int, dtype: type[np.generic] = np.int64) -> NDArray[Any]:
+        return np.broadcast_to(np.asarray(values, dtype), n).copy()
+
+    return Path(
+        step=step,
+        start_ns=start,
+        end_ns=end,
+        cause=column(cause, np.int8),
+        table=column(KERNELS, np.int8),
+        row=column(row),
+        thread=column(thread),
+    )
+
+
+def _clipped(path: Path, start_ns: I64, stop_ns: I64) -> Path:
+    """What of each piece lies within its step."""
+    start_ns, end_ns = np.maximum(path.start_ns, start_ns), np.minimum(path.end_ns, stop_ns)
+    return replace(path, start_ns=start_ns, end_ns=end_ns).take(np.flatnonzero(end_ns > start_ns))
+
+
+def _concat(paths: list[Path]) -> Path:
+    columns = [dict(path.columns()) for path in paths]
+    return Path(**{name: np.concatenate([c[name] for c in columns]) for name in columns[0]})
+
+
+def _told(trace: Trace, path: Path) -> Path:
+    """With the host's own time by the innermost operator or call, and activities by their kind."""
+    host = path.thread >= 0
+    device = path.take(~host)
+    kernels = trace.kernels
+    kind = np.append(kernels.kind, np.int8(0))[device.row]
+    talk = np.append(kernels.communication, False)[device.row]
+    ran = device.cause == _KERNEL
+    cause = np.where(ran & talk, _TALK, np.where(ran & (kind == MEMCPY), _COPY, device.cause))
+    pieces = [
+        Path(device.step, device.start_ns, device.end_ns, cause.astype(np.int8), device.table,
+             device.row, device.thread)
+    ]  # fmt: skip
+    own = path.take(host)
+    for thread in np.unique(own.thread).tolist():
+        pieces.append(_of_thread(trace, own.take(own.thread == thread), thread))
+    found = _concat(pieces)
+    return found.take(np.lexsort((found.start_ns, found.step)))
+
+
+def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
+    """The pieces of a thread's own time, cut where it enters and leaves operators and calls."""
+    ops, launches = trace.ops, trace.launches
+    mine, calls = np.flatnonzero(ops.thread == thread), np.flatnonzero(launches.thread == thread)
+    start = np.concatenate((ops.start_ns[mine], launches.start_ns[calls]))
+    end = np.concatenate((ops.end_ns[mine], launches.end_ns[calls]))
+    # Rows of launches count on behind those of operators.
+    row = np.concatenate((mine, calls + len(ops)))
+    around = np.concatenate((ops.parent[mine], _around(trace, mine, calls)))
+    number = np.arange(len(row))
+    # At one instant, inner ranges end before outer ones, then outer ones begin before inner ones.
+    order = np.lexsort((
+        np.concatenate((-number, number)),
+        np.concatenate((-start, -end)),
+        np.repeat([0, 1], len(row)),
+        np.concatenate((end, start)),
+    ))  # fmt: skip
+    at = np.concatenate((end, start))[order]
+    owner = np.concatenate((around, row))[order]
+    by_start = np.argsort(path.start_ns, kind="stable")
+    path = path.take(by_start)
+    # Each piece is cut at the instants inside it.
+    low = np.searchsorted(at, path.start_ns, side="right")
+    high = np.searchsorted(at, path.end_ns, side="left")
+    cuts = np.maximum(high - low, 0)
+    piece = np.repeat(np.arange(len(path)), cuts + 1)
+    place = np.arange(len(piece)) - np.repeat(np.cumsum(cuts + 1) - cuts - 1, cuts + 1)
+    index = np.repeat(low, cuts + 1) + place - 1
+    time = np.append(at, 0)
+    starts = np.where(place == 0, path.start_ns[piece], time[index])
+    final = place == np.repeat(cuts, cuts + 1)
+    ends = np.where(final, path.end_ns[piece], time[index + 1])
+    of = np.where(index >= 0, np.append(owner, NONE)[index], NONE)
+    keep = np.flatnonzero(ends > starts)
+    of, piece = of[keep], piece[keep]
+    call = of >= len(ops)
+    own = np.where(call, NONE, of)
+    loads = np.append(call_tree.starts_with(trace, call_tree.LOADER)[ops.name], False)[own]
+    works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)[own]
+    cause = np.select((call, loads, works), (_RUNTIME, _LOADER, _OPERATOR), _CODE)
+    return Path(
+        step=path.step[piece],
+        start_ns=starts[keep],
+        end_ns=ends[keep],
+        cause=cause.astype(np.int8),
+        table=np.where(call, LAUNCHES, OPS).astype(np.int8),
+        row=np.where(call, of - len(ops), of),
+        thread=np.full(len(keep), thread),
+    )
+
+
+def _around(trace: Trace, mine: I64, calls: I64) -> I64:
+    """The innermost range around each call of a thread; their operator is no annotation."""
+    ops, launches = trace.ops, trace.launches
+    found = launches.op[calls].astype(np.int64)
+    alone = np.flatnonzero(found < 0)
+    thread = ops.thread[mine], launches.thread[calls[alone]]
+    inner = intervals.innermost(
+        thread[0], ops.start_ns[mine], ops.end_ns[mine], thread[1], launches.start_ns[calls[alone]]
+    )
+    found[alone] = np.append(mine, NONE)[inner]
+    return found
+
+
+def piece_names(trace: Trace, path: Path) -> I64:
+    """The name of each piece's row, an index into the trace's strings; ``NONE`` without a row."""
+    columns = (trace.ops.name, trace.launches.name, trace.kernels.name)
+    found = np.full(len(path), NONE)
+    for i, column in enumerate(columns):
+        mine = path.table == i
+        found[mine] = np.append(column, np.int32(NONE))[path.row[mine]]
+    return found

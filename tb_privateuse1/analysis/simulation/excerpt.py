@@ -1,0 +1,98 @@
+"""A few steps of a trace as a trace of their own: what is replayed of one that is very long."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.steps import judged_window
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE, Collectives, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The part, its own rows of the judged steps, and where its rows were in the whole trace."""
+
+    trace: Trace
+    steps: I64
+    ops: I64
+    launches: I64
+    kernels: I64
+    window: intervals.Set
+    """When those steps ran; times are those of the whole trace."""
+
+
+def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
+    """The middle ones of ``steps``, so many that at most ``most`` events are theirs.
+
+    All of them, and the trace itself, if it has no more. None if a single step has more.
+    """
+    size = len(trace.ops) + len(trace.launches) + len(trace.kernels)
+    table = trace.steps
+    if size <= most:
+        ops, launches, kernels = (
+            np.arange(len(t)) for t in (trace.ops, trace.launches, trace.kernels)
+        )
+        return Excerpt(
+            trace, steps, ops, launches, kernels, judged_window.judged_window(trace, steps)
+        )
+    count = int(most // (size / max(len(table), 1)))
+    if not count or not len(steps):
+        return None
+    first = (len(steps) - min(count, len(steps))) // 2
+    # Those between them, which are not judged, are replayed as well.
+    chosen = steps[first : first + count]
+    chosen = chosen[chosen < chosen[0] + count]
+    low, high = int(chosen[0]), int(chosen[-1]) + 1
+    start = int(min(table.host_start_ns[low], table.start_ns[low]))
+    stop = int(max(table.host_end_ns[high - 1], table.end_ns[high - 1]))
+    ops, launches, kernels = (
+        np.flatnonzero((t.end_ns > start) & (t.start_ns < stop))
+        for t in (trace.ops, trace.launches, trace.kernels)
+    )
+    op, launch = _numbers(ops, len(trace.ops)), _numbers(launches, len(trace.launches))
+    step = _numbers(np.arange(low, high), len(table))
+    own = trace.ops.take(ops)
+    calls, activities = trace.launches.take(launches), trace.kernels.take(kernels)
+    part = dataclasses.replace(
+        trace,
+        ops=dataclasses.replace(
+            own,
+            parent=op[own.parent],
+            frame=np.full(len(own), NONE, np.int32),
+            step=step[own.step],
+        ),
+        launches=dataclasses.replace(calls, op=op[calls.op]),
+        kernels=dataclasses.replace(
+            activities,
+            op=op[activities.op],
+            launch=launch[activities.launch],
+            step=step[activities.step],
+        ),
+        steps=table.take(np.arange(low, high)),
+        collectives=_collectives(trace, op, _numbers(kernels, len(trace.kernels))),
+        **{name: type(getattr(trace, name)).empty() for name in _LEFT_OUT},
+    )
+    return Excerpt(
+        part, chosen - low, ops, launches, kernels, judged_window.judged_window(trace, chosen)
+    )
+
+
+_LEFT_OUT = ("frames", "memory")
+
+
+def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
+    own = trace.collectives
+    told = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
+    return told.take((told.op >= 0) | (told.kernel >= 0))
+
+
+def _numbers(rows: I64, count: int) -> I32:
+    """The number of each row among those chosen; ``NONE`` for the others, and for ``NONE``."""
+    found = np.full(count + 1, NONE, np.int32)
+    found[rows] = np.arange(len(rows))
+    return found

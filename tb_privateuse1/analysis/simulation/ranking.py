@@ -1,0 +1,211 @@
+"""What gains how much: the step with each operator, kernel or kind of work twice as fast, or free.
+
+Within a step nothing gains more than the time it has on the critical path: that path is then still
+as long as the rest of it. So what has the most time there is replayed, and what has none is not.
+Of a long recording a few steps are replayed, so that time and memory do not grow with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.operators import kinds_of_work
+from tb_privateuse1.analysis.simulation import (
+    changes,
+    critical_path,
+    dependency_graph,
+    excerpt,
+    prediction,
+)
+from tb_privateuse1.analysis.simulation.changes import Change, Kind
+from tb_privateuse1.analysis.simulation.critical_path import Cause, Path
+from tb_privateuse1.analysis.simulation.dependency_graph import Graph
+from tb_privateuse1.analysis.simulation.prediction import Baseline
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+_WORK = 20_000_000
+"""So many nodes are replayed for the table, some seconds at most."""
+
+_REPLAYS = 6
+"""Of one row: twice as fast; free, without what is unexplained, and at both ends of the bounds."""
+
+_LEAST = 3
+
+_EVENTS = 250_000
+"""Of more, steps from the middle are ranked: of so many, every row of the table can be replayed."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A row, per step. ``bound_ns`` is that of either gain; null where it is not known."""
+
+    kind: Kind
+    name: str
+    on_path_ns: int
+    """Its time on the critical path: more cannot be gained within a step."""
+    half_gain_ns: int
+    half_gain_share: float
+    free_gain_ns: int
+    free_gain_share: float
+    bound_ns: int | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The rows, the steps that they are of, and how many more there would have been."""
+
+    rows: tuple[Gain, ...]
+    steps: int
+    left_out: int
+    """Of those that were asked for: to replay them as well would take too long."""
+
+
+def rank_gains(
+    trace: Trace, graph: Graph, path: Path, base: Baseline, rows: I64, limit: int
+) -> Ranking:
+    """The rows that gain most in some steps, at most ``limit``; of a step that is large, fewer."""
+    if not len(rows) or not len(graph.time_ns):
+        return Ranking((), len(rows), 0)
+    part = excerpt.cut_excerpt(trace, rows, _EVENTS)
+    if part is not None and part.trace is not trace:
+        trace, rows = part.trace, part.steps
+        graph = dependency_graph.build_graph(trace)
+        path, base = (
+            critical_path.find_critical_path(trace, graph),
+            prediction.replay_baseline(trace, graph),
+        )
+    most = max(_LEAST, _WORK // (_REPLAYS * len(graph.time_ns)))
+    wanted = sorted(_candidates(trace, path, rows), key=lambda found: -found[2])
+    step = max(float(base.held[rows].mean()), 1.0)
+    found = []
+    path = path.take(np.isin(path.step, rows))
+    for kind, name, most_ns in wanted[: min(most, limit)]:
+        half = Change(kind, name, 0.5)
+        on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
+        free = Change(kind, name, 0)
+        told = prediction.predict(trace, graph, base, (free,))
+        gain = _mean(told.gain[rows])
+        # A wait cannot be scaled.
+        scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows)
+        found.append(
+            Gain(
+                kind=kind,
+                name=name,
+                on_path_ns=round(on_path / len(rows)),
+                half_gain_ns=scaled,
+                half_gain_share=scaled / step,
+                free_gain_ns=gain,
+                free_gain_share=gain / step,
+                bound_ns=prediction.mean_bound(told.bound[rows]),
+            )
+        )
+    found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
+    return Ranking(tuple(found), len(rows), min(len(wanted), limit) - len(found))
+
+
+_RANGED = ("operator", "category", "kernel")
+
+
+def _on_path(path: Path, scope: changes.Scope) -> int:
+    """The time of the path within what a change touches."""
+    spent = path.end_ns - path.start_ns
+    ran = np.flatnonzero(np.isin(path.cause, _RAN))
+    device = ran[scope.kernels[path.row[ran]]]
+    total = int(spent[device].sum())
+    for thread, set_ in scope.ranges.by_thread():
+        mine = path.thread == thread
+        total += int(intervals.covered_length(set_, path.start_ns[mine], path.end_ns[mine]).sum())
+    return total
+
+
+def _half(trace: Trace, graph: Graph, base: Baseline, change: Change, rows: I64) -> int:
+    weights = changes.apply_changes(graph, trace, (change,))
+    return _mean((base.held - prediction.step_durations(trace, graph, weights))[rows])
+
+
+def _mean(values: I64) -> int:
+    return round(float(values.mean()))
+
+
+def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str, int]]:
+    """What has time on the path: kind, name, ns over the chosen steps."""
+    path = path.take(np.isin(path.step, rows))
+    spent = path.end_ns - path.start_ns
+    row, device = _operators(trace, path)
+    known = row >= 0
+    name = np.append(trace.ops.name, np.int32(NONE))[row]
+    inner = dict(_sums(name[known], spent[known]))
+    outer = _outermost(trace, row[known])
+    around = dict(_sums(trace.ops.name[outer], spent[known]))
+    works: dict[str, int] = {}
+    for n in {**inner, **around}:
+        yield "operator", trace.text(n), max(inner.get(n, 0), around.get(n, 0))
+    for n, ns in inner.items():
+        kind = kinds_of_work.kind_of(trace.text(n), trace.vendor)
+        works[kind] = works.get(kind, 0) + ns
+    for word, ns in works.items():
+        yield "category", word, ns
+    for n, ns in _sums(trace.kernels.name[path.row[device]], spent[device]):
+        yield "kernel", trace.text(n), ns
+    causes = {c: int(spent[path.cause == i].sum()) for i, c in enumerate(critical_path.CAUSES)}
+    yield from _others(path, causes)
+
+
+def _others(path: Path, causes: dict[Cause, int]) -> Iterator[tuple[Kind, str, int]]:
+    whole: tuple[tuple[Kind, int], ...] = (
+        ("communication", causes["communication"]),
+        ("copies", causes["copy"]),
+        ("data_loader", causes["data_loader"]),
+        ("launches", causes["runtime"] + causes["launch_latency"]),
+        ("synchronisation", _behind_waits(path)),
+    )
+    yield from ((kind, "", ns) for kind, ns in whole if ns)
+
+
+def _behind_waits(path: Path) -> int:
+    """What of the path lies on the device where it comes back to the host: waits save no more."""
+    back = path.cause == critical_path.CAUSES.index("wait_return")
+    if not back.any():
+        return 0
+    device = (path.thread < 0) & (path.cause != critical_path.CAUSES.index("turn"))
+    return int((path.end_ns - path.start_ns)[device].sum())
+
+
+def _outermost(trace: Trace, rows: I64) -> I64:
+    """The outermost operator around each of some operators, or itself."""
+    ops = trace.ops
+    works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)
+    up = np.where(works[ops.parent], ops.parent, np.arange(len(ops)))
+    while (up[up] != up).any():
+        up = up[up]
+    return up[rows]
+
+
+def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
+    """The operator behind each piece (``NONE``: none), and which pieces are activities."""
+    launches, kernels = trace.launches, trace.kernels
+    row = np.full(len(path), NONE)
+    of_ops = (path.table == critical_path.OPS) & (path.cause == _OPERATOR)
+    row[of_ops] = path.row[of_ops]
+    calls = path.table == critical_path.LAUNCHES
+    row[calls] = launches.op[path.row[calls]]
+    device = np.flatnonzero((path.table == critical_path.KERNELS) & np.isin(path.cause, _RAN))
+    row[device] = kernels.op[path.row[device]]
+    return row, device
+
+
+_OPERATOR = critical_path.CAUSES.index("operator")
+_RAN = [critical_path.CAUSES.index(cause) for cause in ("kernel", "copy", "communication")]
+
+
+def _sums(names: I64 | I32, spent: I64) -> list[tuple[int, int]]:
+    if not len(names):
+        return []
+    total = np.zeros(int(names.max()) + 1, np.int64)
+    np.add.at(total, names, spent)
+    return [(int(n), int(total[n])) for n in np.flatnonzero(total)]

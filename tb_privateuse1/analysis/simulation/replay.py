@@ -1,0 +1,257 @@
+"""When things happen if each happens as soon as what it waits for allows: a max-plus replay.
+
+Nodes stand in chains (what a thread or a stream does, in order). A node comes no earlier than its
+predecessor in the chain has taken its time and a gap has passed; nor, by an edge, earlier than a
+node of another chain and a gap; and then after its own delay. All of these are 0 or more, so that
+the order of the recording is an order in which nodes can be settled, and shortening anything never
+makes anything later.
+
+Inside a chain the times are a running maximum. What crosses chains takes turns: a sweep settles all
+chains as far as the crossings known so far allow. A program that runs ahead of its device needs a
+few sweeps; one that waits at every other call as many as there are waits, so that a block of nodes
+that is not settled after some sweeps is walked through once, node by node.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace.intervals import running_max
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I64, Bools
+
+NEVER = -(1 << 60)
+"""The gap of an edge that holds nobody up."""
+
+_BLOCK = 1 << 12
+"""Nodes that are settled together: few, so that they hold few waits."""
+
+_SWEEPS = 48
+"""So many cost as much as walking through the block."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How long things take: per node and per edge, ns, 0 or more.
+
+    ``length`` is a node's own time, ``gap`` what passes from the end of its predecessor in the
+    chain, ``delay`` what passes after all it waits for, ``edge_gap`` what passes from the end of an
+    edge's source. A node that waits for nothing happens at ``at``.
+    """
+
+    length: I64
+    gap: I64
+    delay: I64
+    edge_gap: I64
+    at: I64
+
+    def bare(self) -> Weights:
+        """Without delays."""
+        return dataclasses.replace(self, delay=np.zeros_like(self.delay))
+
+
+class Network:
+    """Who waits for whom: nodes in chains, and edges between chains.
+
+    ``before`` is the predecessor of each node in its chain or ``NONE``, ``source`` and ``target``
+    are the ends of the edges. ``order`` are the nodes by ``time``, each one behind all that it
+    waits for (see ``settled``).
+    """
+
+    def __init__(
+        self, chain: I64, before: I64, source: I64, target: I64, time: I64, order: I64
+    ) -> None:
+        n = len(time)
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(n)
+        cuts = _cuts(time[order])
+        block = np.searchsorted(cuts, rank, side="right")
+        # A block's nodes lie together, chain by chain: its chains are slices.
+        self._order = np.lexsort((rank, chain, block))
+        self._place = np.empty(n, np.int64)
+        self._place[self._order] = np.arange(n)
+        self._rank = rank[self._order]
+        self._before = _at(self._place, before[self._order])
+        to = self._place[target]
+        self._edges = np.argsort(to, kind="stable")
+        self._from, self._to = self._place[source][self._edges], to[self._edges]
+        self._blocks = list(itertools.pairwise([*cuts.tolist(), n]))
+        inside = self._before == np.arange(-1, n - 1)
+        inside[cuts] = False
+        inside &= self._before >= 0
+        self._part = np.cumsum(~inside)
+        self._inside = inside
+
+    def replay(self, weights: Weights) -> I64:
+        """When each node happens."""
+        order = self._order
+        length, delay, gap = weights.length[order], weights.delay[order], weights.gap[order]
+        edge_gap = weights.edge_gap[self._edges]
+        at = weights.at[order]
+        alone = self._before < 0
+        alone[self._to] = False
+        # Nothing is earlier than what waits for nothing, as all times are 0 or more.
+        floor = int(at[alone].min()) if alone.any() else 0
+        time = np.full(len(order), floor)
+        first = np.where(alone, at - delay, floor)
+        edges = np.searchsorted(self._to, [start for start, _ in self._blocks] + [len(order)])
+        for (start, stop), (low, high) in zip(
+            self._blocks, itertools.pairwise(edges.tolist()), strict=True
+        ):
+            part = slice(start, stop)
+            into, cuts = _runs(self._to[low:high] - start)
+            source, wait = self._from[low:high], edge_gap[low:high]
+            before = self._before[part]
+            outer = np.flatnonzero(~self._inside[part])
+            least = first[part].copy()
+            known = outer[before[outer] >= 0]
+            came = before[known]
+            least[known] = np.maximum(least[known], time[came] + length[came] + gap[part][known])
+            step = np.zeros(stop - start, np.int64)
+            mine = np.flatnonzero(self._inside[part])
+            step[mine] = length[part][mine - 1] + gap[part][mine]
+            step += delay[part]
+            step[outer] = 0
+            along = np.cumsum(step)
+            turns = 0
+            while True:
+                lowest = least.copy()
+                if len(into):
+                    found = np.maximum.reduceat(time[source] + length[source] + wait, cuts)
+                    lowest[into] = np.maximum(lowest[into], found)
+                lowest += delay[part] - along
+                new = running_max(lowest, self._part[part]) + along
+                if np.array_equal(new, time[part]):
+                    break
+                time[part] = new
+                turns += 1
+                if turns == _SWEEPS:
+                    self._walk(time, part, low, high, least, length, gap, delay, edge_gap)
+        result = np.empty(len(order), np.int64)
+        result[order] = time
+        return result
+
+    def _walk(
+        self,
+        time: I64,
+        part: slice,
+        low: int,
+        high: int,
+        least: I64,
+        length: I64,
+        gap: I64,
+        delay: I64,
+        edge_gap: I64,
+    ) -> None:
+        """Settles a block's nodes one after the other, in the order of the recording."""
+        start, stop = part.start, part.stop
+        edges = np.searchsorted(self._to[low:high], np.arange(start, stop + 1)).tolist()
+        sources = self._from[low:high]
+        lengths = length[sources].tolist()
+        waits, sources = edge_gap[low:high].tolist(), sources.tolist()
+        inside = self._inside[part].tolist()
+        gaps, delays, leasts = gap[part].tolist(), delay[part].tolist(), least.tolist()
+        own = length[part].tolist()
+        now = time[part].tolist()
+        outer = {at: int(time[at]) for at in sources if at < start}
+        for i in np.argsort(self._rank[part], kind="stable").tolist():
+            best = leasts[i]
+            if inside[i]:
+                best = max(best, now[i - 1] + own[i - 1] + gaps[i])
+            for e in range(edges[i], edges[i + 1]):
+                at = sources[e]
+                came = now[at - start] if at >= start else outer[at]
+                best = max(best, came + lengths[e] + waits[e])
+            now[i] = best + delays[i]
+        time[part] = now
+
+
+def _cuts(sorted_: I64) -> I64:
+    """Where blocks begin: what happens at the same time is in the same one."""
+    later = np.append(0, np.flatnonzero(np.diff(sorted_)) + 1)[: len(sorted_)]
+    wanted = np.searchsorted(later, np.arange(0, len(sorted_), _BLOCK))
+    return np.unique(later[wanted[wanted < len(later)]])
+
+
+def _at(column: I64, rows: I64) -> I64:
+    return np.where(rows >= 0, column[rows], NONE)
+
+
+def _runs(sorted_: I64) -> tuple[I64, I64]:
+    """The different values of a sorted column and where each begins."""
+    cuts = np.flatnonzero(np.diff(sorted_, prepend=-1))
+    return sorted_[cuts], cuts
+
+
+def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bools]:
+    """Order the nodes by time, each behind all that it waits for; and the edges that allow it.
+
+    Clocks are coarse: nodes at one instant can wait for each other in a circle, for example a call
+    that returns, what it launches behind that, and the activity of length 0 that it waited for.
+    There the first node by number goes first, and what it would wait for later does not count.
+    Within a chain, numbers and times rise.
+    """
+    order = np.argsort(time, kind="stable")
+    kept = time[source] <= time[target]
+    tied = np.flatnonzero(time[source] == time[target])
+    # By time and number, all but these are in order already.
+    instants = np.unique(time[source[tied[source[tied] >= target[tied]]]])
+    low = np.searchsorted(time[order], instants, side="left")
+    high = np.searchsorted(time[order], instants, side="right")
+    edges = tied[np.argsort(time[source[tied]], kind="stable")]
+    first = np.searchsorted(time[source[edges]], instants, side="left")
+    last = np.searchsorted(time[source[edges]], instants, side="right")
+    for i in range(len(instants)):
+        nodes, here = order[low[i] : high[i]], edges[first[i] : last[i]]
+        chained = nodes[before[nodes] >= 0]
+        chained = chained[time[before[chained]] == instants[i]]
+        # A chain's edges come first: they always count.
+        sources = np.concatenate((before[chained], source[here]))
+        targets = np.concatenate((chained, target[here]))
+        found, counts = _sorted_nodes(nodes, sources, targets)
+        order[low[i] : high[i]] = found
+        kept[here] = counts[len(chained) :]
+    return order, kept
+
+
+def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
+    """Order nodes so that edges lead forward, the lowest number first; and which edges do."""
+    of = np.searchsorted(nodes, source), np.searchsorted(nodes, target)  # nodes rise
+    by_source = np.argsort(of[0], kind="stable")
+    cuts = np.searchsorted(of[0][by_source], np.arange(len(nodes) + 1)).tolist()
+    follows = of[1][by_source].tolist()
+    open_ = np.bincount(of[1], minlength=len(nodes)).tolist()
+    rank = np.full(len(nodes), NONE)
+    ready = [i for i, count in enumerate(open_) if not count]  # sorted, so it is a heap
+    lowest = 0
+    for turn in range(len(nodes)):
+        if ready:
+            node = heapq.heappop(ready)
+        else:  # a circle
+            while rank[lowest] != NONE:
+                lowest += 1
+            node = lowest
+        rank[node] = turn
+        for other in follows[cuts[node] : cuts[node + 1]]:
+            open_[other] -= 1
+            if not open_[other] and rank[other] == NONE:
+                heapq.heappush(ready, other)
+    return nodes[np.argsort(rank)], rank[of[0]] < rank[of[1]]
+
+
+def ancestors(binding: I64, ends: I64) -> I64:
+    """The nodes on the way back from each of ``ends``, by ``binding`` (``NONE``: no further)."""
+    n = len(binding)
+    jump = np.append(np.where(binding >= 0, binding, n), n)
+    reached = np.zeros(n + 1, np.bool_)
+    reached[ends] = True
+    # In steps of 1, 2, 4, …: what is reached and what that leads to. No way is longer than n.
+    for _ in range(n.bit_length()):
+        reached[jump[reached]] = True
+        jump = jump[jump]
+    return np.flatnonzero(reached[:n])

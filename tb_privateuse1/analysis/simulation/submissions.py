@@ -1,0 +1,277 @@
+"""Where the host hands work to a device, and where it waits for one: points of its threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.trace import groupby, intervals
+from tb_privateuse1.trace.model import NONE, OPERATOR, Frames, Launches, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+BLOCKED_NS = 500_000
+"""A launch takes some microseconds. One that takes this long waits for a place in the queue."""
+
+_SKEW_NS = 20_000
+"""Clocks differ: so long after a call has returned may end what it waited for."""
+
+_WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
+_ENGINE = "autograd::engine::evaluate_function"
+_LONG_NS = 5_000
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges of host threads."""
+
+    thread: I32
+    start_ns: I64
+    end_ns: I64
+
+    @classmethod
+    def of(cls, table: Ops | Launches | Frames, rows: I32 | I64 | Bools) -> Self:
+        """Some rows of a table."""
+        return cls(table.thread[rows], table.start_ns[rows], table.end_ns[rows])
+
+    def and_(self, other: Ranges) -> Ranges:
+        """Both."""
+        return Ranges(
+            np.concatenate((self.thread, other.thread)),
+            np.concatenate((self.start_ns, other.start_ns)),
+            np.concatenate((self.end_ns, other.end_ns)),
+        )
+
+    def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
+        """What they cover of each thread."""
+        for thread, rows in groupby.split_by_value(self.thread):
+            yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
+
+
+@dataclass(frozen=True)
+class Submissions:
+    """By whom and when each device activity was handed in; ``NONE`` and its start if not known."""
+
+    thread: I32
+    at_ns: I64
+
+
+def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
+    """Where a launch is known, its start; else the operator, up to where the activity begins.
+
+    A launch that was blocked handed in what it launched when it returned; one that waited for
+    what it launched, and an operator that waits, did so at its beginning.
+    """
+    kernels, launches, ops = trace.kernels, trace.launches, trace.ops
+    by_launch, by_op = kernels.launch >= 0, (kernels.launch < 0) & (kernels.op >= 0)
+    thread = np.full(len(kernels), NONE, np.int32)
+    at = kernels.start_ns.copy()
+    launch = kernels.launch[by_launch]
+    thread[by_launch] = launches.thread[launch]
+    start, end = launches.start_ns[launch], launches.end_ns[launch]
+    waited = np.zeros(len(launches) + 1, np.bool_)
+    waited[calls.launch] = True
+    waited[NONE] = False
+    blocked = (end - start >= BLOCKED_NS) & ~waited[launch]
+    at[by_launch] = np.where(blocked, end, start)
+    op = kernels.op[by_op]
+    thread[by_op] = ops.thread[op]
+    waiting = np.zeros(len(ops), np.bool_)
+    waiting[calls.op[calls.launch < 0]] = True
+    latest = np.where(waiting[op], ops.start_ns[op], ops.end_ns[op])
+    at[by_op] = np.clip(at[by_op] - launch_latency_ns(trace), ops.start_ns[op], latest)
+    return Submissions(thread, np.minimum(at, kernels.start_ns))
+
+
+def launch_latency_ns(trace: Trace) -> int:
+    """What an inferred timeline takes a launch to need."""
+    constants = trace.meta.grounds.constants if trace.meta.grounds else ()
+    return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Ranges in which a thread of the host does nothing but wait for the device, by start.
+
+    ``op`` and ``launch`` are who waits. They end on ``thread``; ``kernel`` and ``wait`` pair the
+    activities that must have ended with the ranges.
+    """
+
+    thread: I32
+    start_ns: I64
+    end_ns: I64
+    op: I32
+    launch: I32
+    kernel: I64
+    wait: I64
+
+
+def waiting_calls(trace: Trace) -> bottleneck.Waits:
+    """Calls, and operators that return what they read, in which the host waits."""
+    return bottleneck.find_waits(trace)
+
+
+def find_waits(trace: Trace, given: Submissions, found: bottleneck.Waits) -> Waits:
+    """Those, and blocked launches."""
+    kernels, launches, ops = trace.kernels, trace.launches, trace.ops
+    called = np.unique(kernels.launch[kernels.launch >= 0])
+    long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
+    blocked = np.setdiff1d(called[long], found.launch).astype(np.int32)
+    launch = np.concatenate((found.launch, blocked))
+    op = np.concatenate((found.op, launches.op[blocked]))
+    start = np.concatenate((found.start_ns, launches.start_ns[blocked]))
+    end = np.concatenate((found.end_ns, launches.end_ns[blocked]))
+    thread = np.where(
+        launch >= 0,
+        np.append(launches.thread, np.int32(NONE))[launch],
+        np.append(ops.thread, np.int32(NONE))[op],
+    ).astype(np.int32)
+    # Only what an operator does behind its last launch can be waiting.
+    mine = np.flatnonzero((kernels.op >= 0) & (given.thread >= 0))
+    last = np.full(len(ops) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(last, kernels.op[mine], given.at_ns[mine])
+    start = np.where(launch >= 0, start, np.clip(last[op], start, end))
+    order = intervals.nesting_order(thread, start, end)
+    # Of waits inside each other, the innermost one waits.
+    inner = intervals.nest_ordered(thread[order], start[order], end[order])
+    order = np.delete(order, inner[inner >= 0])
+    launch, op, thread = launch[order], op[order], thread[order]
+    start, end = start[order], end[order]
+    kernel, wait = _awaited(trace, given, start, end, op, launch)
+    return Waits(thread, start, end, op, launch, kernel, wait)
+
+
+def _awaited(
+    trace: Trace, given: Submissions, start: I64, end: I64, op: I32, launch: I32
+) -> tuple[I64, I64]:
+    """What each wait was for: a copy's own call for that, others for what was handed in before."""
+    kernels, launches = trace.kernels, trace.launches
+    own = np.where(
+        launch >= 0,
+        _last(kernels.launch, len(launches), kernels.end_ns)[launch],
+        _last(kernels.op, len(trace.ops), kernels.end_ns)[op],
+    )
+    long = launches.end_ns - launches.start_ns >= BLOCKED_NS
+    queued = (launch >= 0) & np.append(long, False)[launch]
+    queued &= (own >= 0) & (np.append(kernels.end_ns, 0)[own] > end)
+    fits = (own >= 0) & ~queued & (np.append(kernels.end_ns, 0)[own] <= end)
+    pairs = [(own[fits], np.flatnonzero(fits))]
+    others = np.flatnonzero(own < 0)
+    best = np.full(len(start), NONE)
+    reach = np.full(len(start), np.iinfo(np.int64).min)
+    names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
+    whole = names[np.append(launches.name, np.int32(NONE))[launch]]
+    full = np.flatnonzero(queued)
+    held_by = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
+    for lane, rows in groupby.split_by_value(kernels.lane):
+        ends = np.maximum.accumulate(kernels.end_ns[rows])
+        before = np.searchsorted(np.maximum.accumulate(given.at_ns[rows]), start[others], "right")
+        done = np.searchsorted(ends, end[others], side="right")
+        at = np.minimum(before, done) - 1
+        late = np.append(ends, 0)[before - 1] > end[others] + _SKEW_NS
+        hit = (at >= 0) & ~late
+        each = hit & whole[others]
+        pairs.append((rows[at[each]], others[each]))
+        kernel, wait = rows[at[hit]], others[hit]
+        better = kernels.end_ns[kernel] > reach[wait]
+        best[wait[better]], reach[wait[better]] = kernel[better], kernels.end_ns[kernel[better]]
+        # A full queue had a place when something on the stream of what was launched had ended.
+        held = held_by.get(lane, full[:0])
+        at = np.searchsorted(ends, end[held], side="right") - 1
+        freed = (at >= 0) & (np.append(ends, 0)[at] >= start[held])
+        pairs.append((rows[at[freed]], held[freed]))
+    single = others[(best[others] >= 0) & ~whole[others]]
+    pairs.append((best[single], single))
+    return np.concatenate([k for k, _ in pairs]), np.concatenate([w for _, w in pairs])
+
+
+def _last(of: I32, size: int, end_ns: I64) -> I64:
+    """The activity of each row that ends last; one more entry for ``NONE``."""
+    found = np.full(size + 1, NONE)
+    rows = np.flatnonzero(of >= 0)
+    rows = rows[np.argsort(end_ns[rows], kind="stable")]
+    found[of[rows]] = rows
+    return found
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Where a thread lets another one work and waits for it: from leaving to returning."""
+
+    thread: I32
+    leave_ns: I64
+    return_ns: I64
+    worker: I32
+    begin_ns: I64
+    done_ns: I64
+
+
+def find_turns(trace: Trace, main: int) -> Turns:
+    """The backward passes: the main thread has nothing, and autograd's thread fills the gap."""
+    ops = trace.ops
+    names = np.array([text.startswith(_ENGINE) for text in trace.strings] + [False])
+    backward = names[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
+    found = []
+    away = intervals.complement(_busy(trace, main), 0, trace.end_ns + 1)
+    long = away[1] - away[0] >= _LONG_NS
+    away = away[0][long], away[1][long]
+    for worker in np.unique(ops.thread[backward & (ops.thread != main)]).tolist():
+        starts, ends = _busy(trace, worker)
+        if not len(starts):
+            continue
+        first = np.searchsorted(starts, away[0])
+        last = np.searchsorted(ends, away[1], side="right") - 1
+        some = np.flatnonzero(first <= last)
+        begin, done = starts[first[some]], ends[last[some]]
+        leave, back = away[0][some], away[1][some]
+        # Work that crosses the gap's ends did not wait for this thread, nor this one for it.
+        earlier = np.append(ends, np.iinfo(np.int64).min)[first[some] - 1]
+        later = np.append(starts, np.iinfo(np.int64).max)[last[some] + 1]
+        apart = (earlier <= leave) & (later >= back)
+        fills = apart & (2 * (done - begin) >= back - leave)
+        found.append((worker, leave[fills], back[fills], begin[fills], done[fills]))
+    if not found:
+        none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
+        return Turns(nobody, none, none, nobody, none, none)
+    count = [len(leave) for _, leave, _, _, _ in found]
+    leave, back, begin, done = (np.concatenate([f[i] for f in found]) for i in range(1, 5))
+    worker = np.repeat(np.array([f[0] for f in found], np.int32), count)
+    return Turns(np.full(len(leave), main, np.int32), leave, back, worker, begin, done)
+
+
+def _busy(trace: Trace, thread: int) -> intervals.Set:
+    """When a thread is in an operator or a call of the runtime."""
+    ops, launches = trace.ops, trace.launches
+    mine = (ops.thread == thread) & (ops.kind == OPERATOR) & ~_steps(trace)
+    call = launches.thread == thread
+    return intervals.union(
+        np.concatenate((ops.start_ns[mine], launches.start_ns[call])),
+        np.concatenate((ops.end_ns[mine], launches.end_ns[call])),
+    )
+
+
+def _steps(trace: Trace) -> Bools:
+    named: Bools = np.isin(trace.ops.name, trace.steps.name)
+    return named
+
+
+def main_thread(trace: Trace) -> int:
+    """The thread of the steps; without steps the one with the most operators and launches."""
+    ops, launches = trace.ops, trace.launches
+    rows = np.flatnonzero(_steps(trace))
+    threads = ops.thread[rows] if len(rows) else np.concatenate((ops.thread, launches.thread))
+    threads = threads[threads >= 0]
+    return int(np.argmax(np.bincount(threads))) if len(threads) else NONE
+
+
+def thread_starts(trace: Trace) -> tuple[I64, I64]:
+    """The threads with operators or calls of the runtime, and when the first one begins."""
+    thread = np.concatenate((trace.ops.thread, trace.launches.thread))
+    start = np.concatenate((trace.ops.start_ns, trace.launches.start_ns))
+    order = np.lexsort((start, thread))
+    first = order[np.flatnonzero(np.diff(thread[order], prepend=-2))]
+    return thread[first].astype(np.int64), start[first]

@@ -1,0 +1,236 @@
+"""How far steps and the parts of their breakdown may be off, where activities were inferred.
+
+The truth lies between two extremes: only what surely ran on the device covers the host's time, or
+all that may have run. Where that is wide, sums are narrower: activities of one lane do not
+overlap, so that their time in a step is known as well as their durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, Kernels, Steps, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
+
+_DEVICE = len(breakdown.KINDS)
+_ALL = range(_DEVICE)
+_COMPUTE = breakdown.KINDS.index("kernel")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Least and greatest start and end of each step's window; ``known`` is false for none.
+
+    A step that ends before its window starts has no length.
+    """
+
+    start_low: I64
+    start_high: I64
+    end_low: I64
+    end_high: I64
+    known: bool
+
+    def bound(self, steps: Steps) -> I64:
+        """How far off each window's length may be; ``MISSING`` where that is not known."""
+        if not self.known:
+            return np.full(len(steps), MISSING)
+        length = steps.end_ns - steps.start_ns
+        least = np.maximum(self.end_low - self.start_high, 0)
+        bound: I64 = np.maximum(length - least, self.end_high - self.start_low - length)
+        return bound
+
+
+@memoize
+def step_windows(trace: Trace) -> Windows:
+    """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
+    steps, kernels = trace.steps, trace.kernels
+    # What nothing on the host launched lies in a step, but does not end it.
+    own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
+    step, end = kernels.step[own], kernels.end_ns[own]
+    unknown = ~uncertainty.limited(kernels)[own]
+    late = np.where(unknown, 0, (kernels.start_bound_ns + kernels.duration_bound_ns)[own])
+    low, high = (_ends(steps, step, end + sign * late) for sign in (-1, 1))
+    return Windows(
+        _starts(steps, low), _starts(steps, high), low, high, known=not bool(unknown.any())
+    )
+
+
+def _ends(steps: Steps, step: I32, ends: I64) -> I64:
+    latest = steps.host_end_ns.copy()
+    np.maximum.at(latest, step, ends)
+    return latest
+
+
+def _starts(steps: Steps, ends: I64) -> I64:
+    before = np.concatenate((steps.host_start_ns[:1], np.maximum.accumulate(ends)[:-1]))
+    starts: I64 = np.maximum(steps.host_start_ns, before)
+    return starts
+
+
+def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
+    """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
+    steps, kernels = trace.steps, trace.kernels
+    nothing = np.zeros(len(steps), np.int64)
+    if uncertainty.all_measured(kernels):
+        return dict.fromkeys(parts, nothing)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return dict.fromkeys(parts, np.full(len(steps), MISSING))
+    edge = step_windows(trace).bound(steps)
+    between = _extremes(trace)
+    sums = _sums(trace, parts)
+    alone = len(np.unique(kernels.lane)) == 1
+    found = {}
+    for i, (name, part) in enumerate(parts.items()):
+        low, high = between[name]
+        if not high.any():  # no range of the kind is in any step
+            found[name] = nothing
+            continue
+        bound = np.minimum(np.maximum(part - low, high - part), sums[name])
+        # On a single lane a step's activities lie in its window, wherever that ends.
+        free = alone and i < _DEVICE
+        bound = bound + (0 if free else edge)
+        found[name] = bound if free else np.where(edge == MISSING, MISSING, bound)
+    return found
+
+
+RANK = ("duration", "computation", "communication", "overlap", "exposed", "copy", "idle")
+"""What is counted of the steps of each rank beside the others."""
+
+
+def rank_bounds(trace: Trace) -> dict[str, I64]:
+    """The bound of each of ``RANK`` in each step; ``MISSING`` where it is not known.
+
+    Of what several sets share or leave free no more can change than moves in them together.
+    """
+    steps, kernels = trace.steps, trace.kernels
+    nothing = np.zeros(len(steps), np.int64)
+    if uncertainty.all_measured(kernels):
+        return dict.fromkeys(RANK, nothing)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return dict.fromkeys(RANK, np.full(len(steps), MISSING))
+    parts = part_bounds(trace, breakdown.step_breakdown(trace))
+    edge = step_windows(trace).bound(steps)
+    step, kind, moved = (
+        _within(steps, kernels),
+        breakdown.activity_kinds(kernels),
+        uncertainty.movable_time(kernels),
+    )
+    compute, memcpy, memset, talk = (
+        _total(step, kind, moved, range(k, k + 1), len(steps)) for k in range(_DEVICE)
+    )
+    talks = len(breakdown.communication_time(trace)[0]) > 0
+    sums = len(np.unique(kernels.lane)) == 1 and not talks
+    busy = _total(step, kind, kernels.duration_bound_ns if sums else moved, _ALL, len(steps))
+    both = compute + talk if talks else nothing
+    copies = breakdown.activity_kinds(kernels) != _COMPUTE
+    found = {
+        "duration": nothing,
+        "communication": talk,
+        "overlap": both,
+        "exposed": both,
+        "copy": compute + memcpy + memset + talk if copies.any() else nothing,
+        "idle": busy,
+    }
+    free = {name for name in ("communication", "overlap", "exposed") if not talks}
+    free |= set() if copies.any() else {"copy"}
+    bounds = {
+        name: own if name in free else np.where(edge == MISSING, MISSING, own + edge)
+        for name, own in found.items()
+    }
+    return bounds | {"computation": parts["kernel"]}
+
+
+def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
+    """The bound of each step's idle time, given that; ``MISSING`` where it is not known."""
+    steps, kernels = trace.steps, trace.kernels
+    if uncertainty.all_measured(kernels):
+        return np.zeros(len(steps), np.int64)
+    edge = step_windows(trace).bound(steps)
+    if (kernels.duration_bound_ns == MISSING).any():
+        return np.full(len(steps), MISSING)
+    start, end = steps.start_ns, steps.end_ns
+    all_that_may = uncertainty.possibly_running(kernels, trace.end_ns)
+    most = (
+        end - start - intervals.covered_length(uncertainty.certainly_running(kernels), start, end)
+    )
+    least = end - start - intervals.covered_length(all_that_may, start, end)
+    alone = len(np.unique(kernels.lane)) == 1
+    step = _within(steps, kernels)
+    error = np.zeros(len(steps), np.int64)
+    moved = kernels.duration_bound_ns if alone else uncertainty.movable_time(kernels)
+    np.add.at(error, step[step >= 0], moved[step >= 0])
+    bound = np.minimum(np.maximum(idle_ns - least, most - idle_ns), error)
+    return np.where(edge == MISSING, MISSING, bound + edge)
+
+
+def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
+    """The least and the most of each part in the windows as they are."""
+    start, end = trace.steps.start_ns, trace.steps.end_ns
+
+    def all_that_may(kernels: Kernels) -> intervals.Set:
+        return (
+            uncertainty.possibly_running(kernels, trace.end_ns) if len(kernels) else intervals.EMPTY
+        )
+
+    least, most = (
+        breakdown.part_sets(trace, uncertainty.certainly_running),
+        breakdown.part_sets(trace, all_that_may),
+    )
+    below, above = intervals.EMPTY, intervals.EMPTY  # what went before: surely, possibly
+    found = {}
+    for name, low, high in zip(breakdown.PARTS, least, most, strict=False):
+        found[name] = (
+            intervals.covered_length(intervals.subtract(low, above), start, end),
+            intervals.covered_length(intervals.subtract(high, below), start, end),
+        )
+        below, above = intervals.merge(below, low), intervals.merge(above, high)
+    covered = [intervals.covered_length(one, start, end) for one in (above, below)]
+    found["other"] = (end - start - covered[0], end - start - covered[1])
+    return found
+
+
+def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
+    """Bounds of the parts from those of the durations, wherever the activities lie."""
+    steps, kernels = trace.steps, trace.kernels
+    step = _within(steps, kernels)
+    kind = breakdown.activity_kinds(kernels)
+    moved = uncertainty.movable_time(kernels)
+    alone = len(np.unique(kernels.lane)) == 1
+
+    def total(values: I64, kinds: range) -> I64:
+        return _total(step, kind, values, kinds, len(steps))
+
+    found: dict[str, I64] = {}
+    for i, name in enumerate(breakdown.PARTS):
+        found[name] = total(moved, range(min(i + 1, _DEVICE)))
+        # The host's own communication is covered by whatever runs on the device meanwhile.
+        if alone and i < _DEVICE and not (name == "communication" and parts[name].any()):
+            found[name] = total(kernels.duration_bound_ns, range(i, i + 1))
+    # What the host's parts have together is what the device leaves free of the window.
+    busy = intervals.covered_length(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
+    error = total(kernels.duration_bound_ns if alone else moved, range(_DEVICE))
+    free = steps.end_ns - steps.start_ns - busy
+    for name in breakdown.PARTS[_DEVICE:]:
+        found[name] = np.minimum(found[name], np.maximum(free + error - parts[name], parts[name]))
+    return found
+
+
+def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
+    """By step, the sum of the values of some kinds of activities."""
+    mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
+    result = np.zeros(steps, np.int64)
+    np.add.at(result, step[mine], values[mine])
+    return result
+
+
+def _within(steps: Steps, kernels: Kernels) -> I64:
+    """The step of each activity, or that whose window it starts in."""
+    at = np.searchsorted(steps.start_ns, kernels.start_ns, side="right") - 1
+    at = np.where((at >= 0) & (kernels.start_ns < steps.end_ns[np.maximum(at, 0)]), at, -1)
+    return np.where(kernels.step >= 0, kernels.step, at)

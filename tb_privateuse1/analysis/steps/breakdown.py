@@ -1,0 +1,123 @@
+"""What each instant of a step goes to: shared by views and rules.
+
+docs/reference/definitions.md defines each part.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import KERNEL, MEMCPY, MEMSET, OPERATOR, Kernels, Ops, Trace
+from tb_privateuse1.trace.table import I8, I64, Bools
+from tb_privateuse1.trace.uncertainty import busy as busy
+
+PARTS = (
+    "kernel",
+    "memcpy",
+    "memset",
+    "communication",
+    "runtime",
+    "dataloader",
+    "cpu",
+    "other",
+)
+"""In order of precedence (torch-tb-profiler's): an instant goes to the first that covers it."""
+
+
+KINDS = ("kernel", "memcpy", "memset", "communication")
+"""What a device activity is, in one word; communication kernels are a kind of their own."""
+
+
+def activity_kinds(kernels: Kernels) -> I8:
+    """The index in ``KINDS`` of each activity."""
+    names = np.select((kernels.kind == KERNEL, kernels.kind == MEMCPY), (0, 1), 2)
+    return np.where(kernels.communication, 3, names).astype(np.int8)
+
+
+def linked_activities(trace: Trace, kernels: Kernels) -> Bools:
+    """Measured activities with a launch on the host; in an inferred timeline, with an operator."""
+    measured = trace.meta.timeline == "measured"
+    known: Bools = (kernels.launch if measured else kernels.op) >= 0
+    return known
+
+
+def compute_kernels(kernels: Kernels) -> Kernels:
+    """The kernels that are not communication."""
+    return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
+
+
+def communication_time(
+    trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
+) -> intervals.Set:
+    """When this rank communicates: kernels, and ranges of libraries that work on the host."""
+    kernels = trace.kernels
+    return intervals.merge(cover(kernels.take(kernels.communication)), _hosted(trace))
+
+
+def _hosted(trace: Trace) -> intervals.Set:
+    """When a library of the host communicates (gloo): its ranges are more than a launch."""
+    row = trace.collectives.op[trace.collectives.op >= 0]
+    return intervals.union(trace.ops.start_ns[row], trace.ops.end_ns[row])
+
+
+@memoize
+def step_breakdown(trace: Trace) -> Mapping[str, I64]:
+    """The ns of each part in each step's window; the parts of a step sum to its window."""
+    steps = trace.steps
+    taken = intervals.EMPTY
+    parts: dict[str, I64] = {}
+    for name, one in zip(PARTS, part_sets(trace), strict=False):
+        free = intervals.subtract(one, taken)
+        parts[name] = intervals.covered_length(free, steps.start_ns, steps.end_ns)
+        taken = intervals.merge(taken, one)
+    parts["other"] = steps.end_ns - steps.start_ns - sum(parts.values())
+    for part in parts.values():
+        part.flags.writeable = False
+    return types.MappingProxyType(parts)
+
+
+def communication_on_host(trace: Trace) -> I64:
+    """What of each step's communication no device activity does: that of gloo. It is measured."""
+    steps = trace.steps
+    free = intervals.subtract(_hosted(trace), busy(trace.kernels))
+    return intervals.covered_length(free, steps.start_ns, steps.end_ns)
+
+
+def bounded_kernels_ns(trace: Trace) -> I64:
+    """What of each step's kernels is only of those of which nothing but limits are known."""
+    steps, kernels = trace.steps, compute_kernels(trace.kernels)
+    only = uncertainty.bounded_only(kernels)
+    free = intervals.subtract(busy(kernels.take(only)), busy(kernels.take(~only)))
+    return intervals.covered_length(free, steps.start_ns, steps.end_ns)
+
+
+def part_sets(
+    trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
+) -> tuple[intervals.Set, ...]:
+    """When each part but the last goes on; ``cover`` says when device activities do."""
+    kernels, ops, launches = trace.kernels, trace.ops, trace.launches
+    # Old torch wrote the steps themselves as operators: they are no work.
+    working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
+    return (
+        cover(compute_kernels(kernels)),
+        cover(kernels.take(kernels.kind == MEMCPY)),
+        cover(kernels.take(kernels.kind == MEMSET)),
+        communication_time(trace, cover),
+        intervals.union(launches.start_ns, launches.end_ns),
+        _host(ops, _named(trace, "enumerate(DataLoader)")),
+        _host(ops, working),
+    )
+
+
+def _host(ops: Ops, rows: Bools) -> intervals.Set:
+    return intervals.union(ops.start_ns[rows], ops.end_ns[rows])
+
+
+def _named(trace: Trace, prefix: str) -> Bools:
+    names = [i for i in np.unique(trace.ops.name) if trace.text(i).startswith(prefix)]
+    return np.isin(trace.ops.name, names)

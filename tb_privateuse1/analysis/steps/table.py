@@ -1,0 +1,151 @@
+"""Steps with what each of their instants goes to, and how far off that may be: a row each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step's window and what each of its instants goes to; the parts sum to the duration.
+
+    A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
+    """
+
+    name: str
+    start_ns: int
+    duration_ns: int
+    incomplete: bool
+    primed: bool
+    """Our capture kept the device busy in it: not in averages."""
+    kernel_ns: int
+    memcpy_ns: int
+    memset_ns: int
+    communication_ns: int
+    runtime_ns: int
+    dataloader_ns: int
+    cpu_ns: int
+    other_ns: int
+    duration_bound_ns: int | None
+    kernel_bound_ns: int | None
+    memcpy_bound_ns: int | None
+    memset_bound_ns: int | None
+    communication_bound_ns: int | None
+    runtime_bound_ns: int | None
+    dataloader_bound_ns: int | None
+    cpu_bound_ns: int | None
+    other_bound_ns: int | None
+    kernel_bounded_ns: int
+    """The part of ``kernel_ns`` of which only limits are known (evidence ``bound``)."""
+    communication_host_ns: int
+    """The part of ``communication_ns`` that is the host's own (gloo), and measured."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure over the complete steps."""
+
+    mean_ns: int
+    median_ns: int
+    min_ns: int
+    max_ns: int
+    deviation_ns: int
+    bound_ns: int | None
+    """How far off any of these may be."""
+
+
+@dataclass(frozen=True)
+class Average:
+    """A part of the breakdown over the complete steps; each figure is rounded for itself."""
+
+    part: str
+    """One of ``breakdown.PARTS``."""
+    mean_ns: int
+    share: float
+    """Of the steps' mean duration, 0 to 1."""
+    min_ns: int
+    max_ns: int
+    deviation_ns: int
+    bound_ns: int | None
+    """How far off any of these may be; null if that is not known."""
+
+
+def step_table(trace: Trace) -> tuple[Step, ...]:
+    """The steps of a trace, in order of time."""
+    steps, parts = trace.steps, breakdown.step_breakdown(trace)
+    bounds = _bounds(trace)
+    columns: dict[str, list[Any]] = {
+        "name": [trace.text(name) for name in steps.name.tolist()],
+        "start_ns": steps.start_ns.tolist(),
+        "duration_ns": (steps.end_ns - steps.start_ns).tolist(),
+        "incomplete": steps.incomplete.tolist(),
+        "primed": steps.primed.tolist(),
+        **{f"{part}_ns": ns.tolist() for part, ns in parts.items()},
+        "duration_bound_ns": _known(steps_bounds.step_windows(trace).bound(steps)),
+        **{f"{part}_bound_ns": _known(ns) for part, ns in bounds.items()},
+        "kernel_bounded_ns": breakdown.bounded_kernels_ns(trace).tolist(),
+        "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
+    }
+    # By place, which for thousands of steps is much quicker than by name.
+    order = [columns[field.name] for field in dataclasses.fields(Step)]
+    return tuple(map(Step, *order))
+
+
+@memoize
+def _bounds(trace: Trace) -> Mapping[str, I64]:
+    return steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
+
+
+def _known(bounds_ns: I64) -> list[int | None]:
+    return [None if bound == MISSING else bound for bound in bounds_ns.tolist()]
+
+
+def step_spread(steps: Iterable[Step]) -> Spread | None:
+    """Over the complete ones that were not primed; None if there is none."""
+    complete = [step for step in steps if not step.incomplete and not step.primed]
+    if not complete:
+        return None
+    durations = [step.duration_ns for step in complete]
+    bounds = [step.duration_bound_ns for step in complete]
+    mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
+    told = [b for b in bounds if b is not None]
+    return Spread(
+        mean_ns=round(mean),
+        median_ns=round(median),
+        min_ns=min(durations),
+        max_ns=max(durations),
+        deviation_ns=round(deviation),
+        bound_ns=max(told) if len(told) == len(bounds) else None,
+    )
+
+
+def step_averages(trace: Trace) -> tuple[Average, ...]:
+    """The breakdown's parts over the complete steps that were not primed; empty without any."""
+    steps, bounds = trace.steps, _bounds(trace)
+    of = ~steps.incomplete & ~steps.primed
+    if not of.any():
+        return ()
+    whole = float(np.mean((steps.end_ns - steps.start_ns)[of]))
+    return tuple(
+        Average(
+            part=part,
+            mean_ns=round(float(np.mean(ns[of]))),
+            share=float(np.mean(ns[of])) / whole if whole else 0.0,
+            min_ns=int(ns[of].min()),
+            max_ns=int(ns[of].max()),
+            deviation_ns=round(float(np.std(ns[of]))),
+            bound_ns=None if (bounds[part][of] == MISSING).any() else int(bounds[part][of].max()),
+        )
+        for part, ns in breakdown.step_breakdown(trace).items()
+    )

@@ -1,0 +1,68 @@
+"""What a range looks like wherever it is drawn: its name, what it is, and how well it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.trace import uncertainty
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Trace
+from tb_privateuse1.trace.table import I8, I32, I64
+
+TABLES = ("ops", "launches", "frames", "kernels", "steps")
+OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))
+
+CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
+"""What a rectangle is, for its colour: device activities, host ranges, steps."""
+
+_PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step"}
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """A row each; ``name`` is a string of the trace, ``kind`` an index into ``CLASSES``."""
+
+    name: I32
+    kind: I8
+    look: I8
+    """An index into ``certainty.LOOKS``."""
+    bound_ns: NDArray[np.float32]
+    """How far off the start may be; 0 for what was recorded, -1 where it is not known."""
+
+
+def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
+    """Of rows of several tables: ``table`` is an index into ``TABLES``."""
+    name = np.full(len(index), NONE, np.int32)
+    kind, look = np.zeros(len(index), np.int8), np.zeros(len(index), np.int8)
+    bound = np.zeros(len(index), np.float32)
+    for number, table_name in enumerate(TABLES):
+        here = table == number
+        at = index[here]
+        if not len(at):
+            continue
+        name[here] = getattr(trace, table_name).name[at]
+        if number == OPS:
+            own = (CLASSES.index("annotation"), CLASSES.index("operator"))
+            kind[here] = np.where(trace.ops.kind[at] == ANNOTATION, *own)
+        elif number == KERNELS:
+            kernels = trace.kernels.take(at)
+            kind[here] = breakdown.activity_kinds(kernels)
+            look[here] = uncertainty.appearance_index(kernels)
+            bound[here] = np.maximum(kernels.start_bound_ns, -1)
+        else:
+            kind[here] = CLASSES.index(_PLAIN[number])
+    return Appearance(name, kind, look, bound)
+
+
+def name_counts(trace: Trace) -> I64:
+    """How many ranges bear each of the trace's strings."""
+    found = np.zeros(len(trace.strings), np.int64)
+    for table in TABLES:
+        name = getattr(trace, table).name
+        found += np.bincount(
+            name[name != NONE] if (name == NONE).any() else name, minlength=len(found)
+        )
+    return found

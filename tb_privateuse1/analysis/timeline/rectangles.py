@@ -1,0 +1,86 @@
+"""Rectangles on rows, and one in the place of several that lie close together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.trace.table import I32, I64, Table
+
+
+@dataclass(frozen=True)
+class Ranges(Table):
+    """Rectangles of a level, by row and start; those of a row do not overlap.
+
+    ``ref`` is the longest range in it (of several, the first): a row of ``Trace.ops`` or, counted
+    on behind these, of ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels``
+    or ``steps``.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    busy_ns: I64
+    count: I32
+    ref: I32
+
+
+@dataclass(frozen=True)
+class Exact(Table):
+    """The trace's own ranges, each a rectangle."""
+
+    start_ns: I64
+    end_ns: I64
+    ref: I32
+
+    def each(self) -> Ranges:
+        """The same, as those of which one may stand for many."""
+        ones = np.ones(len(self), np.int32)
+        return Ranges(self.start_ns, self.end_ns, self.end_ns - self.start_ns, ones, self.ref)
+
+
+def merge_short(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
+    """The same with one rectangle for all short ranges of a row that start in the same bin."""
+    at = bin_heads(row, ranges, bin_ns)
+    return (row, ranges) if len(at) == len(ranges) else (row[at], join_groups(ranges, at))
+
+
+def bin_heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
+    """The first range of each group that becomes one rectangle."""
+    short = ranges.end_ns - ranges.start_ns < bin_ns
+    # A shift is much quicker than a division, and most bins are powers of two.
+    bits = bin_ns.bit_length() - 1
+    key = ranges.start_ns >> bits if bin_ns == 1 << bits else ranges.start_ns // bin_ns
+    first = np.ones(len(ranges), np.bool_)
+    first[1:] = ~(short[1:] & short[:-1] & (key[1:] == key[:-1]) & (row[1:] == row[:-1]))
+    return np.flatnonzero(first)
+
+
+def join_groups(ranges: Ranges, at: I64) -> Ranges:
+    """One rectangle for each group; groups start at ``at``."""
+    last = np.append(at[1:], len(ranges)) - 1
+    return Ranges(
+        ranges.start_ns[at],
+        ranges.end_ns[last],
+        np.add.reduceat(ranges.busy_ns, at),
+        np.add.reduceat(ranges.count, at, dtype=np.int32),
+        ranges.ref[_longest(ranges.busy_ns // ranges.count, at)],
+    )
+
+
+def _longest(length: I64, at: I64) -> I64:
+    """The first of the longest entries of each group; groups start at ``at``."""
+    best = at.copy()
+    counts = np.diff(np.append(at, len(length)))
+    several = np.flatnonzero(counts > 1)  # most are alone in theirs
+    counts = counts[several]
+    if not len(several):
+        return best
+    first = np.cumsum(counts) - counts
+    group = np.repeat(np.arange(len(several)), counts)
+    entry = np.arange(len(group)) + (at[several] - first)[group]
+    inside = length[entry]
+    longest = np.flatnonzero(inside == np.maximum.reduceat(inside, first)[group])
+    # The last one written is the first one.
+    best[several[group[longest[::-1]]]] = entry[longest[::-1]]
+    return best

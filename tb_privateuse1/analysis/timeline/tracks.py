@@ -1,0 +1,72 @@
+"""The tracks of a timeline as a reader sees them: what belongs to what, and what it is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tb_privateuse1.analysis.timeline.level_of_detail import DEVICE, FRAMES, STEPS, Pyramid
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.model import Trace
+
+TrackKind = Literal["steps", "operators", "frames", "device"]
+
+_KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
+
+
+@dataclass(frozen=True)
+class Track:
+    """One track: its rows of rectangles lie below each other."""
+
+    id: int
+    kind: TrackKind
+    group: str
+    """What it belongs to: a process, a device."""
+    group_key: str
+    """The same in every language."""
+    label: str
+    rows: int
+    ranges: int
+    busy_ns: int
+    """How long its outermost ranges last in all."""
+    hidden: int
+    """Ranges that lie too deep to be drawn."""
+    owner: int
+    """Its thread's row in the trace's table, or its stream's; 0 of the steps."""
+
+
+def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
+    """All tracks of a pyramid, in its order."""
+    of, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
+    found = []
+    # Tracks share the texts of their group: there may be a hundred thousand.
+    groups: dict[str, tuple[str, str]] = {}
+    for i, kind in enumerate(of.kind.tolist()):
+        owner, rows = int(of.owner[i]), int(of.rows[i])
+        group, label = _labels(trace, kind, owner)
+        group, key = groups.setdefault(group, (group, str(group)))
+        found.append(
+            Track(
+                id=i,
+                kind=_KINDS[kind],
+                group=group,
+                group_key=key,
+                label=label,
+                rows=rows,
+                ranges=int(edges[first[i] + rows] - edges[first[i]]),
+                busy_ns=int(of.busy_ns[i]),
+                hidden=int(of.hidden[i]),
+                owner=owner,
+            )
+        )
+    return tuple(found)
+
+
+def _labels(trace: Trace, kind: int, owner: int) -> tuple[str, str]:
+    if kind == STEPS:
+        return say("Steps"), say("Steps")
+    if kind == DEVICE:
+        return labels.lane(trace, owner)
+    group, label = labels.thread(trace, owner)
+    return group, say("{label} · Python", label=label) if kind == FRAMES else label

@@ -1,0 +1,125 @@
+"""``tb_privateuse1.open``: the views' results in Python, for notebooks and scripts.
+
+import tb_privateuse1 as tbp
+
+log = tbp.open("./log")
+log.runs                                # runs, workers, ranks, spans
+log.overview().totals.busy_ns           # a view: the first run, lowest rank, latest span
+log.kernels(run="exp1", rank=3, step=5).rows
+log.kernels().to_arrow()                # a table as Arrow; to_pandas() where pandas is installed
+log.overview().to_pandas("steps")       # another table than the main one; .tables names them
+log.diff(rank=0, base=tbp.Place("baseline"))
+log.trace(rank=3).kernels.start_ns      # the columns themselves, as numpy arrays
+log.event("kernels", 5).record          # all that the file has of one event, as JSON
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1.advice import user_rules
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage.event_record import EventRecord
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors import user_file
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views.signature import reads_of
+
+_SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
+
+
+class Log:
+    """A logdir, a run or one trace. Each view is a method of its name.
+
+    Its keywords are ``run``, ``rank`` and ``span`` (by default the first, the lowest, the latest)
+    and the view's own; ``base`` is the Place of the trace to compare with. Raises TraceError for
+    what does not exist or cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._store = Store(jobs=0, vendors=user_file.chosen())
+        self._reader = Reader(self._store, user_rules.from_environment().load)
+        self._catalog = catalog.scan(self._path)
+
+    @property
+    def runs(self) -> catalog.Runs:
+        """What was found."""
+        return self._catalog.runs
+
+    def reload(self) -> None:
+        """Look for new traces."""
+        self._catalog = catalog.scan(self._path)
+
+    def trace(
+        self, run: str | None = None, rank: int | None = None, span: int | None = None
+    ) -> Trace:
+        """One trace's tables."""
+        return self._store.trace(self._catalog.find(run, rank, span))
+
+    def event(
+        self,
+        table: TableName,
+        row: int,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+    ) -> EventRecord:
+        """One event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
+
+        Its ``record`` is JSON: all that the file has of it.
+        """
+        files = self._catalog.find(run, rank, span)
+        return query.run_event(self._store, files, {"table": table, "row": str(row)})
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in VIEWS:
+            raise AttributeError(f"there is no view {name!r}, only {', '.join(VIEWS)}")
+        return self._method(VIEWS[name])
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *VIEWS]
+
+    def __repr__(self) -> str:
+        return f"<{self.runs.logdir}: {', '.join(run.run for run in self.runs.runs) or 'no runs'}>"
+
+    def _method(self, view: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(view)
+        def method(
+            *,
+            run: str | None = None,
+            rank: int | None = None,
+            span: int | None = None,
+            base: Selection | None = None,
+            **options: Any,
+        ) -> Any:
+            here = Selection(run, rank, span)
+            return self._reader.run(view, self._catalog, here, base or here, options)
+
+        signature = inspect.signature(view)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [p for p in signature.parameters.values() if p.kind is keyword]
+        chosen = [
+            inspect.Parameter(name, keyword, default=None, annotation=annotation)
+            for name, annotation in _SELECTION.items()
+        ]
+        if "base" in reads_of(view):
+            kind = "Place | None"
+            chosen.append(inspect.Parameter("base", keyword, default=None, annotation=kind))
+        method.__signature__ = signature.replace(parameters=[*own, *chosen])  # type: ignore[attr-defined]
+        return method
+
+
+def open_log(path: str | os.PathLike[str]) -> Log:
+    """Open a logdir, a run or one trace file.
+
+    Raises TraceError if there is no such path, or ``bad_vendor``.
+    """
+    return Log(path)

@@ -1,0 +1,91 @@
+"""Decide how a run is recorded, from what was asked for and what the vendor registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch.profiler import ProfilerActivity
+
+from tb_privateuse1.capture import backend
+from tb_privateuse1.capture.warnings import Notes
+
+Route = Literal["events", "native", "torch"]
+Wanted = Literal["auto", "events", "native", "torch"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is recorded."""
+
+    route: Route
+    activities: list[Any] | None
+    """For torch's profiler; None leaves the choice to it."""
+    device: bool
+    """Whether a PrivateUse1 device was to be recorded, even if it cannot be."""
+
+
+def choose(activities: Iterable[Any] | None, wanted: Wanted, notes: Notes) -> Plan:
+    """The plan for ``activities``; notes why where it is not what was asked for.
+
+    Raises ValueError if ``wanted`` is no route.
+    """
+    if wanted not in ("auto", "events", "native", "torch"):
+        raise ValueError(f"route must be auto, events, native or torch, not {wanted!r}")
+    chosen = None if activities is None else list(activities)
+    if wanted == "torch" or not _concerns_device(chosen, wanted):
+        return Plan("torch", chosen, device=False)
+    if chosen is None and backend.PRIVATEUSE1 is not None:
+        chosen = [ProfilerActivity.CPU, backend.PRIVATEUSE1]
+    route = _route(wanted, notes)
+    if route != "native" and chosen and ProfilerActivity.CPU not in _kinds(chosen):
+        chosen.append(ProfilerActivity.CPU)
+        notes.add(
+            "cpu-activity-added",
+            "ProfilerActivity.CPU was not among the activities; it was added, because without it "
+            "torch records no operators and no device times of them",
+        )
+    return Plan(route, chosen, device=True)
+
+
+def _concerns_device(activities: list[Any] | None, wanted: Wanted) -> bool:
+    kinds = _kinds(activities or [])
+    if kinds - {ProfilerActivity.CPU, backend.PRIVATEUSE1}:
+        return False  # torch records one kind of device only, and prefers the others
+    if backend.PRIVATEUSE1 in kinds or wanted != "auto":
+        return True
+    return activities is None and backend.is_current()
+
+
+def _kinds(activities: list[Any]) -> set[ProfilerActivity]:
+    """The activities without their filters (torch 2.13 takes ``{activity: [names]}``)."""
+    return {kind for item in activities for kind in (item if isinstance(item, dict) else [item])}
+
+
+def _route(wanted: Wanted, notes: Notes) -> Route:
+    if backend.backend_name() == backend.UNNAMED:
+        notes.add(
+            "not-renamed",
+            "the PrivateUse1 backend has no name, which torch's profiler needs: call "
+            "torch.utils.rename_privateuse1_backend(); only the host is recorded",
+        )
+        return "torch"
+    if wanted == "native" or (wanted == "auto" and backend.has_native_profiler()):
+        return "native"
+    if backend.has_stubs() is False:
+        notes.add(
+            "no-stubs",
+            f"the backend {backend.backend_name()!r} registered no ProfilerStubs"
+            + ("" if wanted == "events" else " and no Kineto profiler")
+            + "; only the host is recorded",
+        )
+        return "torch"
+    missing = backend.missing_internals()
+    if missing is not None:
+        notes.add(
+            "torch-changed", f"torch {torch.__version__} lacks {missing}; only the host is recorded"
+        )
+        return "torch"
+    return "events"

@@ -1,0 +1,189 @@
+"""The sidecar: what the vendor's events measured, in columns by External id.
+
+A trace in the event route holds host times only. The device time of a row exists while the
+profiler's results live and is computed when it is asked for, so it is read here, row by row: one
+row that raises (a range across two devices does) must not cost the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.calibration import Calibration
+from tb_privateuse1.capture.warnings import Notes
+
+SCHEMA = "tb_privateuse1.kernel_event/1"
+
+COARSE_US = 10
+"""From this resolution on, a third of the small kernels is lost (docs/internals/inference.md)."""
+CHANCE_BITS = 16
+"""A common divisor counts as the resolution if chance gives it once in 2 to the power of this."""
+FAR_OFF = 200
+"""Device times so many times longer or shorter than the host's, summed over all rows, are in
+another unit: rows nest, and where the host runs ahead the wait at the window's end makes up."""
+LONG_ENOUGH_US = 10_000
+"""Below this sum of the host's times the ratio says nothing."""
+
+
+def build(
+    inner: Any,
+    backend: str,
+    calibration: Calibration,
+    primed: list[dict[str, Any]],
+    run: Notes,
+    cycle: Notes,
+) -> dict[str, Any]:
+    """The sidecar of the last cycle of ``inner``, a ``torch.autograd.profiler.profile``.
+
+    ``primed`` are the steps in which the device was kept busy, and for how long.
+    A row that cannot be read has the time None. What is wrong with the times is added to
+    ``cycle``; the notes of ``run`` stand before it in the sidecar.
+    """
+    rows = _read_rows(inner, backend, cycle)
+    ids, elapsed, host_us = rows.external_id, rows.elapsed_us, rows.host_us
+    resolution = _resolution_us([value for value in elapsed if value])
+    _check_presence(elapsed, cycle)
+    _check_unit(elapsed, host_us, calibration, cycle)
+    if resolution >= COARSE_US:
+        cycle.add(
+            "elapsed-coarse",
+            f"all device times are multiples of {resolution} us: shorter kernels cannot be seen",
+        )
+    rank, world_size = rank_and_world_size()
+    return {
+        "schema": SCHEMA,
+        "backend": backend,
+        "rank": rank,
+        "world_size": world_size,
+        "torch_version": str(torch.__version__).partition("+")[0],
+        "profiler_state": inner.profiler_kind.name,
+        "elapsed_resolution_ns": resolution * 1000,
+        "elapsed_kind": calibration.elapsed_kind,
+        "elapsed_unit": calibration.elapsed_unit,
+        # torch cuts the vendor's float to whole microseconds (KinetoEvent::privateuse1ElapsedUs).
+        "elapsed_rounding": "floor",
+        "launch_latency_ns": calibration.launch_latency_ns,
+        "sync_return_ns": calibration.sync_return_ns,
+        "calibration": calibration.evidence,
+        "primed": primed,
+        "warnings": run.as_json() + cycle.as_json(),
+        "external_id": ids,
+        "elapsed_us": elapsed,
+        **({} if rows.streams is None else {"device": rows.device, "stream": rows.stream}),
+    }
+
+
+@dataclass
+class _Rows:
+    """What torch's results say, in columns of one length, and the sum of the host's times."""
+
+    external_id: list[int] = field(default_factory=list)
+    elapsed_us: list[int | None] = field(default_factory=list)
+    device: list[int | None] = field(default_factory=list)
+    stream: list[int | None] = field(default_factory=list)
+    """Of both events; None where they are on two."""
+    host_us: float = 0.0
+    streams: Callable[[], tuple[int, int, int]] | None = None
+    """The backend's ``elapsed_streams``: device and streams of the last elapsed time's events."""
+
+    def where(self, known: bool) -> tuple[int | None, int | None]:
+        """Device and stream of the row that was read last."""
+        if self.streams is None or not known:
+            return None, None
+        device, first, second = (int(number) for number in self.streams())
+        return device, first if first == second else None
+
+
+def _read_rows(inner: Any, backend: str, notes: Notes) -> _Rows:
+    rows = _Rows(streams=getattr(getattr(torch, backend, None), "elapsed_streams", None))
+    raised: list[Exception] = []
+    for row in inner.kineto_results.events():
+        external_id = row.correlation_id()
+        if external_id <= 0:  # memory, markers: nothing that events were recorded around
+            continue
+        value = None
+        try:
+            value = row.privateuse1_elapsed_us()
+        except Exception as error:
+            raised.append(error)
+        if value is not None and value < 0:  # no events were recorded around this row
+            value = None
+        rows.external_id.append(external_id)
+        rows.elapsed_us.append(value)
+        rows.host_us += 0 if value is None else _host_us(row)
+        try:
+            device, stream = rows.where(value is not None)
+        except Exception as error:
+            notes.add("streams-failed", f"elapsed_streams() of the backend failed: {error}")
+            rows.streams = device = stream = None  # for good
+        rows.device.append(device)
+        rows.stream.append(stream)
+    if raised:
+        count = len(rows.external_id)
+        notes.add(
+            "row-raised",
+            f"the device times of {len(raised)} of {count} rows could not be read, they are "
+            f"null: {raised[0]}",
+        )
+    return rows
+
+
+def _host_us(row: Any) -> float:
+    # torch 2.4 replaced microseconds by nanoseconds.
+    return float(row.duration_ns() / 1000 if hasattr(row, "duration_ns") else row.duration_us())
+
+
+def _resolution_us(times: Sequence[int]) -> int:
+    """The grid that all device times lie on; 1 us, torch's own, if that may be chance."""
+    distinct = set(times)
+    divisor = math.gcd(*distinct)
+    return divisor if divisor and len(distinct) * math.log2(divisor) >= CHANCE_BITS else 1
+
+
+def _check_presence(elapsed: Sequence[int | None], notes: Notes) -> None:
+    known = sum(value is not None for value in elapsed)
+    if not elapsed:
+        notes.add(
+            "no-rows",
+            "the recording holds no operators: nothing was run in it, or the "
+            "experimental option trace_only keeps them from us",
+        )
+    elif not known:
+        notes.add(
+            "no-elapsed",
+            f"none of {len(elapsed)} rows has a device time: are the backend's ProfilerStubs "
+            "registered, and do they record events?",
+        )
+    elif not any(elapsed):
+        notes.add(
+            "all-zero",
+            f"the device time of all {known} rows is 0 us: nothing ran on the device, or elapsed() "
+            "of the backend's ProfilerStubs does not return microseconds",
+        )
+
+
+def _check_unit(
+    elapsed: Sequence[int | None], host_us: float, calibration: Calibration, notes: Notes
+) -> None:
+    device_us = sum(value or 0 for value in elapsed)
+    unit, doubt = calibration.elapsed_unit, ""
+    if unit is None and device_us and host_us > LONG_ENOUGH_US:
+        doubt = "probably "
+        if device_us > host_us * FAR_OFF:
+            unit = "ns"
+        # The sum of the kernels alone may well be that short.
+        elif device_us * FAR_OFF < host_us and calibration.elapsed_kind != "kernel_sum":
+            unit = "ms"
+    if unit in ("ms", "ns"):
+        notes.add(
+            "elapsed-unit",
+            f"elapsed() of the backend's ProfilerStubs {doubt}returns {unit} where torch wants "
+            f"microseconds ({device_us} us on the device in {host_us:.0f} us on the host); these "
+            "device times are not usable",
+        )

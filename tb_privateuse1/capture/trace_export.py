@@ -1,0 +1,62 @@
+"""Bring a trace to a file in spite of what a vendor may have put in torch's place."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch.profiler.profiler import profile as torch_profile
+
+from tb_privateuse1.capture.backend import rank_and_world_size
+from tb_privateuse1.capture.output_files import check_complete
+from tb_privateuse1.capture.warnings import Notes
+
+
+def default_worker_name() -> str:
+    """Torch's ``<host>_<pid>``, and ``_rank<n>`` where a rank is known."""
+    rank, _ = rank_and_world_size()
+    return f"{socket.gethostname()}_{os.getpid()}" + ("" if rank is None else f"_rank{rank}")
+
+
+def export(prof: torch_profile, to: Path, use_python_export: bool, notes: Notes) -> None:
+    """Write the last cycle's trace to ``to``, by the first way that works.
+
+    A vendor's ``export_chrome_trace`` may not know ``use_python_export`` or may fail; below it
+    is what torch itself would have written. Raises what the first way raised if none works.
+    """
+    inner: Any = prof.profiler
+    ways: list[Callable[[], object]] = [
+        lambda: prof.export_chrome_trace(str(to)),
+        lambda: inner.kineto_results.save(str(to)),
+    ]
+    if use_python_export:
+        ways.insert(0, lambda: prof.export_chrome_trace(str(to), use_python_export=True))
+    failures: list[Exception] = []
+    for way in ways:
+        try:
+            way()
+            check_complete(to)
+        except Exception as error:
+            failures.append(error)
+            continue
+        if failures:
+            notes.add(
+                "export-replaced",
+                f"export_chrome_trace failed ({type(failures[0]).__name__}: {failures[0]}); "
+                "the trace was written by what lies below it",
+            )
+        return
+    raise failures[0]
+
+
+def has_device_activity(prof: torch_profile) -> bool:
+    """Whether a native backend put any activity of the device into the last cycle."""
+    inner: Any = prof.profiler
+    # Memory, which torch records itself, also names the device; its rows are in brackets.
+    return any(
+        row.device_type().name != "CPU" and not row.name().startswith("[")
+        for row in inner.kineto_results.events()
+    )

@@ -1,0 +1,46 @@
+"""What a shell offers after Tab: commands, views, flags, choices, and the traces of a logdir."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import Any
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks, and end the process; nothing without the extra [completion]."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(parser)
+
+
+def places(name: str, of: str) -> Callable[..., list[str]]:
+    """Return what offers the runs, ranks or spans (``name``) of a path on this machine."""
+
+    def offered(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+        from tb_privateuse1.discovery import catalog
+        from tb_privateuse1.discovery.remote import is_url
+        from tb_privateuse1.trace.errors import TraceError
+
+        base, path = (getattr(parsed_args, key, None) for key in ("base", "path"))
+        where = base if of and base is not None else path
+        if where is None or is_url(where):
+            return []
+        chosen = getattr(parsed_args, f"{of}run".replace("-", "_"), None)
+        try:
+            traces = catalog.scan(where).files
+        except TraceError:
+            return []
+        found = [
+            {"run": run, "rank": rank, "span": span}[name]
+            for run, rank, span in traces
+            if name == "run" or chosen in (None, run)
+        ]
+        return list(map(str, dict.fromkeys(found)))
+
+    return offered

@@ -1,0 +1,7 @@
+"""``tb_privateuse1.rules`` of version 0.1: use ``tb_privateuse1.advice.rules``."""
+
+from __future__ import annotations
+
+from tb_privateuse1.advice.rules import RULES
+
+__all__ = ["RULES"]

@@ -1,0 +1,294 @@
+"""Find traces below a logdir: runs, workers, ranks and spans.
+
+A run is a directory with traces: files that the profiler named (``<worker>.<time>.pt.trace.json``,
+``libkineto_….json``, either with ``.gz``) whatever they hold, and any other ``*.json[.gz]`` whose
+first bytes are those of a trace (``discover/sniff.py``). ``discover/tree.py`` decides which
+directories are searched, ``discover/workers.py`` which rank and span a file is.
+
+The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
+recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
+recipe overwrites it at every recording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tb_privateuse1.discovery import walk as discovery_walk
+from tb_privateuse1.discovery import workers
+from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
+from tb_privateuse1.discovery.remote import RemoteError, is_url
+from tb_privateuse1.discovery.roots import describe, locate
+from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
+from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.i18n import fill, say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+
+
+@dataclass(frozen=True)
+class Span:
+    """One recording of a worker; spans count from 1 in order of time."""
+
+    span: int
+    label: str
+    """The time stamp of the file's name, or ``default``, or the name where these are not unique."""
+    bytes: int
+    modified_ns: int | None
+    """Unix time of the trace's last change; null if a remote filesystem does not tell."""
+    has_sidecar: bool
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that was profiled: one rank of a run."""
+
+    worker: str
+    rank: int
+    rank_source: str
+    """``metadata``, ``name`` or ``order``: what told the rank."""
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A directory below the logdir that holds traces; its name is its path from there."""
+
+    run: str
+    workers: tuple[Worker, ...]
+    warnings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of a logdir."""
+
+    logdir: str
+    runs: tuple[Run, ...]
+    scanning: bool
+    """The first scan has not finished."""
+    warnings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The runs of a logdir and, known to the server alone, their files."""
+
+    runs: Runs
+    files: Mapping[tuple[str, int, int], TraceFiles]
+    """By (run, rank, span)."""
+
+    def find(
+        self, run: str | None = None, rank: int | None = None, span: int | None = None
+    ) -> TraceFiles:
+        """The files of a span: by default of the first run, the lowest rank, the latest span.
+
+        Only what the catalogue lists can be asked for. Raises TraceError ``unknown_run``,
+        ``unknown_rank`` or ``unknown_span``; if there are no runs because a remote logdir cannot
+        be read, that error.
+        """
+        if not self.runs.runs:
+            for warning in self.runs.warnings:
+                if warning.code.startswith("remote_"):
+                    raise TraceError(warning.code, warning.message, warning.hint)
+            hint = say("Record one with tb_privateuse1.capture, or with torch.profiler's handler.")
+            message = say("There are no traces in {logdir}.", logdir=self.runs.logdir)
+            raise TraceError("unknown_run", message, hint)
+        of = self.runs.runs[0] if run is None else _pick(self.runs.runs, "run", run)
+        worker = of.workers[0] if rank is None else _pick(of.workers, "rank", rank)
+        chosen = worker.spans[-1] if span is None else _pick(worker.spans, "span", span)
+        return self.files[of.run, worker.rank, chosen.span]
+
+
+def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
+    """All runs below a logdir, or below the named roots of ``spec`` (see ``discover/roots.py``).
+
+    ``logdir`` may be a URL, or a single trace, whatever its name. ``heads`` keeps what was learnt
+    from the files' first bytes for the next scan. Raises TraceError ``no_such_path``, or
+    ``remote.RemoteError`` for a URL that cannot be read.
+    """
+    roots = spec or [("", logdir)]
+    warnings: list[Finding] = []
+    entries: list[Entry] = []
+    for _, path in roots:
+        locate(path)
+    if not spec and discovery_walk.is_file(root := locate(logdir)):
+        entries.append(_single(root, heads or Heads()))
+    else:
+        entries += walk(roots, heads or Heads(), warnings)
+    return catalog(describe(roots), entries, warnings)
+
+
+Entry = tuple[Run, dict[tuple[str, int, int], TraceFiles]]
+"""A run and its files."""
+
+
+def catalog(
+    logdir: str, entries: Sequence[Entry], warnings: Sequence[Finding], scanning: bool = False
+) -> Catalog:
+    """The catalogue of the runs found (so far), in the natural order of their names.
+
+    ``logdir`` is what ``describe`` made of it.
+    """
+    runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural(r.run)))
+    files = {key: value for _, files in entries for key, value in files.items()}
+    return Catalog(Runs(logdir, runs, scanning, tuple(warnings)), files)
+
+
+def walk(
+    roots: Sequence[tuple[str, str]],
+    heads: Heads,
+    warnings: list[Finding],
+    lost: list[str] | None = None,
+) -> Iterator[Entry]:
+    """The runs of named roots, one by one as they are found; roots that are not there warn.
+
+    ``lost`` gets the URLs of roots that are there but cannot be read now (their host does not
+    answer, a token has run out): what was known of them still counts.
+    """
+    taken: set[str] = set()
+    for root_name, path in roots:
+        try:
+            yield from _walk(root_name, locate(path), heads, warnings, taken)
+        except TraceError as error:
+            warnings.append(Finding(error.code, error.message, error.hint))
+            if isinstance(error, RemoteError) and error.code != "no_such_path" and lost is not None:
+                lost.append(path)
+        finally:
+            heads.stop()
+
+
+def _walk(
+    root_name: str, root: str, heads: Heads, warnings: list[Finding], taken: set[str]
+) -> Iterator[Entry]:
+    directories = discovery_walk.directories(root, warnings)
+    if is_url(root):
+        listed = list(directories)
+        heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
+        directories = iter(listed)
+        taken_below = any(below.partition("/")[0] == basename(root) for below, _ in listed)
+    else:
+        taken_below = Path(root, basename(root)).exists()
+    top = "." if taken_below else basename(root)
+    for below, found in directories:
+        name = unique = _name(root_name, top, below)
+        while unique in taken:
+            unique += "'"
+        if entry := _run(unique, found, heads):
+            taken.add(unique)
+            if unique != name:
+                message = say(
+                    "Two runs are called {name}: {below} is shown as {unique}.",
+                    name=shown(name),
+                    below=shown(below),
+                    unique=shown(unique),
+                )
+                warnings.append(Finding("run_name_collision", message))
+            yield entry
+
+
+_T = TypeVar("_T", Run, Worker, Span)
+
+
+_UNKNOWN = {
+    "run": say("There is no run {wanted}."),
+    "rank": say("There is no rank {wanted}."),
+    "span": say("There is no span {wanted}."),
+}
+
+
+def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
+    for item in items:
+        if getattr(item, kind) == wanted:
+            return item
+    names = [str(getattr(item, kind)) for item in items]
+    have = ", ".join(names[:20])
+    if len(names) > 20:
+        have = say("{names} and {count} more", names=have, count=len(names) - 20)
+    message = fill(_UNKNOWN[kind], wanted=wanted)
+    raise TraceError(f"unknown_{kind}", message, say("There is: {have}.", have=have))
+
+
+def _name(root_name: str, top: str, below: str) -> str:
+    if below != ".":
+        return shown(Path(root_name, below).as_posix())
+    return shown(root_name or top or ".")
+
+
+def _single(path: str, heads: Heads) -> Entry:
+    """One trace, named by the user: taken for one even if its name or head do not say so."""
+    file = file_at(path)
+    folder = parent(path)
+    try:
+        beside = discovery_walk.files_of(folder) if folder else []
+    except OSError:  # a directory may be closed and its files open
+        beside = []
+    # The recipe's sidecar is the latest recording's (see above).
+    others = [workers.Recording(f, None) for f in beside if _CLAIMED.search(f.name)]
+    mine = workers.Recording(file, None)
+    latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
+    pattern = _SIDECAR if latest else _OURS
+    sidecars = [f for f in beside if pattern.match(f.name)]
+    entry = _run(shown(basename(folder or "") or "."), sidecars, heads, only=file)
+    assert entry is not None  # there is a trace
+    return entry
+
+
+_OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
+_RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
+_SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
+_CLAIMED = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
+
+
+def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = None) -> Entry | None:
+    """The run of one directory's files, if there are traces among them."""
+    ours: dict[str, File] = {}
+    recipe: dict[int, File] = {}
+    traces: dict[str, File] = {}
+    for file in found:
+        if match := _OURS.match(file.name):
+            ours.setdefault(match[1], file)
+        elif match := _RECIPE.match(file.name):
+            recipe.setdefault(int(match[1] or 0), file)
+        elif _CLAIMED.search(file.name) or heads.trace(file).is_trace:
+            # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
+            traces.setdefault(file.name.removesuffix(".gz"), file)
+    chosen = [only] if only else list(traces.values())
+    sidecars = {file: side for file in chosen if (side := _beside(file.name, ours))}
+    recordings = []
+    for file in chosen:
+        rank = heads.trace(file).rank
+        if rank is None and file in sidecars:
+            rank = heads.sidecar(sidecars[file]).rank
+        recordings.append(workers.Recording(file, rank))
+    members, findings = workers.assign_ranks(recordings)
+    if not members:
+        return None
+    files: dict[tuple[str, int, int], TraceFiles] = {}
+    listed: list[Worker] = []
+    for member in members:
+        spans = []
+        for number, (label, recording) in enumerate(member.spans, 1):
+            file = recording.file
+            sidecar = sidecars.get(file)
+            if sidecar is None and number == len(member.spans):
+                sidecar = recipe.get(member.rank)
+            written_ns = file.mtime_ns or None
+            spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
+            rank = None if member.rank_source == "order" else member.rank
+            own = shown(recording.worker)
+            files[name, member.rank, number] = TraceFiles(file, sidecar, own, rank)
+        listed.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
+    return Run(name, tuple(listed), tuple(findings)), with_others(files)
+
+
+def _beside(name: str, ours: Mapping[str, File]) -> File | None:
+    stem = re.sub(r"\.json(\.gz)?$", "", name, flags=re.IGNORECASE)
+    for candidate in (stem.removesuffix(".pt.trace"), stem.removesuffix(".trace"), stem):
+        if candidate in ours:
+            return ours[candidate]
+    return None

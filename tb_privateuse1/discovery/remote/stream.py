@@ -1,0 +1,188 @@
+"""Read a remote file as if it were local, in ranges that grow while it is read in sequence.
+
+The head of a file costs one small request; who reads on gets ever larger blocks, and the next one
+is on its way while the last is worked on. So at most two blocks are held. A web server that
+knows no ranges (``python -m http.server``) is read from the start, in one go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from concurrent.futures import Future
+from typing import Any, BinaryIO, cast
+
+from tb_privateuse1.discovery.remote.errors import remote_error
+from tb_privateuse1.discovery.remote.filesystem import Server, server_of
+from tb_privateuse1.discovery.remote.listing import status
+from tb_privateuse1.discovery.remote.url import is_web
+
+_LEAST = 64 << 10
+_MOST = 4 << 20
+_AGAIN_S = 0.5
+
+
+def open_url(url: str, size: int | None = None) -> BinaryIO:
+    """Open a file for reading; its ``size`` is asked for if it is not known.
+
+    Raises RemoteError, here and from its methods. Not for several threads at a time.
+    """
+    server = server_of(url)
+    if size is None:
+        size = status(url).size
+    return cast(BinaryIO, io.BufferedReader(_Ranges(server, url, size), _LEAST))
+
+
+class _Ranges(io.RawIOBase):
+    def __init__(self, server: Server, url: str, size: int) -> None:
+        self._server = server
+        self._url = url
+        self._size = size
+        self._position = 0
+        self._fetch = _Web(url, size) if is_web(url) else _Object(url)
+        self._start = 0
+        self._block = b""
+        self._length = _LEAST
+        self._ahead: tuple[int, Future[bytes]] | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        if self._position >= self._size:
+            return 0
+        if not 0 <= self._position - self._start < len(self._block):
+            self._load()
+        at = self._position - self._start
+        part = self._block[at : at + len(buffer)]
+        buffer[: len(part)] = part
+        self._position += len(part)
+        return len(part)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._withdraw()
+            self._block = b""
+            self._fetch.close()
+        super().close()
+
+    def _load(self) -> None:
+        """Make the block the one at the position."""
+        start = self._position
+        end = self._start + len(self._block)
+        sequential = start == end > 0
+        if self._ahead and self._ahead[0] == start:
+            future = self._ahead[1]
+            self._ahead = None
+        else:
+            self._withdraw()
+            future = self._submit(start, 2 * self._length if sequential else _LEAST)
+        self._block = b""  # before the next one arrives
+        self._block = self._server.wait(self._url, future)
+        self._start = start
+        following = start + len(self._block)
+        if sequential and following < self._size:
+            self._ahead = following, self._submit(following, 2 * self._length)
+
+    def _submit(self, start: int, length: int) -> Future[bytes]:
+        self._length = min(length, _MOST)
+        end = min(start + self._length, self._size)
+        return self._server.submit(lambda fs: self._patient(fs, start, end))
+
+    def _patient(self, fs: Any, start: int, end: int) -> bytes:
+        """A range, asked for twice if the connection breaks: there may be gigabytes to come."""
+        try:
+            return self._fetch(fs, start, end)
+        except Exception as error:
+            if isinstance(error, TimeoutError) or not remote_error(error, self._url).passing:
+                raise
+        time.sleep(_AGAIN_S)
+        return self._fetch(fs, start, end)
+
+    def _withdraw(self) -> None:
+        """Give up what is on its way: one range at a time is asked for."""
+        if self._ahead and not self._ahead[1].cancel():
+            with contextlib.suppress(Exception):
+                self._server.wait(self._url, self._ahead[1])
+        self._ahead = None
+
+
+class _Object:
+    """Ranges of an object: one request each."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def __call__(self, fs: Any, start: int, end: int) -> bytes:
+        data: bytes = fs.cat_file(fs._strip_protocol(self._url), start=start, end=end)
+        return _whole(data, end - start)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+class _Web:
+    """Ranges of a file on a web server, or what it sends in one go if it knows no ranges."""
+
+    def __init__(self, url: str, size: int) -> None:
+        self._url = url
+        self._size = size
+        self._flow: Any = None
+        self._at = 0
+
+    def __call__(self, fs: Any, start: int, end: int) -> bytes:
+        if self._flow is None:
+            try:
+                with fs.open(self._url, "rb", size=self._size, cache_type="none") as file:
+                    file.seek(start)
+                    return _whole(file.read(end - start), end - start)
+            except ValueError:  # fsspec's word for an answer that is no range
+                pass
+        return self._flowing(fs, start, end)
+
+    def _flowing(self, fs: Any, start: int, end: int) -> bytes:
+        try:
+            if self._flow is None or start < self._at:
+                self.close()
+                self._flow = fs.open(self._url, "rb", size=self._size, block_size=0)
+                self._at = 0
+            while self._at < start:
+                self._take(min(start - self._at, _MOST))
+            return self._take(end - start)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, length: int) -> bytes:
+        parts: list[bytes] = []
+        left = length
+        while left and (part := self._flow.read(left)):
+            parts.append(part)
+            left -= len(part)
+        self._at += length - left
+        return _whole(b"".join(parts), length)
+
+    def close(self) -> None:
+        """End the answer that is being read."""
+        if self._flow is not None:
+            self._flow.close()
+            self._flow = None
+
+
+def _whole(data: bytes, length: int) -> bytes:
+    # Else a broken connection would look like a trace that is cut off.
+    if len(data) != length:
+        raise ConnectionError(f"{len(data)} bytes came instead of {length}")
+    return data

@@ -1,0 +1,148 @@
+"""Keep the catalogue of a logdir fresh in the background, so that no request waits for a disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from tb_privateuse1.discovery import catalog as discovery_catalog
+from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.remote import below
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+
+_PUBLISH_S = 0.5
+_AGAIN_S = 30.0
+"""After so long a remote logdir that could not be read is tried again, if there is no interval."""
+_log = logging.getLogger(__name__)
+
+
+class Scanner:
+    """Scans in a thread that starts with the first question, then every ``interval_s`` seconds.
+
+    ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
+    scan the runs found so far are listed. A logdir that does not exist (yet) is a warning. So is
+    a remote one that cannot be read now: what was found there before stays listed, and it is
+    asked again. Scans take at most half of the time, however slow they are.
+    """
+
+    def __init__(
+        self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
+    ) -> None:
+        self._roots = list(spec) or [("", logdir)]
+        self._logdir = roots.describe(self._roots)
+        self._interval_s = interval_s
+        self._catalog = discovery_catalog.catalog(self._logdir, (), (), scanning=True)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._entries: list[discovery_catalog.Entry] = []
+        self._lost: list[str] = []
+        self._scanned = threading.Event()
+        self._stop = threading.Event()
+
+    def catalog(self) -> discovery_catalog.Catalog:
+        """What is known now, without waiting."""
+        self._start()
+        return self._catalog
+
+    def is_active(self) -> bool:
+        """Whether there are traces; True as long as the first scan has not finished."""
+        catalog = self.catalog()
+        return catalog.runs.scanning or bool(catalog.runs.runs)
+
+    def find(
+        self,
+        run: str | None = None,
+        rank: int | None = None,
+        span: int | None = None,
+        wait_s: float | None = None,
+    ) -> TraceFiles:
+        """``Catalog.find``, which waits for the first scan where the answer depends on it.
+
+        Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes
+        longer than ``wait_s``.
+        """
+        catalog = self.catalog()
+        if catalog.runs.scanning and run not in {r.run for r in catalog.runs.runs}:
+            if not self._scanned.wait(wait_s):
+                raise TraceError(
+                    "scanning", say("{logdir} is still being searched.", logdir=catalog.runs.logdir)
+                )
+            catalog = self._catalog
+        return catalog.find(run, rank, span)
+
+    def close(self) -> None:
+        """End the thread; what was found remains."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="scan", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        heads = Heads()
+        while not self._stop.is_set():
+            started = time.monotonic()
+            try:
+                self._scan(heads)
+            except Exception as error:  # whatever happens, the dashboard must go on
+                _log.exception("scanning %s", self._logdir)
+                self._fail(error)
+            self._scanned.set()
+            pause = self._interval_s or (_AGAIN_S if self._lost else 0)
+            if not pause or self._stop.wait(max(pause, time.monotonic() - started)):
+                return
+
+    def _scan(self, heads: Heads) -> None:
+        warnings: list[Finding] = []
+        entries: list[discovery_catalog.Entry] = []
+        lost: list[str] = []
+        published = time.monotonic()
+        for entry in discovery_catalog.walk(self._roots, heads, warnings, lost):
+            if self._stop.is_set():
+                return
+            entries.append(entry)
+            if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
+                self._catalog = discovery_catalog.catalog(
+                    self._logdir, entries, warnings, scanning=True
+                )
+                published = time.monotonic()
+        entries += _kept(self._entries, lost, entries)
+        self._entries, self._lost = entries, lost
+        self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
+        if not lost:
+            heads.forget_unused()
+
+    def _fail(self, error: Exception) -> None:
+        found = self._catalog.runs
+        failure = Finding(
+            "scan_failed",
+            say("The search failed: {kind}: {error}", kind=type(error).__name__, error=error),
+        )
+        known = dataclasses.replace(found, scanning=False, warnings=(failure,))
+        self._catalog = dataclasses.replace(self._catalog, runs=known)
+
+
+def _kept(
+    earlier: Sequence[discovery_catalog.Entry],
+    lost: Sequence[str],
+    found: Sequence[discovery_catalog.Entry],
+) -> list[discovery_catalog.Entry]:
+    """The earlier runs of roots that cannot be read now, but for those found again."""
+    names = {run.run for run, _ in found}
+    return [
+        (run, files)
+        for run, files in earlier
+        if run.run not in names
+        and any(below(f.trace.path, root) for f in files.values() for root in lost)
+    ]

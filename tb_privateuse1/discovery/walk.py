@@ -1,0 +1,99 @@
+"""Walk a directory tree for JSON files.
+
+Symbolic links are followed. Every real directory is visited once, under its real name if it has
+one below the root: so links cannot make a loop, nor a run appear twice. Hidden files and
+directories are left out (``.git``, half-written files of our capture), and so is everything that
+is not a regular file. Of a URL the same is kept; links there are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tb_privateuse1.discovery import remote
+from tb_privateuse1.discovery.file import File, remote_file, shown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
+
+_SUFFIXES = (".json", ".json.gz")
+
+
+def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
+    """Each directory from ``root`` down as (path from the root, ``.`` for itself; its JSON files).
+
+    A directory that cannot be read becomes a warning, a file that vanishes is left out. Raises
+    ``remote.RemoteError`` if a URL cannot be listed at all.
+    """
+    if remote.is_url(root):
+        for directory, found in remote.walk(root, _visible, _wanted, warnings):
+            yield directory, _by_name(map(remote_file, found))
+        return
+    seen: set[tuple[int, int]] = set()
+    pending, links = [Path()], list[Path]()
+    while pending or links:
+        below = pending.pop() if pending else links.pop()
+        path = Path(root, below)
+        try:
+            status = path.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(path) as entries:
+                real, linked, files = _sort(entries)
+        except OSError as error:
+            message = say(
+                "The directory {path} cannot be read: {error}.",
+                path=shown(str(below)),
+                error=error.strerror,
+            )
+            warnings.append(Finding("unreadable_directory", message))
+            continue
+        pending += [Path(below, name) for name in sorted(real, reverse=True)]
+        # Links wait until all real directories have been seen under their own names.
+        links += [Path(below, name) for name in sorted(linked, reverse=True)]
+        yield str(below), files
+
+
+def files_of(directory: str) -> list[File]:
+    """The JSON files of one directory. Raises OSError, of a URL ``remote.RemoteError``."""
+    if remote.is_url(directory):
+        return _by_name(map(remote_file, remote.files_of(directory, _wanted)))
+    with os.scandir(directory) as entries:
+        return _sort(entries)[2]
+
+
+def is_file(path: str) -> bool:
+    """Whether it is a file rather than a directory. Raises ``remote.RemoteError`` of a URL."""
+    return remote.is_file(path) if remote.is_url(path) else Path(path).is_file()
+
+
+def _visible(name: str) -> bool:
+    return not name.startswith(".")
+
+
+def _wanted(name: str) -> bool:
+    return _visible(name) and name.lower().endswith(_SUFFIXES)
+
+
+def _by_name(files: Iterable[File]) -> list[File]:
+    return sorted(files, key=lambda file: file.name)
+
+
+def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], list[File]]:
+    real: list[str] = []
+    linked: list[str] = []
+    files: list[File] = []
+    for entry in entries:
+        if not _visible(entry.name):
+            continue
+        try:
+            if entry.is_dir():
+                (linked if entry.is_symlink() else real).append(entry.name)
+            elif _wanted(entry.name) and entry.is_file():
+                status = entry.stat()
+                files.append(File(entry.path, status.st_size, status.st_mtime_ns))
+        except OSError:  # deleted since, or a link in a circle
+            continue
+    return real, linked, _by_name(files)

@@ -1,0 +1,214 @@
+"""Which traces of a directory are one rank's, and which rank that is.
+
+A worker's name is that of a process (``<host>_<pid>``), so a restarted job has several of them
+for one rank, while users name files by rank and step, or all ranks alike. The rules:
+
+* The rank of a trace is what its metadata say (``distributedInfo.rank``, the sidecar's
+  ``rank``), else what its name says (``rank-3``, ``rank3_step100``, ``prof_3``, ``worker3``),
+  else the next free one in the order of names.
+* Traces of the same rank are its spans if they come from one worker, if their names give that
+  rank too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
+  the other (a restart: at least 10 s apart). Different workers joined so are reported.
+* Otherwise two processes claim a rank at the same time. One whose name gives that rank too
+  keeps it, else the first. Another gets the rank in its name if that is free, else one
+  beyond all that are known: never that of a rank in between whose trace may be missing. This is
+  reported. No trace is lost.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tb_privateuse1.discovery.file import File, natural, shown
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.findings import Finding
+
+_NAME = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
+_RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
+_NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
+"""Nanoseconds per unit of a Unix time, by its digits: torch has written ms and ns."""
+_RESTART_NS = 10 * 10**9
+"""A process that starts anew and records needs longer than this; ranks of one job end closer."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A trace file; ``rank`` is its metadata's."""
+
+    file: File
+    rank: int | None
+
+    @property
+    def worker(self) -> str:
+        """Who recorded it."""
+        return split_name(self.file.name)[0]
+
+    @property
+    def stamp(self) -> str | None:
+        """The time in its name."""
+        return split_name(self.file.name)[1]
+
+    @property
+    def when(self) -> tuple[bool, int, list[str | int]]:
+        """Its place in order of time; those without a time come first."""
+        stamp = self.stamp
+        number = int(stamp) * _NS.get(len(stamp), 1) if stamp else 0
+        return stamp is not None, number, natural(self.file.name)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A rank of a run: its recordings, each with a label, in order of time."""
+
+    worker: str
+    rank: int
+    rank_source: str
+    spans: tuple[tuple[str, Recording], ...]
+
+
+@dataclass(frozen=True)
+class _Process:
+    worker: str
+    claim: int | None
+    recordings: tuple[Recording, ...]
+
+    @property
+    def named(self) -> int | None:
+        found = _RANK.search(self.worker) or _NUMBERED.fullmatch(self.worker)
+        return int(found[1]) if found else None
+
+    @property
+    def wish(self) -> int | None:
+        return self.named if self.claim is None else self.claim
+
+
+def split_name(name: str) -> tuple[str, str | None]:
+    """The worker and the time stamp in a trace's file name."""
+    match = _NAME.match(name)
+    return (match[1], match[2]) if match else (name, None)
+
+
+def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
+    """The ranks of one directory's traces, lowest first, and what is odd about them."""
+    processes = _processes(recordings)
+    findings: list[Finding] = []
+    series: dict[int, list[_Process]] = {}
+    late: list[_Process] = []
+    for process in sorted(processes, key=_precedence):
+        if process.wish is None:
+            late.append(process)
+        elif process.wish not in series:
+            series[process.wish] = [process]
+        elif _continues(series[process.wish], process):
+            series[process.wish].append(process)
+        else:
+            late.append(process)
+    sources = {rank: "name" if s[0].claim is None else "metadata" for rank, s in series.items()}
+    for rank, joined in series.items():
+        findings += _joined(rank, joined)
+    free = (rank for rank in itertools.count() if rank not in series)
+    for process in sorted(late, key=lambda p: (p.wish is None, natural(p.worker))):
+        named = process.named if process.named not in series else None
+        if named is not None:
+            rank = named
+        elif process.wish is None:
+            rank = next(free)
+        else:  # a gap may be a rank whose trace is missing
+            rank = max(series) + 1
+        if process.wish is not None:
+            findings.append(_collision(process, series[process.wish][0], rank))
+        series[rank] = [process]
+        sources[rank] = "order" if named is None else "name"
+    found = [_member(rank, sources[rank], series[rank]) for rank in sorted(series)]
+    return found, findings
+
+
+def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[str | int]]]:
+    """Return the sort key by which processes get the rank they claim."""
+    return process.claim is None, process.named != process.wish, process.recordings[0].when
+
+
+def _processes(recordings: Iterable[Recording]) -> list[_Process]:
+    by_worker: dict[str, list[Recording]] = defaultdict(list)
+    for recording in sorted(recordings, key=lambda r: r.when):
+        by_worker[recording.worker].append(recording)
+    processes = []
+    for worker, own in by_worker.items():
+        claims = {r.rank for r in own if r.rank is not None}
+        if len(claims) <= 1:  # a span whose metadata is lost is still its worker's
+            processes.append(_Process(worker, next(iter(claims), None), tuple(own)))
+            continue
+        by_claim: dict[int | None, list[Recording]] = defaultdict(list)
+        for recording in own:
+            by_claim[recording.rank].append(recording)
+        processes += [_Process(worker, claim, tuple(rs)) for claim, rs in by_claim.items()]
+    return processes
+
+
+def _continues(earlier: Sequence[_Process], process: _Process) -> bool:
+    if all(p.named is not None and p.named == process.named for p in earlier):
+        return True
+    if process.claim is None or any(p.claim is None for p in earlier):
+        return False
+    ends = [_unix_ns(p.recordings[-1]) for p in earlier]
+    start = _unix_ns(process.recordings[0])
+    return start is not None and all(e is not None and start - e >= _RESTART_NS for e in ends)
+
+
+def _unix_ns(recording: Recording) -> int | None:
+    stamp = recording.stamp
+    return int(stamp) * _NS[len(stamp)] if stamp and len(stamp) in _NS else None
+
+
+def _joined(rank: int, processes: Sequence[_Process]) -> list[Finding]:
+    if len(processes) == 1:
+        return []
+    message = say(
+        "Rank {rank} was recorded under {count} names: {names}.",
+        rank=rank,
+        count=len(processes),
+        names=", ".join(shown(p.worker) for p in processes[:5]),
+    )
+    hint = say("They are shown as its spans, in order of time.")
+    return [Finding("joined_workers", message, hint, len(processes))]
+
+
+def _collision(process: _Process, holder: _Process, rank: int) -> Finding:
+    mine, other = shown(process.worker), shown(holder.worker)
+    if mine == other:
+        message = say(
+            "Two traces of {mine} both say that they are rank {wish}: {mine} is shown as "
+            "rank {rank}.",
+            mine=mine,
+            wish=process.wish,
+            rank=rank,
+        )
+    else:
+        message = say(
+            "{mine} and {other} both say that they are rank {wish}: {mine} is shown as rank "
+            "{rank}.",
+            mine=mine,
+            other=other,
+            wish=process.wish,
+            rank=rank,
+        )
+    return Finding("rank_collision", message, say("Record each job into a directory of its own."))
+
+
+def _member(rank: int, source: str, processes: Sequence[_Process]) -> Member:
+    own = sorted((r for p in processes for r in p.recordings), key=lambda r: r.when)
+    labels = [r.stamp or "default" for r in own]
+    often = Counter(labels)
+    spans = tuple(
+        (label if often[label] == 1 else _stem(r), r) for label, r in zip(labels, own, strict=True)
+    )
+    return Member(shown(own[-1].worker), rank, source, spans)
+
+
+def _stem(recording: Recording) -> str:
+    return shown(recording.worker + (f".{recording.stamp}" if recording.stamp else ""))

@@ -1,0 +1,133 @@
+"""Perfetto's TracePackets: what starts a trace, the names it interns, and events as columns.
+
+Numbers of fields are those of the published schema:
+https://github.com/google/perfetto/tree/main/protos/perfetto/trace
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.export.perfetto.protobuf import Part, constant, field, message, varint
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
+"""``TrackEvent.type``."""
+
+CATEGORIES = ("operator", "annotation", "frame", "runtime", "step")
+ARGUMENTS = ("External id", "Python id", "correlation", "Input shapes", "Input types")
+
+_PACKET, _SEQUENCE, _FLAGS = 1, 10, 13
+_CLEARED, _NEEDS = 1, 2
+_OTHER, _COMPUTE = 0, 2
+_BOOTTIME, _REALTIME = 6, 1
+CONTEXT = 1
+"""The one graphics context that all device activities belong to."""
+
+
+def packet(body: bytes, flags: int = _NEEDS) -> bytes:
+    """One packet of our one sequence."""
+    return field(_PACKET, field(_SEQUENCE, 1) + field(_FLAGS, flags) + body)
+
+
+def timed(ts_ns: NDArray[np.int64], *parts: Part, interned: bool = True) -> Part:
+    """A packet per row, each at its time; ``interned``: it uses names that are."""
+    head = field(_SEQUENCE, 1) + (field(_FLAGS, _NEEDS) if interned else b"")
+    return message(_PACKET, varint(8, ts_ns), constant(head), *parts)
+
+
+def event(kind: int, ts_ns: NDArray[np.int64], *parts: Part) -> Part:
+    """Packets of track events of one type."""
+    body = message(11, constant(field(9, kind)), *parts)
+    return timed(ts_ns, body, interned=kind not in (SLICE_END, COUNTER))
+
+
+def argument(names: NDArray[np.integer] | str, value: Part) -> Part:
+    """A debug annotation; ``names`` are indices into ``ARGUMENTS``, or one of these."""
+    if isinstance(names, str):
+        name = constant(field(1, ARGUMENTS.index(names) + 1))
+    else:
+        name = varint(1, names + 1)
+    return message(4, name, value)
+
+
+def category(name: str) -> Part:
+    """The category of all events alike."""
+    return constant(field(3, CATEGORIES.index(name) + 1))
+
+
+class Names:
+    """What a trace interns. The id of a string is its index + 1."""
+
+    def __init__(self, strings: Sequence[str]) -> None:
+        self._strings = strings
+        self._queues: Sequence[str] = ()
+        self._events: set[int] = set()
+        self._texts: set[int] = set()
+        self._stages: dict[int, bool] = {}
+
+    def events(self, *columns: NDArray[np.int32]) -> None:
+        """Names of slices."""
+        self._events.update(*(_different(column) for column in columns))
+
+    def texts(self, *columns: NDArray[np.int32]) -> None:
+        """Values of arguments."""
+        self._texts.update(*(_different(column) for column in columns))
+
+    def stages(self, kernels: NDArray[np.int32], others: NDArray[np.int32]) -> None:
+        """Names of device activities: of kernels, and of copies and fills."""
+        self._stages = dict.fromkeys(_different(others), False)
+        self._stages.update(dict.fromkeys(_different(kernels), True))
+
+    def queues(self, names: Sequence[str]) -> None:
+        """Names of streams, one for each lane."""
+        self._queues = names
+
+    def stage_ids(self, names: NDArray[np.int32]) -> I64:
+        """The ids of stages with these names."""
+        return names.astype(np.int64) + 1 + len(self._queues)
+
+    def encoded(self) -> bytes:
+        """As ``InternedData``."""
+        out = [_interned(1, i, name) for i, name in enumerate(CATEGORIES, 1)]
+        out += [_interned(3, i, name) for i, name in enumerate(ARGUMENTS, 1)]
+        out += [_interned(2, i + 1, self._strings[i]) for i in sorted(self._events)]
+        out += [_interned(29, i + 1, self._strings[i]) for i in sorted(self._texts)]
+        for number, name in enumerate(self._queues, 1):
+            out.append(_interned(24, number, name, field(4, _OTHER)))
+        for i, compute in sorted(self._stages.items()):
+            kind = field(4, _COMPUTE if compute else _OTHER)
+            number = i + 1 + len(self._queues)
+            out.append(_interned(24, number, self._strings[i] if i >= 0 else "unnamed", kind))
+        return b"".join(out)
+
+
+def head(trace: Trace, names: Names, pid: int | None) -> bytes:
+    """The packets before all events: clocks, the devices' names, and what is interned."""
+    context = field(1, CONTEXT) + (b"" if pid is None else field(2, pid))
+    context += field(3, trace.vendor.perfetto_gpu_api)
+    interned = names.encoded() + field(23, context)
+    start = packet(field(12, interned) + field(87, 1), _CLEARED)
+    if trace.base_ns > 0:
+        clocks = field(1, field(1, _BOOTTIME) + field(2, 0))
+        clocks += field(1, field(1, _REALTIME) + field(2, trace.base_ns))
+        start += packet(field(6, clocks), 0)
+    devices = [str(d.get("name") or "") for d in trace.meta.devices]
+    if any(devices):
+        gpus = b"".join(field(1, field(1, name)) for name in devices)
+        start += packet(field(128, gpus), 0)
+    return start
+
+
+def _interned(number: int, iid: int, text: str, more: bytes = b"") -> bytes:
+    return field(number, field(1, iid) + field(2, text) + more)
+
+
+def _different(column: NDArray[np.int32]) -> list[int]:
+    found = np.unique(column)
+    kept: list[int] = found[found >= 0].tolist()
+    return kept

@@ -1,0 +1,159 @@
+"""Advice as text for a terminal, as Markdown for a comment, as SARIF for code scanning."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tb_privateuse1 import __version__
+from tb_privateuse1.advice.engine import AdviceRow
+from tb_privateuse1.advice.rank_engine import RankAdvice
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import Rule
+from tb_privateuse1.i18n.units import plain_text, with_unit
+from tb_privateuse1.views.advice import AdviceTable
+from tb_privateuse1.views.distributed import Distributed
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+_WIDTH = 96
+"""Of a finding's text, in columns."""
+
+_FEW = 5
+"""So many ranks are named."""
+
+_LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
+
+_LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+"""What Markdown gives a meaning: text from a trace must not have one."""
+
+
+def advice_text(result: AdviceTable) -> str:
+    """The findings with what a reader needs to act on them."""
+    return "\n".join(plain_text(line) for line in _text(result)) + "\n"
+
+
+def rank_advice_text(result: Distributed) -> str:
+    """The findings of all ranks together, with the ranks that show them."""
+    return "\n".join(plain_text(line) for line in _of_ranks(result)) + "\n"
+
+
+def advice_markdown(result: AdviceTable) -> str:
+    """The findings as a list; names from the trace are text, never markup."""
+    lines = [f"**{_escaped(_summary(result))}**", ""]
+    for row in result.rows:
+        saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
+        lines.append(f"- **{row.severity.capitalize()}: {_escaped(row.title)}**{saved}")
+        lines += [f"  {_escaped(row.explanation)}", f"  *To mend:* {_escaped(row.fix)}"]
+        if row.source is not None:
+            lines.append(f"  *Where:* {_escaped(row.source)}")
+    return "\n".join(lines) + "\n"
+
+
+def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
+    """A SARIF 2.1.0 log with a result per finding; a place where stacks tell one."""
+    listed = [
+        {
+            "id": rule.name,
+            "name": rule.title,
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": f"{rule.looks_for} {rule.why}"},
+            "help": {"text": rule.fix},
+        }
+        for rule in rules
+    ]
+    driver = {"name": "tb_privateuse1", "version": __version__, "rules": listed}
+    run = {"tool": {"driver": driver}, "results": [_result(row) for row in result.rows]}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _summary(result: AdviceTable) -> str:
+    steps = f"{result.steps} step{'s' * (result.steps != 1)}"
+    if not result.rows:
+        return f"Nothing to mend was found in {steps}."
+    each = result.window_ns // max(result.steps, 1)
+    return (
+        f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
+        f"{with_unit('window_ns', each)} could be saved."
+    )
+
+
+def _text(result: AdviceTable) -> Iterator[str]:
+    yield _summary(result)
+    for row in result.rows:
+        yield from _finding(row, _facts(row))
+    silent = sum(one.answer == "not_asked" for one in result.asked)
+    if silent:
+        yield ""
+        yield f"{silent} of {len(result.asked)} rules could not be asked: --json says what lacks."
+
+
+def _finding(row: AdviceRow | RankAdvice, facts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    saved = "" if row.saving_share is None else f"-{100 * row.saving_share:.1f} %"
+    yield ""
+    yield f"{row.severity.upper():6} {saved:>8}  {row.title}"
+    for head, body in facts:
+        for line in textwrap.wrap(head + body, _WIDTH, break_on_hyphens=False):
+            yield f"{'':17}{line}"
+
+
+def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
+    yield "", row.explanation
+    yield "To mend: ", row.fix
+    if row.source is not None:
+        yield "Where: ", row.source
+    if row.evidence:
+        first = row.evidence[0]
+        yield f"Events: {row.events:,}, such as ", f"{first.table} {first.row}: {first.name}"
+    yield "Computed: ", row.how
+    lacks = f"; the profile lacks {'; '.join(row.lacks)}" if row.lacks else ""
+    yield "Confidence: ", row.confidence + lacks
+
+
+def _of_ranks(result: Distributed) -> Iterator[str]:
+    count = len(result.rows)
+    whole = f"in {count:,} rank{'s' * (count != 1)} together."
+    yield f"Findings {whole}" if result.advice else f"Nothing to mend was found {whole}"
+    for row in result.advice:
+        notes = "; ".join(f"rank {one.rank}: {one.note}" for one in row.evidence[:_FEW])
+        facts = (
+            ("", row.explanation),
+            *(("Shows as: ", one.title) for one in row.symptoms),
+            ("To mend: ", row.fix),
+            (f"Ranks: {len(row.evidence)}, such as ", notes),
+            ("Computed: ", row.how),
+            ("Confidence: ", row.confidence),
+        )
+        yield from _finding(row, facts)
+
+
+def _result(row: AdviceRow) -> dict[str, Any]:
+    message = f"{row.title}. {row.explanation} To mend: {row.fix}"
+    told: dict[str, Any] = {
+        "ruleId": row.rule,
+        "level": _LEVELS[row.severity],
+        "message": {"text": plain_text(message)},
+        "properties": {
+            "severity": row.severity,
+            "confidence": row.confidence,
+            "saving_ns": row.saving_ns,
+            "saving_share": row.saving_share,
+        },
+    }
+    place = _LINE.match(row.source or "")
+    if place is not None:
+        physical = {
+            "artifactLocation": {"uri": plain_text(place["file"])},
+            "region": {"startLine": max(1, int(place["line"]))},
+        }
+        told["locations"] = [{"physicalLocation": physical}]
+    return told
+
+
+def _escaped(words: str) -> str:
+    return _SPECIAL.sub(r"\\\1", plain_text(words))

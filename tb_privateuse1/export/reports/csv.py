@@ -1,0 +1,34 @@
+"""Comma-separated values of a view's result: a table of it, one line per row, for spreadsheets.
+
+Figures are those of the JSON, in its units; null is an empty cell, and a list within a row is JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1.views import result as views_result
+
+
+def csv_table(result: Any, name: str | None = None) -> str:
+    """A table of a result (see ``tables``), with the field names as its head.
+
+    Raises TraceError ``no_table`` or ``unknown_table``.
+    """
+    name, kind = views_result.tables_of(type(result), name)
+    columns = [field.name for field in dataclasses.fields(kind)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(getattr(row, c)) for c in columns] for row in getattr(result, name))
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    whole = isinstance(value, tuple) or dataclasses.is_dataclass(value)
+    return msgspec.json.encode(value, enc_hook=str).decode() if whole else value

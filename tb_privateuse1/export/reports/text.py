@@ -1,0 +1,80 @@
+"""A view's result for a terminal: facts, then tables, then where the figures come from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound, with_unit
+from tb_privateuse1.trace.findings import Finding
+
+_MOST_ROWS = 40
+
+
+def text_report(result: Any, width: int | None = None) -> str:
+    """The text of a result; lines are cut to ``width`` columns, if given."""
+    fields = [field.name for field in dataclasses.fields(result)]
+    fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
+    lines = list(_fields(result, fields))
+    cut = [line[: width - 1] + "…" if width and len(line) > width else line for line in lines]
+    return "\n".join(cut).strip("\n") + "\n"
+
+
+def _is_block(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) or isinstance(value, tuple)
+
+
+def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
+    """All but bounds, which stand beside their figures."""
+    of = bounds(names)
+    for name in names:
+        if name in of:
+            yield f"{title(name)}: {with_bound(row, name, of[name])}"
+        elif name not in of.values():
+            yield from _field(name, getattr(row, name))
+
+
+def _field(name: str, value: Any) -> Iterator[str]:
+    head = title(name)
+    if dataclasses.is_dataclass(value):
+        yield from ("", head)
+        names = [field.name for field in dataclasses.fields(value)]
+        for line in _fields(value, names):
+            yield f"  {line}".rstrip()
+    elif isinstance(value, tuple) and value and isinstance(value[0], Finding):
+        yield f"{head}:"
+        for finding in value:
+            grave = "" if finding.severity == "warning" else f"{finding.severity}: "
+            yield plain_text(f"  {grave}{finding.message} {finding.hint or ''}").rstrip()
+            for e in finding.examples:
+                place = f"{e.table} {e.row}: {e.name}, {e.thread}, at {e.start_ns:,} ns"
+                yield plain_text(f"    {place}{f', {e.note}' if e.note else ''}")
+    elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+        yield from ("", head)
+        yield from _table(value)
+    elif name == "record" and isinstance(value, str):
+        yield f"{head}:"
+        yield from (f"  {plain_text(line)}" for line in value.split("\n"))
+    elif isinstance(value, tuple):
+        yield f"{head}: {', '.join(plain_text(str(v)) for v in value) or 'none'}"
+    else:
+        yield f"{head}: {with_unit(name, value)}"
+
+
+def _table(rows: Sequence[Any]) -> Iterator[str]:
+    names = [field.name for field in dataclasses.fields(rows[0])]
+    of = bounds(names)
+    names = [name for name in names if name not in of.values()]
+    heads = [title(n) for n in names]
+    cells = [[with_bound(row, n, of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    numbers = [not isinstance(getattr(rows[0], n), str) for n in names]
+    for line in [heads, ["-" * w for w in widths], *cells]:
+        padded = [
+            cell.rjust(w) if number else cell.ljust(w)
+            for cell, w, number in zip(line, widths, numbers, strict=True)
+        ]
+        yield "  ".join(padded).rstrip()
+    if len(rows) > _MOST_ROWS:
+        yield f"… and {len(rows) - _MOST_ROWS} more rows: --csv or --json has all of them"

@@ -1,0 +1,73 @@
+"""The part of a trace that an export is about: a stretch of time, or everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Collectives, Memory, Trace
+from tb_privateuse1.trace.table import I64, Bools, Table
+
+
+@dataclass(frozen=True)
+class Window:
+    """[start_ns, end_ns) since the trace's start; None: no limit.
+
+    A range belongs to it if any of it lies inside, and is exported whole: no duration changes.
+    """
+
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        start, end = self.start_ns, self.end_ns
+        if start is not None and end is not None and start >= end:
+            message = say("The range from {start} to {end} ns is empty.", start=start, end=end)
+            raise TraceError("bad_option", message, say("Its end must be after its start."))
+
+    @property
+    def whole(self) -> bool:
+        """It has no limits."""
+        return self.start_ns is None and self.end_ns is None
+
+    def touches(self, start_ns: I64, end_ns: I64) -> Bools:
+        """Which ranges belong to it; one of no length does where it lies inside."""
+        inside = np.ones(len(start_ns), np.bool_)
+        if self.end_ns is not None:
+            inside &= start_ns < self.end_ns
+        if self.start_ns is not None:
+            inside &= (end_ns > self.start_ns) | (start_ns == self.start_ns)
+        return inside
+
+    def rows(self, trace: Trace, table: Table) -> I64:
+        """The rows of one of the trace's tables; what has no time belongs to every window."""
+        if self.whole:
+            return np.arange(len(table))
+        if isinstance(table, Memory):
+            return np.flatnonzero(self.touches(table.ts_ns, table.ts_ns))
+        if isinstance(table, Collectives):
+            return np.flatnonzero(self.touches(*_of_collectives(trace)))
+        start, end = getattr(table, "start_ns", None), getattr(table, "end_ns", None)
+        if start is None or end is None:
+            return np.arange(len(table))
+        return np.flatnonzero(self.touches(start, end))
+
+
+EVERYTHING = Window()
+
+
+def _of_collectives(trace: Trace) -> tuple[I64, I64]:
+    talk = trace.collectives
+    device = talk.kernel >= 0
+    found = [
+        np.where(
+            device,
+            np.append(getattr(trace.kernels, name), 0)[talk.kernel],
+            np.append(getattr(trace.ops, name), 0)[talk.op],
+        )
+        for name in ("start_ns", "end_ns")
+    ]
+    return found[0], found[1]

@@ -1,0 +1,264 @@
+"""A trace's tables as Arrow, as they are exported and asked in SQL: named, with units and nulls.
+
+A row keeps its number in ``row``, also where only some rows are exported, and columns that refer to
+another row (``op``, ``parent``, ``launch``, ``thread``, …) hold such numbers. Names are text, what
+the trace does not tell is null, and times are ns since the trace's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tb_privateuse1.export.time_window import EVERYTHING, Window
+from tb_privateuse1.trace.model import EVIDENCE, MISSING, TABLES, Trace
+from tb_privateuse1.trace.table import I64, Table
+
+_ROWS = 1 << 16
+
+_RANGE = {
+    "start_ns": "start",
+    "end_ns": "end",
+    "duration_ns": "end less start",
+}
+_EVENT = "number of its event in the trace file; null: no file tells of it"
+_THREAD = "row of threads"
+
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "threads": {
+        "row": "its number",
+        "pid": "process, as the trace writes it: a number or a word",
+        "tid": "thread, as the trace writes it",
+        "name": "the thread's name",
+    },
+    "ops": {
+        "row": "its number",
+        "name": "operator, or the name given to record_function",
+        "kind": "operator or annotation",
+        **_RANGE,
+        "self_ns": "duration less that of all ranges directly inside",
+        "elapsed_ns": "device time between the operator's two events, from a sidecar",
+        "thread": _THREAD,
+        "external_id": "External id",
+        "parent": "row of ops: the innermost one around it",
+        "frame": "row of frames: the innermost one around it",
+        "step": "row of steps",
+        "shapes": "shapes of the inputs, JSON",
+        "dtypes": "types of the inputs, JSON",
+        "stack": "call stack, where it was recorded with the operator",
+        "sequence": "sequence number of autograd",
+        "forward_thread": "number of the thread of the forward operator",
+        "single": "the only range directly inside one of its kind and name",
+        "event": _EVENT,
+    },
+    "frames": {
+        "row": "its number",
+        "name": "Python function with file and line, or module",
+        **_RANGE,
+        "self_ns": "duration less that of all ranges directly inside",
+        "thread": _THREAD,
+        "parent": "row of frames: the innermost one around it",
+        "op": "row of ops: the innermost one around it",
+        "python_id": "Python id",
+        "module_id": "Python module id",
+        "event": _EVENT,
+    },
+    "launches": {
+        "row": "its number",
+        "name": "function of the device's runtime or driver",
+        **_RANGE,
+        "thread": _THREAD,
+        "correlation": "correlation id",
+        "op": "row of ops: who called it",
+        "event": _EVENT,
+    },
+    "lanes": {
+        "row": "its number",
+        "device": "number of the device",
+        "stream": "number of the stream",
+        "name": "the stream's name",
+    },
+    "kernels": {
+        "row": "its number",
+        "name": "kernel, copy or fill",
+        "kind": "kernel, memcpy or memset",
+        "communication": "it is communication, not computation",
+        **_RANGE,
+        "lane": "row of lanes: where it ran",
+        "launch": "row of launches: the call that launched it",
+        "op": "row of ops: the operator it came from",
+        "step": "row of steps",
+        "config": "row of configs: how it was launched",
+        "correlation": "correlation id",
+        "bytes": "bytes copied or filled",
+        "evidence": "measured, or what it is inferred from",
+        "start_bound_ns": "largest error of the start; 0 where measured, null where not known",
+        "duration_bound_ns": "largest error of the duration",
+        "event": _EVENT,
+    },
+    "memory": {
+        "row": "its number",
+        "ts_ns": "time",
+        "thread": _THREAD,
+        "op": "row of ops: the innermost one around it",
+        "device_type": "torch's number of the device type: 0 is the CPU",
+        "device": "number of the device",
+        "address": "address",
+        "bytes": "bytes allocated; released: negative",
+        "allocated_bytes": "bytes allocated in all from then on",
+        "reserved_bytes": "bytes reserved by the allocator from then on",
+        "event": _EVENT,
+    },
+    "steps": {
+        "row": "its number",
+        "name": "ProfilerStep#N",
+        "host_start_ns": "start of the range on the host",
+        "host_end_ns": "end of the range on the host",
+        **_RANGE,
+        "incomplete": "cut off by the end of the recording",
+        "primed": "capture kept the device busy in it",
+    },
+    "configs": {
+        "row": "its number",
+        "grid": "blocks of the grid in x, y, z, JSON",
+        "block": "threads of a block in x, y, z, JSON",
+        "registers": "registers per thread",
+        "shared_bytes": "shared memory per block",
+        "blocks_per_sm": "blocks per multiprocessor, JSON",
+        "occupancy": "achieved occupancy that CUPTI estimates, in percent, JSON",
+    },
+    "collectives": {
+        "row": "its number",
+        "kernel": "row of kernels, where it is one",
+        "op": "row of ops, where it is a range on the host",
+        "kind": "all_reduce, all_gather, …",
+        "process_group": "process group",
+        "purpose": "what the group is for",
+        "group_size": "ranks in the group",
+        "bytes": "bytes, counted as the NCCL tests do",
+    },
+}
+"""What each column of each table is; the unit is the end of its name."""
+
+_ENUMERATED = {
+    ("ops", "kind"): ("operator", "annotation"),
+    ("kernels", "kind"): ("kernel", "memcpy", "memset"),
+    ("kernels", "evidence"): EVIDENCE,
+}
+_TEXTS = {
+    "name",
+    "pid",
+    "tid",
+    "shapes",
+    "dtypes",
+    "stack",
+    "kind",
+    "process_group",
+    "purpose",
+    "grid",
+    "block",
+    "blocks_per_sm",
+    "occupancy",
+}
+_FROM_ZERO = {
+    *(
+        "thread",
+        "parent",
+        "frame",
+        "op",
+        "step",
+        "lane",
+        "launch",
+        "kernel",
+        "config",
+        "event",
+        "group_size",
+    ),
+    *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
+    *("device", "stream"),
+}
+"""A negative one says that there is none."""
+_OF_TRACE = {"process_group": "group"}
+
+
+def schema(table: str) -> pa.Schema:
+    """The types of a table's columns."""
+    return pa.schema([(name, _type(table, name)) for name in COLUMNS[table]])
+
+
+def batches(trace: Trace, table: str, window: Window = EVERYTHING) -> Iterator[pa.RecordBatch]:
+    """The rows of a table that belong to a window, some at a time; texts are strings."""
+    rows = window.rows(trace, getattr(trace, table))
+    kind = schema(table)
+    for first in range(0, len(rows), _ROWS):
+        some = rows[first : first + _ROWS]
+        arrays = [_array(trace, table, name, some, None) for name in COLUMNS[table]]
+        yield pa.record_batch(arrays, schema=kind)
+
+
+def whole_table(trace: Trace, table: str, strings: pa.Array) -> pa.RecordBatch:
+    """All rows of a table; texts refer to ``strings``, see ``texts``."""
+    rows = np.arange(len(getattr(trace, table)))
+    arrays = [_array(trace, table, name, rows, strings) for name in COLUMNS[table]]
+    return pa.record_batch(arrays, names=list(COLUMNS[table]))
+
+
+def string_table(trace: Trace) -> pa.Array:
+    """A trace's strings for Arrow; half a surrogate pair is no text."""
+    return pa.array([s.encode("utf-8", "replace").decode() for s in trace.strings], pa.string())
+
+
+def _type(table: str, name: str) -> pa.DataType:
+    if name in _TEXTS or (table, name) in _ENUMERATED:
+        return pa.string()
+    if name in ("row", "duration_ns"):
+        return pa.int64()
+    kind = TABLES[table].column_types()[_OF_TRACE.get(name, name)]
+    return pa.from_numpy_dtype(np.dtype(kind))
+
+
+def _array(trace: Trace, table: str, name: str, rows: I64, strings: pa.Array | None) -> pa.Array:
+    if name == "row":
+        return _plain(rows.astype(np.int64), None)
+    columns: Table = getattr(trace, table)
+    if name == "duration_ns":
+        start, end = (getattr(columns, key)[rows] for key in ("start_ns", "end_ns"))
+        return _plain(end - start, None)
+    values = getattr(columns, _OF_TRACE.get(name, name))[rows]
+    if words := _ENUMERATED.get((table, name)):
+        return _worded(values, pa.array(words), plain=strings is None)
+    if name in _TEXTS:
+        if strings is None:
+            return _few(trace, values)
+        return _worded(values, strings, plain=False)
+    if values.dtype == np.bool_:
+        packed = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, packed])
+    missing = values < 0 if name in _FROM_ZERO else values == MISSING
+    return _plain(values, missing)
+
+
+def _few(trace: Trace, values: NDArray[Any]) -> pa.Array:
+    """Texts of some rows: only these are made."""
+    found, chosen = np.unique(values, return_inverse=True)
+    told = [trace.text(i).encode("utf-8", "replace").decode() for i in found]
+    return _worded(np.where(values < 0, -1, chosen), pa.array(told, pa.string()), plain=True)
+
+
+def _worded(values: NDArray[Any], words: pa.Array, *, plain: bool) -> pa.Array:
+    index = _plain(values.astype(np.int32), values < 0)
+    array = pa.DictionaryArray.from_arrays(index, words)
+    return array.cast(pa.string()) if plain else array
+
+
+def _plain(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> pa.Array:
+    # From buffers: ``pa.array`` of numpy imports pandas, where that is installed.
+    valid = None
+    if missing is not None and missing.any():
+        valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, data])

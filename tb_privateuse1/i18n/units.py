@@ -1,0 +1,73 @@
+"""Figures in words: a field's name says what its value is, ``total_ns``, ``peak_bytes``, ``share``.
+
+Names from a trace may hold anything: control characters are shown as escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_SHARES = ("share", "utilisation", "sm_efficiency", "occupancy")
+_TIMES = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+_SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+
+def title(name: str) -> str:
+    """A field's name for people, without its unit."""
+    return name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
+
+
+def with_unit(name: str, value: Any) -> str:
+    """A field's value with its unit; ``-`` if it is missing."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_ns") and isinstance(value, int):
+        return _scaled(value, _TIMES, "ns")
+    if name.endswith("bytes") and isinstance(value, int):
+        return _scaled(value, _SIZES, "B")
+    if name.endswith("bytes_per_s"):
+        return f"{value / 1e9:.3g} GB/s"
+    if name in _SHARES or name.endswith("_share"):
+        return f"{100 * value:.1f} %"
+    return f"{value:.4g}" if isinstance(value, float) else plain_text(str(value))
+
+
+def bounds(names: Sequence[str]) -> dict[str, str]:
+    """Of these fields, the figures whose bound has a field, too, and that field."""
+    found = {}
+    for bound in names:
+        stem, is_bound, unit = bound.rpartition("bound")
+        if not is_bound or unit not in ("", "_ns"):
+            continue
+        figure = f"{stem.removesuffix('_') or 'total'}{unit}"
+        if figure in names and figure != bound:
+            found[figure] = bound
+    return found
+
+
+def with_bound(row: Any, name: str, bound: str | None) -> str:
+    """A field of a dataclass with its unit and, if it is inferred, how far off it may be."""
+    value = getattr(row, name)
+    if bound is None or value is None or (off := getattr(row, bound)) == 0:
+        return with_unit(name, value)
+    return f"{with_unit(name, value)} ± {'unknown' if off is None else with_unit(name, off)}"
+
+
+def plain_text(text: str) -> str:
+    """Nothing in a name may move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shorten(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _scaled(value: int, units: Sequence[tuple[str, int]], smallest: str) -> str:
+    for unit, size in units:
+        if abs(value) >= size:
+            return f"{value / size:.3f} {unit}"
+    return f"{value} {smallest}"

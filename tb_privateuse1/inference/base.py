@@ -1,0 +1,93 @@
+"""What the stages of the inference hand to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import InferenceBasis
+from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Lanes, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+PRIME = "tb_privateuse1::prime"
+"""The annotation of our capture around work that only keeps the device busy.
+
+See priming in docs/guide/capture.md.
+"""
+
+
+class Strings:
+    """The trace's string table while it still grows."""
+
+    def __init__(self, strings: tuple[str, ...]) -> None:
+        self.all = list(strings)
+        self._ids = {text: i for i, text in enumerate(strings)}
+
+    def find(self, text: str) -> int:
+        """The index of a string, or ``NONE``."""
+        return self._ids.get(text, NONE)
+
+    def id(self, text: str) -> int:
+        """The index of a string, added if new."""
+        if text not in self._ids:
+            self._ids[text] = len(self.all)
+            self.all.append(text)
+        return self._ids[text]
+
+
+_MOST_BYTES = 1 << 48
+"""256 TiB: no device has as much memory, and sums of such sizes would leave int64."""
+
+
+def impossible_sizes(column: I64) -> Bools:
+    """Return which numbers of bytes no memory has."""
+    found: Bools = (column != MISSING) & ((column > _MOST_BYTES) | (column < -_MOST_BYTES))
+    return found
+
+
+@dataclass(frozen=True)
+class MetadataClaims:
+    """The events with the arguments of a collective, and which rows of their table they are."""
+
+    row: I32
+    events: Group
+
+    @classmethod
+    def by(cls, events: Group) -> MetadataClaims:
+        """Of the events of a whole table."""
+        row = np.flatnonzero(events.text("collective") >= 0).astype(np.int32)
+        return cls(row, events.take(row))
+
+
+@dataclass(frozen=True)
+class Activities:
+    """A device timeline, measured or inferred, and what there is to say about it."""
+
+    kernels: Kernels
+    lanes: Lanes
+    findings: tuple[Finding, ...] = ()
+    told: MetadataClaims | None = None
+    """What the kernels say of collectives; None for inferred ones."""
+    grounds: InferenceBasis | None = None
+    configs: Configs = field(default_factory=Configs.empty)
+    """How kernels were launched."""
+
+
+def priming_ranges(ops: Ops, strings: Strings) -> I64:
+    """The rows of the annotations around work that only keeps the device busy."""
+    name = strings.find(PRIME)
+    return np.flatnonzero((ops.name == name) & (name != NONE))
+
+
+def rows_of(keys: I64, wanted: I64) -> I32:
+    """The first row in ``keys`` of each wanted id; ``NONE`` where it is negative or absent."""
+    if not len(keys):
+        return np.full(len(wanted), NONE, np.int32)
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    row = order[at].astype(np.int32)
+    return np.where((wanted >= 0) & (keys[row] == wanted), row, NONE).astype(np.int32)

@@ -1,0 +1,204 @@
+"""What this rank says to others: kind, bytes and process group of each communication.
+
+By the arguments of the kernel or of the operator that made it (torch writes them since 2.2), by the
+annotation ``nccl:all_reduce`` inside that operator, by the operator's own name, and last by the
+kernel's name, which may hide the kind (``SendRecv``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from tb_privateuse1.inference.base import MetadataClaims, Strings, rows_of
+from tb_privateuse1.inference.host_events import Host
+from tb_privateuse1.trace import call_tree
+from tb_privateuse1.trace.model import MISSING, NONE, Collectives, Kernels, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+KINDS = (
+    ("reduce_scatter", re.compile(r"reduce_?scatter", re.IGNORECASE)),
+    ("all_reduce", re.compile(r"all_?reduce", re.IGNORECASE)),
+    ("all_gather", re.compile(r"all_?gather", re.IGNORECASE)),
+    ("all_to_all", re.compile(r"all_?to_?all", re.IGNORECASE)),
+    ("broadcast", re.compile(r"broadcast|bcast", re.IGNORECASE)),
+    ("barrier", re.compile(r"barrier", re.IGNORECASE)),
+    ("reduce", re.compile(r"reduce", re.IGNORECASE)),
+    ("gather", re.compile(r"gather", re.IGNORECASE)),
+    ("scatter", re.compile(r"scatter", re.IGNORECASE)),
+    ("send_recv", re.compile(r"send_?recv|p2p", re.IGNORECASE)),
+    ("send", re.compile(r"send", re.IGNORECASE)),
+    ("recv", re.compile(r"recv|receive", re.IGNORECASE)),
+)
+"""The first that a name matches; libraries spell them in every way."""
+OTHER = "other"
+
+_HOSTED = re.compile(r"^gloo:")
+"""Ranges that work on the host; those of other libraries (``nccl:…``) only start a kernel."""
+_ANNOTATED = re.compile(r"^\w+:[a-z_]+$")
+_CALL = re.compile(r"^c10d::")
+
+_ELEMENT_BYTES = {
+    **dict.fromkeys(("double", "long", "long int", "complexfloat", "int64", "float64"), 8),
+    **dict.fromkeys(("float", "int", "float32", "int32", "unsigned int"), 4),
+    **dict.fromkeys(("half", "bfloat16", "c10::half", "c10::bfloat16", "short", "float16"), 2),
+    **dict.fromkeys(("byte", "char", "bool", "unsigned char", "signed char", "int8", "uint8"), 1),
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2", "c10::float8_e4m3fn", "c10::float8_e5m2"), 1),
+}
+"""torch's names of element types, in lower case."""
+_MOST_BYTES = 1 << 62
+"""No tensor has more: beyond is an odd argument, and would not fit into a column."""
+
+
+def collective_kind(name: str) -> str:
+    """``all_reduce`` of ``nccl:all_reduce``, ``ncclDevKernel_AllReduce_Sum_f32_RING_LL``, …"""
+    return next((kind for kind, pattern in KINDS if pattern.search(name)), OTHER)
+
+
+def build_collectives(
+    host: Host, kernels: Kernels, told: MetadataClaims | None, strings: Strings
+) -> Collectives:
+    """A row per communication kernel and per range that communicates on the host, by start."""
+    ops = host.ops
+    hosted = np.flatnonzero(_named(ops.name, _HOSTED, strings)).astype(np.int32)
+    device = np.flatnonzero(kernels.communication).astype(np.int32)
+    if not len(hosted) and not len(device):
+        return Collectives.empty()
+    maker = np.concatenate((kernels.op[device], hosted))
+    tells = np.zeros(len(ops), np.bool_)
+    tells[host.told.row] = True
+    teller = call_tree.self_or_nearest(ops.parent, tells)
+    inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
+    caller = call_tree.self_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
+    by_operator = _by_arguments(host.told, call_tree.take(teller, maker), strings)
+    call = call_tree.take(caller, maker)
+    annotation = call_tree.take(inside, maker)
+    annotation = np.where(annotation >= 0, annotation, call_tree.take(inside, call))
+    by_annotation = _by_shapes(ops, annotation.astype(np.int32), strings, whole=sum)
+    by_call = _by_shapes(ops, call, strings, whole=max)
+    none = np.full(len(hosted), NONE, np.int32)
+    named = _kinds(np.concatenate((kernels.name[device], ops.name[hosted])), strings)
+    sources = [by_operator, by_annotation, by_call, _Source(named)]
+    if told is not None:
+        sources.insert(0, _by_arguments(told, np.concatenate((device, none)), strings))
+    kind = _first([t.kind.astype(np.int64) for t in sources], NONE)
+    # What each rank gives is not what all get: only the call's own tensors say that.
+    gathers = kind == strings.id("all_gather")
+    by_annotation.bytes[gathers] = MISSING
+    start = np.concatenate((kernels.start_ns[device], ops.start_ns[hosted]))
+    order = np.argsort(start, kind="stable")
+    return Collectives(
+        kernel=np.concatenate((device, none))[order],
+        op=np.concatenate((np.full(len(device), NONE, np.int32), hosted))[order],
+        kind=np.where(kind >= 0, kind, strings.id(OTHER)).astype(np.int32)[order],
+        group=_first([t.group.astype(np.int64) for t in sources], NONE).astype(np.int32)[order],
+        purpose=_first([t.purpose.astype(np.int64) for t in sources], NONE).astype(np.int32)[order],
+        group_size=_first([t.group_size for t in sources], MISSING)[order],
+        bytes=_first([t.bytes for t in sources], MISSING)[order],
+    )
+
+
+class _Source:
+    """What one source says of each communication; ``NONE`` or ``MISSING`` where it is silent."""
+
+    def __init__(self, kind: I32) -> None:
+        self.kind = kind
+        self.group = np.full(len(kind), NONE, np.int32)
+        self.purpose = self.group.copy()
+        self.group_size = np.full(len(kind), MISSING, np.int64)
+        self.bytes = self.group_size.copy()
+
+
+def _first(columns: list[I64], silent: int | np.int64) -> I64:
+    """The first value of each row that is not ``silent``."""
+    found = np.full(len(columns[0]), silent, np.int64)
+    for column in reversed(columns):
+        found = np.where(column != silent, column, found)
+    return found
+
+
+def _named(name: I32, pattern: re.Pattern[str], strings: Strings) -> Bools:
+    fitting = [n for n in np.unique(name).tolist() if pattern.search(strings.all[n])]
+    found: Bools = np.isin(name, fitting)
+    return found
+
+
+def _kinds(name: I32, strings: Strings) -> I32:
+    """The kind that each name tells; ``NONE`` for none."""
+    names, code = np.unique(name, return_inverse=True)
+    kinds = [collective_kind(strings.all[n]) if n >= 0 else OTHER for n in names.tolist()]
+    numbers = [NONE if kind == OTHER else strings.id(kind) for kind in kinds]
+    return np.array(numbers, np.int32)[code]
+
+
+def _by_arguments(told_by: MetadataClaims, row: I32, strings: Strings) -> _Source:
+    """By the arguments that torch gives to a collective; ``row`` is who may have them."""
+    at = rows_of(told_by.row.astype(np.int64), row.astype(np.int64))
+    if not len(told_by.row):
+        return _Source(at)
+    known = at >= 0
+    chosen = told_by.events.take(np.where(known, at, 0))
+    told = _Source(np.where(known, _kinds(chosen.text("collective"), strings), NONE))
+    known &= told.kind >= 0
+    told.group = np.where(known, chosen.text("process_group"), NONE)
+    told.purpose = np.where(known, chosen.text("group_purpose"), NONE)
+    size = chosen.id("group_size", int(MISSING))
+    told.group_size = np.where(known & (size > 0), size, MISSING)
+    types, code = np.unique(chosen.text("element_type"), return_inverse=True)
+    lengths = [_ELEMENT_BYTES.get(strings.all[t].lower(), 0) if t >= 0 else 0 for t in types]
+    length = np.array(lengths, np.int64)[code]
+    elements = np.maximum(
+        chosen.id("in_elements", int(MISSING)), chosen.id("out_elements", int(MISSING))
+    )
+    known &= (length > 0) & (elements >= 0)
+    known[known] = elements[known] <= _MOST_BYTES // length[known]
+    told.bytes = np.full(len(at), MISSING, np.int64)
+    told.bytes[known] = elements[known] * length[known]
+    return told
+
+
+def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:
+    """By a range's name and the shapes of its inputs, whose bytes ``whole`` puts together."""
+    told = _Source(np.where(row >= 0, _kinds(call_tree.take(ops.name, row), strings), NONE))
+    pairs = np.stack((call_tree.take(ops.shapes, row), call_tree.take(ops.dtypes, row)))
+    found, code = np.unique(pairs, axis=1, return_inverse=True)
+    sizes = [_bytes(strings, int(s), int(d), whole) for s, d in found.T]
+    told.bytes = np.array(sizes, np.int64)[code.reshape(-1)]
+    return told
+
+
+def _bytes(strings: Strings, shapes: int, dtypes: int, whole: Callable[..., int]) -> int:
+    """The bytes of the tensors among a range's inputs; ``MISSING`` if they are not known.
+
+    A file may have any JSON in these arguments, and sizes that no tensor has.
+    """
+    if shapes < 0 or dtypes < 0:
+        return int(MISSING)
+    dims, kinds = json.loads(strings.all[shapes]), json.loads(strings.all[dtypes])
+    if not isinstance(dims, list) or not isinstance(kinds, list):
+        return int(MISSING)
+    sizes = [
+        math.prod(one) * _ELEMENT_BYTES[kind.lower()]
+        for one, kind in zip(dims, kinds, strict=False)
+        if isinstance(kind, str) and kind.lower() in _ELEMENT_BYTES and _is_shape(one)
+    ]
+    total = whole(sizes) if sizes else int(MISSING)
+    return total if total <= _MOST_BYTES else int(MISSING)
+
+
+def _is_shape(dims: object) -> bool:
+    return isinstance(dims, list) and all(type(d) is int and d >= 0 for d in dims)
+
+
+def _inside(ops: Ops, annotated: Bools) -> I32:
+    """For each range, itself if it is annotated, else the first annotated one directly inside."""
+    found = np.full(len(ops), NONE, np.int32)
+    rows = np.flatnonzero(annotated)[::-1]
+    inner = rows[ops.parent[rows] >= 0]
+    found[ops.parent[inner]] = inner
+    found[rows] = rows
+    return found

@@ -1,0 +1,133 @@
+"""What the stages of the timeline hand to each other: marks, their tree, bounds, calibration.
+
+A *mark* is one of the two events that the profiler records around an operator, in the order in
+which the host recorded them, which is the order of a single stream. A *segment* ``p`` lies
+between the marks ``p - 1`` and ``p``. Times are int64 ns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import Constant, InferenceBasis
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
+
+NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
+"""As an earliest and as a latest time: none is known."""
+
+RETURN_NS = 4_000
+"""From the end of the work to the return of a call that waits for it."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The constants of the device, and how far the truth may lie from them, in ns."""
+
+    latency_ns: int
+    """From the host's call to its effect on an idle device."""
+    latency_bound_ns: int
+    latency_measured: bool
+    jitter_ns: int
+    """How much later than the latency an idle device may execute a mark."""
+    event_ns: int
+    event_high_ns: int
+    """Likely and largest time that one mark takes on a busy device; the least is 0."""
+    gap_ns: int
+    gap_high_ns: int
+    """Likely and largest time from one kernel or mark to the next kernel on a busy device."""
+    resolution_ns: int
+    rounding: str
+    """``floor``, ``round`` or ``both`` (either event is truncated before the difference)."""
+    drift: float = 5e-5
+    """Largest relative difference of the device's clock from the host's."""
+    event_low_ns: int = 0
+    constants: tuple[Constant, ...] = ()
+    """The same as they are shown, with their evidence."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """All marks in order, and per operator (row of ``Ops``) where its two marks are.
+
+    ``host_ns`` is when the mark was likely recorded, ``host_low_ns`` and ``host_high_ns`` when at
+    the earliest and latest, ``host_floor_ns`` when even if its thread was preempted. ``next`` is
+    the next mark of the same thread (itself at the end), ``innermost`` the thread's innermost open
+    operator after the mark, ``NONE`` outside all.
+    """
+
+    op: I32
+    is_end: Bools
+    host_ns: I64
+    host_low_ns: I64
+    host_high_ns: I64
+    host_floor_ns: I64
+    next: I64
+    innermost: I32
+    start: I64
+    end: I64
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Earliest and latest device time of every mark, and the likely one between them."""
+
+    low: I64
+    high: I64
+    likely: I64
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What to expect of each kernel's length: -1 where the trace does not tell.
+
+    ``low`` and ``high`` are limits from the same operator on the same shapes.
+    """
+
+    length: I64
+    low: I64
+    high: I64
+
+    def first(self, count: int) -> Self:
+        """Those of the first kernels."""
+        return dataclasses.replace(
+            self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """What ran on one stream: a row per kernel, in order; ``row`` is its operator's."""
+
+    row: I64
+    start_ns: I64
+    duration_ns: I64
+    start_bound_ns: I64
+    duration_bound_ns: I64
+    evidence: I8
+    activity: I8
+    findings: tuple[Finding, ...] = ()
+    grounds: InferenceBasis | None = None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def none(cls, finding: Finding | None, grounds: InferenceBasis) -> Self:
+        """No work, for a reason."""
+        times, few = np.empty(0, np.int64), np.empty(0, np.int8)
+        found = () if finding is None else (finding,)
+        return cls(times, times, times, times, times, few, few, found, grounds)
+
+    def take(self, rows: Bools) -> Self:
+        """Some of the work."""
+        columns = ("row", "start_ns", "duration_ns", "start_bound_ns", "duration_bound_ns")
+        some = {name: getattr(self, name)[rows] for name in (*columns, "evidence", "activity")}
+        return dataclasses.replace(self, **some)

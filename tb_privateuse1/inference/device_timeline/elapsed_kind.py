@@ -1,0 +1,207 @@
+"""What the elapsed times of a trace are, with the evidence. Backends differ.
+
+``event``: the time between two marks on the stream. ``kernel_sum``: the sum of the durations of
+what was launched between the marks, 0 for what launches nothing. ``host``: operators run on the
+host's thread, so that there is no device timeline apart from its. ``coarse``: in steps too large to
+tell kernels apart. ``unit``: not microseconds. Whether events really ran on a stream beside the
+host shows only once the constraints are solved (``contradiction``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.i18n import join_sentences, say
+from tb_privateuse1.inference.base import Strings
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.inference_basis import Kind as Name
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I64
+
+_COARSE_NS = 100_000
+"""Elapsed times in steps of this size or more cannot tell one kernel from the next."""
+
+_VALUES, _MILLISECOND_NS = 6, 1_000_000
+"""Different values that a resolution takes to be seen, but for whole milliseconds."""
+
+_MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
+
+_LONG_NS = 1_000_000
+"""Operators and steps of this host time are long enough to compare the clocks' units."""
+
+_UNIT = 100
+"""Device and host times of long ranges that differ more than this are in different units."""
+
+_LONG_RANGES, _SHORT_UNIT = 4, 10
+"""With fewer long ranges than this, short ones speak too: theirs differ by no more than that."""
+
+_STEP = "ProfilerStep#"
+
+_LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
+_LEAST_STEPS = 3
+"""In fewer, a device that is busy all the time looks like one whose idle time does not count."""
+_EQUAL_NS = 2_000
+"""A step's elapsed time equals the sum of its parts: within what rounding makes of both."""
+_ROUNDING = 1_200
+"""Four standard deviations of what one part's rounding to microseconds is off."""
+
+_CONTRADICTING = 0.2
+"""Marks that no schedule of one stream explains, as a share: more is no stream."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind, the resolution of the elapsed times, and the reason in words."""
+
+    name: Name
+    resolution_ns: int
+    evidence: str
+    finding: Finding | None = None
+
+
+def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None) -> Kind:
+    """The kind of the trace's elapsed times.
+
+    ``told`` is what the capture says of it (``elapsed_kind`` of the sidecar), which counts where
+    the trace itself does not show it; ``unit`` the ``elapsed_unit`` that it measured.
+    """
+    known = ops.elapsed_ns[ops.elapsed_ns != MISSING]
+    positive = known[known > 0]
+    if not len(positive):
+        return Kind("none", 0, say("No operator has a device time above 0."))
+    values = np.unique(positive)
+    resolution = int(np.gcd.reduce(values))
+    if len(values) < _VALUES and resolution % _MILLISECOND_NS:
+        # A few values have a common divisor by chance.
+        resolution = min(resolution, 1_000)
+    if resolution >= _COARSE_NS and len(values) > 1:
+        message = say(
+            "All elapsed times are multiples of {step_ms:g} ms: too coarse.",
+            step_ms=resolution / 1e6,
+        )
+        finding = _unusable("elapsed_coarse", message, _MICROSECONDS)
+        return Kind("coarse", resolution, message, finding)
+    if unit in ("ms", "ns"):
+        message = say(
+            "The capture measured that the backend's elapsed times are in {unit}.", unit=unit
+        )
+        return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
+    if told == "host":
+        message = say(
+            "The capture found that this backend runs its operators on the host's thread."
+        )
+        hint = say("Its operator times on the host are its device times.")
+        return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
+    equal, steps = _equal_sums(ops, strings)
+    if equal == steps and (steps >= _LEAST_STEPS or (steps and told == "kernel_sum")):
+        evidence = say(
+            "In {steps} steps the elapsed time equals the sum of its operators'.", steps=steps
+        )
+        return Kind("kernel_sum", resolution, evidence)
+    if told == "kernel_sum" and not steps:
+        return Kind(
+            "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
+        )
+    host = ops.end_ns - ops.start_ns
+    timed = ops.elapsed_ns != MISSING
+    long = (host >= _LONG_NS) & timed
+    if long.any():
+        ratio = float(np.median(ops.elapsed_ns[long] / host[long]))
+        # A few long ranges may have waited for what was launched before the recording.
+        short = timed & ~long
+        fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
+        if ratio * _UNIT < 1 and not (fits and int(long.sum()) < _LONG_RANGES):
+            message = say(
+                "Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
+                "the elapsed times are probably not in microseconds.",
+                ratio=ratio,
+            )
+            finding = _unusable("elapsed_unit", message, _MICROSECONDS)
+            return Kind("unit", resolution, message, finding)
+    return Kind("event", resolution, _passing(equal, steps, told))
+
+
+def _passing(equal: int, steps: int, told: object) -> str:
+    """Why they are times between two marks on a stream."""
+    reasons = []
+    if told == "event":
+        reasons.append(
+            say("The capture saw an idle range take as long on the device as on the host.")
+        )
+    if steps and equal == steps:
+        reasons.append(
+            say(
+                "In {steps} steps the elapsed time equals the sum of the operators', too few to "
+                "tell whether idle time counts.",
+                steps=steps,
+            )
+        )
+    elif steps:
+        reasons.append(
+            say(
+                "In {count} of {total} steps with enough in them, the elapsed time is not the sum "
+                "of the operators': idle time counts.",
+                count=steps - equal,
+                total=steps,
+            )
+        )
+    return join_sentences(reasons) or say(
+        "Nothing speaks against times between two marks on a stream."
+    )
+
+
+def contradiction(crossing: int, marks: int) -> Finding | None:
+    """Why there is no timeline, if too many marks fit no schedule of one stream."""
+    if crossing <= _CONTRADICTING * marks:
+        return None
+    message = say(
+        "{crossing} of {marks} device times contradict the others: no order of work on one "
+        "stream beside the host explains them.",
+        crossing=crossing,
+        marks=marks,
+    )
+    hint = say(
+        "The backend probably runs its operators on the host's thread, so that there is no "
+        "device timeline apart from the host's; or the events of several streams are mixed."
+    )
+    return _unusable("elapsed_not_of_a_stream", message, hint, crossing)
+
+
+def _unusable(code: str, message: str, hint: str, count: int | None = None) -> Finding:
+    return Finding(code, message, hint, count, "error", DEVICE)
+
+
+def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
+    """In how many steps the elapsed time equals that of the parts, of how many that can tell."""
+    steps = [i for i, text in enumerate(strings.all) if text.startswith(_STEP)]
+    row = np.flatnonzero(np.isin(ops.name, steps) & (ops.elapsed_ns != MISSING))
+    if not len(row):
+        return 0, 0
+    total, count = _inside(ops, row)
+    usable = (count >= _LEAST_CHILDREN) & (total >= count * _LEAST_CHILD_NS)
+    room = _EQUAL_NS + _ROUNDING * np.sqrt(count)
+    equal = np.abs(ops.elapsed_ns[row] - total) <= room
+    return int((equal & usable).sum()), int(usable.sum())
+
+
+def _inside(ops: Ops, step: I64) -> tuple[I64, I64]:
+    """Sum and number of the elapsed times of the outermost ranges in each step, any thread."""
+    others = np.ones(len(ops), np.bool_)
+    others[step] = False
+    top = others & (ops.elapsed_ns != MISSING)
+    top &= (ops.parent == NONE) | np.isin(ops.parent, step)
+    rows = np.flatnonzero(top)
+    at = intervals.innermost(
+        np.zeros(len(step), np.int32),
+        ops.start_ns[step],
+        ops.end_ns[step],
+        np.zeros(len(rows), np.int32),
+        ops.start_ns[rows],
+    )
+    inside = at >= 0
+    total = np.zeros(len(step), np.int64)
+    np.add.at(total, at[inside], ops.elapsed_ns[rows[inside]])
+    return total, np.bincount(at[inside], minlength=len(step))

@@ -1,0 +1,258 @@
+"""Operators -> marks in the order of the stream, and the tree that they span.
+
+The profiler records an operator's first event just before it takes its start time, and the
+second just after its end time (torch/csrc/profiler/collection.cpp), so that the marks of one
+thread keep the order of its calls. All threads record on one stream here: their marks are merged
+by host time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from tb_privateuse1.inference.device_timeline.base import Marks
+from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_BEFORE_NS = 200
+"""How long before its start time an operator's first event is recorded."""
+
+_AFTER_NS = 700
+"""How long after its end time its second is."""
+
+_DELAY_NS = 4_000
+"""The most that is allowed between a time stamp and its event; more is a preempted thread."""
+
+_EXCESS_NS = 2_000
+"""How much longer than on the host a quiet operator may take on an idle device by jitter."""
+
+_BLOCK = 1 << 16
+"""Marks whose levels are worked on together: more do not stay in a processor's cache."""
+
+_SHORT = 1 << 14
+"""Depths below this are sorted as short integers, which is faster."""
+
+_MAX_THREADS = 8
+"""Threads beyond the busiest few take no part in the tree: each costs one more pass."""
+
+
+def build_marks(ops: Ops) -> Marks:
+    """Two marks per operator, all threads in one order of host time."""
+    n = len(ops)
+    row, is_end = _by_thread(ops)
+    thread = ops.thread[row]
+    raw = np.where(is_end, ops.end_ns[row], ops.start_ns[row])
+    host, host_low, host_high = _recorded(raw, is_end, thread)
+    follower = np.arange(1, 2 * n + 1)
+    last = np.concatenate((thread[1:] != thread[:-1], [True])) if n else np.empty(0, np.bool_)
+    follower[last] = np.flatnonzero(last)
+    earlier = np.concatenate((raw[:1], raw[:-1]))
+    floor = np.where(is_end | np.concatenate(([True], last[:-1])), host_low, earlier)
+    innermost = np.where(is_end, ops.parent[row], row)
+
+    order = np.argsort(host, kind="stable")
+    position = np.empty(2 * n, np.int64)
+    position[order] = np.arange(2 * n)
+    start, end = np.empty(n, np.int64), np.empty(n, np.int64)
+    start[row[~is_end]] = position[~is_end]
+    end[row[is_end]] = position[is_end]
+    return Marks(
+        op=row[order].astype(np.int32),
+        is_end=is_end[order],
+        host_ns=host[order],
+        host_low_ns=host_low[order],
+        host_high_ns=host_high[order],
+        host_floor_ns=floor[order],
+        next=position[follower][order],
+        innermost=innermost[order].astype(np.int32),
+        start=start,
+        end=end,
+    )
+
+
+def _by_thread(ops: Ops) -> tuple[I64, Bools]:
+    """Operators' rows twice, for start and end, in the order of each thread in turn.
+
+    At one instant: ends of inner before outer ones, then starts of outer before inner ones.
+    """
+    n = len(ops)
+    if not n:
+        return np.empty(0, np.int64), np.empty(0, np.bool_)
+    origin = int(ops.start_ns.min())
+    # Of threads one after the other; an operator of no length still starts before it ends.
+    apart = ops.thread.astype(np.int64) * (2 * (int(ops.end_ns.max()) - origin) + 2)
+    start = apart + 2 * (ops.start_ns - origin)
+    end = apart + 2 * (ops.end_ns - origin) + (ops.end_ns <= ops.start_ns)
+    last = n - 1 - np.argsort(end[::-1], kind="stable")
+    # Both are in order already: a stable sort only merges them.
+    order = np.argsort(np.concatenate((end[last], start)), kind="stable")
+    is_end = order < n
+    row = np.concatenate((last, np.arange(n)))[order]
+    return row, is_end
+
+
+def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
+    """When each mark was recorded: likely, at the earliest, at the latest.
+
+    That is between its own time stamp and its neighbour's on the thread.
+    """
+    if not len(raw):
+        return raw, raw, raw
+    gap = np.where(thread[1:] == thread[:-1], np.maximum(raw[1:] - raw[:-1], 0), _DELAY_NS)
+    before = np.minimum(np.concatenate(([_DELAY_NS], gap)), _DELAY_NS)
+    after = np.minimum(np.concatenate((gap, [_DELAY_NS])), _DELAY_NS)
+    share = _AFTER_NS + _BEFORE_NS
+    late = np.minimum(_AFTER_NS, after * _AFTER_NS // share)
+    early = np.minimum(_BEFORE_NS, before * _BEFORE_NS // share)
+    likely = np.where(is_end, raw + late, raw - early)
+    return likely, np.where(is_end, raw, raw - before), np.where(is_end, raw + after, raw)
+
+
+def quiet_segments(marks: Marks, loud: Bools) -> Bools:
+    """Of each segment, whether nothing can have launched in it.
+
+    ``loud`` says of each mark whether its thread may launch between it and its next one.
+    """
+    if not len(marks):
+        return loud
+    now = loud.astype(np.int64)
+    # The change at a mark: what its thread may do after it, less what it might before.
+    change = now.copy()
+    linked = marks.next != np.arange(len(marks))
+    change[marks.next[linked]] -= now[linked]
+    quiet: Bools = np.concatenate(([False], np.cumsum(change)[:-1] == 0))
+    return quiet
+
+
+def make_room_for_preemption(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
+    """The same marks, with room where a thread was preempted between a time stamp and its event.
+
+    Where nothing can launch, an idle device takes as long between two marks as the host did. If
+    it took longer, the first was recorded earlier or the second later than its time stamp says.
+    """
+    loud = np.concatenate(([0], np.cumsum(~quiet)))
+    still = loud[marks.end + 1] == loud[marks.start + 1]
+    excess = ops.elapsed_ns - (ops.end_ns - ops.start_ns) - _EXCESS_NS
+    row = np.flatnonzero(still & (ops.elapsed_ns != MISSING) & (excess > 0))
+    room = excess[row] + _EXCESS_NS
+    previous = np.arange(len(marks))
+    linked = marks.next != previous
+    previous[marks.next[linked]] = previous[linked]
+    stamp = np.where(marks.is_end, ops.end_ns[marks.op], ops.start_ns[marks.op])
+    early, late = marks.host_low_ns.copy(), marks.host_high_ns.copy()
+    start, end = marks.start[row], marks.end[row]
+    early[start] = np.minimum(early[start], np.maximum(stamp[start] - room, stamp[previous[start]]))
+    following = np.where(linked[end], stamp[marks.next[end]], late[end])
+    late[end] = np.maximum(late[end], np.minimum(stamp[end] + room, following))
+    return dataclasses.replace(marks, host_low_ns=early, host_high_ns=late)
+
+
+def build_tree(marks: Marks, ops: Ops) -> tuple[Tree, Bools]:
+    """Levels from the root down, and which operators are in the tree.
+
+    Operators of different threads that cross in time are left out of it; their two marks are
+    points like any other. Deep levels come in blocks of neighbouring nodes, small enough for a
+    processor's cache; a level always comes before those inside its nodes.
+    """
+    kept = _nested(marks, ops)
+    own = kept[marks.op]
+    opened = np.cumsum(np.where(own, np.where(marks.is_end, -1, 1), 0))
+    # The depth of a node, or for a mark outside the tree one more than its container's.
+    depth = np.where(own & ~marks.is_end, opened - 1, opened)
+    deepest = int(depth.max(initial=-1))
+    top, cuts = _blocks(marks, own & ~marks.is_end, depth, deepest)
+    # A node without points inside is no more than its one segment.
+    leaf = np.flatnonzero(own & ~marks.is_end)
+    leaf = marks.op[leaf[marks.end[marks.op[leaf]] == leaf + 1]].astype(np.int64)
+    bound = own.copy()
+    bound[marks.start[leaf]] = bound[marks.end[leaf]] = False
+    whole = np.arange(len(marks))
+    levels = _levels(marks, own, bound, depth, whole[depth <= top], range(-1, top))
+    for begin, end in itertools.pairwise(cuts):
+        block = whole[begin:end]
+        levels += _levels(marks, own, bound, depth, block, range(top, int(depth[block].max()) + 1))
+    return Tree(levels, leaf, marks.end[leaf]), kept
+
+
+def _blocks(marks: Marks, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
+    """The depth from which on levels come in blocks, and the marks at which those begin."""
+    if len(marks) <= _BLOCK:
+        return 0, [0, len(marks)]
+    top, begins = 0, np.zeros(0, np.int64)
+    while top <= deepest:
+        begins = np.flatnonzero(starts & (depth == top))
+        if np.max(marks.end[marks.op[begins]] - begins, initial=0) <= _BLOCK:
+            break
+        top += 1
+    if not len(begins):
+        return top, [0, len(marks)]
+    wanted = np.arange(_BLOCK, len(marks), _BLOCK)
+    at = np.unique(np.searchsorted(begins, wanted))
+    return top, [0, *begins[at[at < len(begins)]].tolist(), len(marks)]
+
+
+def _levels(
+    marks: Marks, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
+) -> list[Level]:
+    """The levels of some depths among these marks.
+
+    ``own`` are the marks of the tree's nodes, ``bound`` those of nodes that hold others.
+    """
+    deep = depth[among].astype(np.int16 if max(wanted, default=0) < _SHORT else np.int64)
+    order = among[np.argsort(deep, kind="stable")]
+    cut = np.searchsorted(np.sort(deep, kind="stable"), range(-1, wanted.stop + 2)).tolist()
+    levels = []
+    for d in wanted:
+        mine, inner = order[cut[d + 1] : cut[d + 2]], order[cut[d + 2] : cut[d + 3]]
+        mine = mine[bound[mine]]
+        point = np.sort(np.concatenate((mine, inner)), kind="stable")
+        if len(point):
+            levels.append(_level(marks, point, own[point], depth[point] == d, d))
+    return levels
+
+
+def _level(marks: Marks, point: I64, own: Bools, here: Bools, d: int) -> Level:
+    """The series of one depth; at -1 the root's, which has no marks of its own."""
+    is_end, row = marks.is_end[point], marks.op[point].astype(np.int64)
+    step = np.where(own & ~here & is_end, len(marks) + row, point)
+    if d < 0:
+        first, last, node = np.array([0]), np.array([len(point) - 1]), np.array([NONE])
+    else:
+        first, last = np.flatnonzero(here & ~is_end), np.flatnonzero(here & is_end)
+        node = row[first]
+    step[first] = len(marks) + len(marks.start)
+    return Level(point, step, first, last, last - first + 1, node)
+
+
+def _nested(marks: Marks, ops: Ops) -> Bools:
+    """The operators of which no two cross, those of busy threads first."""
+    kept = np.zeros(len(ops), np.bool_)
+    if not len(ops):
+        return kept
+    threads, counts = np.unique(ops.thread, return_counts=True)
+    for thread in threads[np.argsort(-counts, kind="stable")][:_MAX_THREADS]:
+        rows = np.flatnonzero(ops.thread == thread)
+        if kept.any():
+            inside = _innermost(marks, kept)
+            rows = rows[inside[marks.start[rows]] == inside[marks.end[rows]]]
+        kept[rows] = True
+    return kept
+
+
+def _innermost(marks: Marks, kept: Bools) -> I64:
+    """The innermost of the kept operators at every mark, ``NONE`` outside all."""
+    rows = np.flatnonzero(kept)
+    up = intervals.nest(np.zeros(len(rows), np.int32), marks.start[rows], marks.end[rows])
+    inside = np.full(len(marks), NONE, np.int64)
+    at = np.full(len(marks), -1, np.int64)
+    at[marks.start[rows]] = marks.start[rows]
+    at[marks.end[rows]] = marks.end[rows]
+    inside[marks.start[rows]] = rows
+    inside[marks.end[rows]] = np.where(up >= 0, rows[np.maximum(up, 0)], NONE)
+    latest = np.maximum.accumulate(at)
+    return np.where(latest >= 0, inside[np.maximum(latest, 0)], NONE)

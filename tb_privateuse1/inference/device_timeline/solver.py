@@ -1,0 +1,232 @@
+"""Earliest and latest device time of every mark, from both sides.
+
+Below: a mark comes after its record plus the latency, after the marks before it, and as long
+after its partner as the elapsed time says. Above: in a segment in which nothing can have launched
+(a *quiet* one) a mark executes at once, at its record plus the latency or right behind the mark
+before it. A quiet segment that took the device longer than a mark takes was waited for, which
+ties its mark to the host's clock: an *anchor*.
+
+Where both sides cross, one of their reasons is wrong. The weakest goes first: that an operator's
+first event was recorded right before its time stamp (a thread may be preempted in between); then
+the anchor itself is dropped: something launched there after all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.inference.device_timeline import constraints
+from tb_privateuse1.inference.device_timeline.base import ANY, Bounds, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
+from tb_privateuse1.inference.device_timeline.sync_points import Pins
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, Ops
+from tb_privateuse1.trace.table import I64, Bools
+
+_REPAIRS = 6
+"""Rounds in which reasons that contradict others are dropped."""
+
+_ROUNDS = 3
+"""Rounds in which a state of the device that became certain tightens the rest."""
+
+
+_PACED_NS, _PACED_RUN = 6_000, 5
+"""The host time of an operator that can show whose pace it kept, and how many must in a row."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the solver found: bounds and spans, which segments were anchors, what failed."""
+
+    bounds: Bounds
+    spans: Spans
+    anchors: Bools
+    refuted: Bools
+    """Quiet segments whose anchor was contradicted."""
+    unknown: Bools
+    """Marks without a latest time: no anchor bounds the backlog behind them."""
+    relaxed: int
+    """Operators whose first event was recorded long before their time stamp."""
+    crossing: int
+    """Marks whose bounds contradict each other."""
+
+
+def host_paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
+    """Operators in runs of which each took the device as long as the host: probably it was idle.
+
+    Not certain: a host that waits for a full queue keeps the device's pace too.
+    """
+    host = ops.end_ns - ops.start_ns
+    excess = ops.elapsed_ns + c.resolution_ns // 2 - host
+    same = (np.abs(excess - 900) <= max(c.jitter_ns, 1_000)) & (host >= _PACED_NS)
+    same &= ops.elapsed_ns != MISSING
+    leaf = marks.end - marks.start == 1
+    order = np.flatnonzero(leaf & (host >= _PACED_NS))
+    order = order[np.argsort(marks.end[order])]
+    # Of fewer operators than a run has, convolve's result is as long as the run.
+    kept = same[order]
+    run = np.cumsum(~kept)
+    long = np.bincount(run[kept], minlength=len(order) + 1) >= _PACED_RUN
+    result = np.zeros(len(ops), np.bool_)
+    result[order[kept & long[run]]] = True
+    return result
+
+
+def elapsed_limits(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
+    """Least and largest true device time of each elapsed time; unknown where it is missing."""
+    known = spans_of != MISSING
+    value = np.where(known, spans_of, 0)
+    drift = (value * calibration.drift).astype(np.int64)
+    res = calibration.resolution_ns
+    below = {"floor": 0, "round": (res + 1) // 2, "both": res}[calibration.rounding]
+    above = {"floor": res, "round": (res + 1) // 2, "both": res}[calibration.rounding]
+    low = np.where(known, np.maximum(value - below - drift, 0), 0)
+    high = np.where(known, value + above + drift, UNKNOWN)
+    return low, high
+
+
+def solve(
+    marks: Marks,
+    tree: Tree,
+    kept: Bools,
+    quiet: Bools,
+    elapsed_ns: I64,
+    pins: Pins,
+    c: Calibration,
+    until: I64 | None = None,
+) -> Solution:
+    """Bounds of all marks.
+
+    ``quiet`` is per segment, ``kept`` says which operators are in the tree; ``until`` is when all
+    that a mark's stream may have been made to wait for on others is done.
+    """
+    if not len(marks):
+        none = np.zeros(0, np.bool_)
+        empty = np.zeros(0, np.int64)
+        spans = Spans(empty, empty, 0, ())
+        return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, 0)
+    node = elapsed_limits(elapsed_ns, c)
+    ready = marks.host_low_ns + c.latency_ns
+    prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
+    if until is not None:
+        prompt = np.maximum(prompt, until)
+    least = np.full(len(marks), c.event_low_ns)
+    most = np.full(len(marks), UNKNOWN)
+    reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
+    known, _ = constraints.tighten_spans(tree, *node, least, most, reach)
+    waited = quiet & (known.segment_low > c.event_high_ns)
+    limit = np.where(waited, prompt, np.int64(ANY))
+    _still(marks, quiet, node[0], prompt, limit, c)
+    np.minimum.at(limit, pins.mark, pins.latest)
+    np.maximum.at(ready, pins.mark, pins.earliest)
+    ready, low, relaxed = _repair(marks, tree, kept, known, node, ready, limit, c)
+    wrong = low > limit
+    limit = np.where(wrong, np.int64(ANY), limit)
+    calm = quiet & ~wrong
+
+    far = int(low.max() - low.min()) + 10**9
+    high = low
+    certain = np.zeros(len(marks), np.bool_)
+    for turn in range(_ROUNDS):
+        before = np.concatenate((low[:1], low[:-1]))
+        # Sure to be behind: the mark before is not done when this one is due.
+        behind = calm & ~waited & (before + c.event_low_ns > prompt)
+        if turn and (behind == certain).all():
+            break
+        certain = behind
+        most = np.where(behind, c.event_high_ns, UNKNOWN)
+        known, doubted = constraints.tighten_spans(tree, *node, least, most, reach)
+        calm &= ~doubted
+        low = constraints.earliest_times(tree, known, low)
+        high = np.minimum(int(low.max()) + 2 * far, limit)
+        high = constraints.latest_times(tree, known, high)
+        for _ in range(2):
+            high = constraints.latest_times(tree, known, _promptly(high, prompt, calm, c))
+        waited |= calm & (known.segment_low > c.event_high_ns) & (low <= prompt)
+        limit = np.where(waited & ~wrong, np.minimum(limit, prompt), limit)
+    nearer = ready.copy()
+    np.maximum.at(nearer, pins.mark, pins.nearer)
+    near = np.minimum(
+        constraints.earliest_times(tree, known, np.maximum(low, nearer)), np.maximum(low, high)
+    )
+    unknown = high > int(low.max()) + far
+    crossing = low > high
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    return Solution(
+        Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
+        known, waited & ~wrong, waited & wrong, unknown, relaxed, int(crossing.sum()),
+    )  # fmt: skip
+
+
+def _reach(tree: Tree, kept: Bools, elapsed_low: I64, extent: int) -> int:
+    """More than lies between any two times of the bounds, however far the device is behind."""
+    outer = ~kept
+    row = tree.levels[0].step - 2 * len(kept)
+    outer[row[(row >= 0) & (row < len(kept))]] = True
+    return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
+
+
+def _repair(
+    marks: Marks,
+    tree: Tree,
+    kept: Bools,
+    known: Spans,
+    node: tuple[I64, I64],
+    ready: I64,
+    limit: I64,
+    c: Calibration,
+) -> tuple[I64, I64, int]:
+    """The earliest solution, with room given to late time stamps where it passes a limit."""
+    ready = ready.copy()
+    relaxed = 0
+    for _ in range(_REPAIRS):
+        low = _loose(marks, kept, node, constraints.earliest_times(tree, known, ready))
+        passed = np.flatnonzero(low > limit)
+        if not len(passed):
+            break
+        # A pusher: its first event is as early as its time stamp allows, and what it took on
+        # the device moves what comes after.
+        start, end = marks.start, marks.end
+        room = marks.host_floor_ns[start] + c.latency_ns < ready[start]
+        pushes = room & (low[start] <= ready[start]) & (low[end] <= low[start] + node[0] + 1000)
+        pushes &= low[end] > ready[end] + c.jitter_ns
+        latest = np.full(len(marks), -1, np.int64)
+        latest[end[pushes]] = np.flatnonzero(pushes)
+        at = np.maximum.accumulate(np.where(latest >= 0, np.arange(len(marks)), -1))[passed]
+        row = np.unique(latest[at[at >= 0]])
+        if not len(row):
+            break
+        relaxed += len(row)
+        ready[start[row]] = marks.host_floor_ns[start[row]] + c.latency_ns
+    return ready, low, relaxed
+
+
+def _still(marks: Marks, quiet: Bools, low: I64, prompt: I64, limit: I64, c: Calibration) -> None:
+    """Limits the ends of operators without device work that took longer than their marks do."""
+    loud = np.concatenate(([0], np.cumsum(~quiet)))
+    still = loud[marks.end + 1] == loud[marks.start + 1]
+    row = np.flatnonzero(still & (low > (marks.end - marks.start) * c.event_high_ns))
+    index = np.arange(len(marks)) * c.event_high_ns
+    reach = intervals.running_max(prompt - index, np.cumsum(~quiet)) + index
+    end = marks.end[row]
+    limit[end] = np.minimum(limit[end], reach[end])
+
+
+def _promptly(high: I64, prompt: I64, quiet: Bools, c: Calibration) -> I64:
+    """In a quiet segment: not after both its record and the mark before, through whole runs."""
+    index = np.arange(len(high)) * c.event_high_ns
+    due = np.where(quiet, prompt, high)
+    reach = intervals.running_max(due - index, np.cumsum(~quiet)) + index
+    return np.where(quiet, np.minimum(high, reach), high)
+
+
+def _loose(marks: Marks, kept: Bools, node: tuple[I64, I64], low: I64) -> I64:
+    """The elapsed times of operators that are not in the tree, once."""
+    row = np.flatnonzero(~kept)
+    start, end = marks.start[row], marks.end[row]
+    low = low.copy()
+    np.maximum.at(low, end, low[start] + node[0][row])
+    np.maximum.at(low, start, low[end] - node[1][row])
+    return low

@@ -1,0 +1,96 @@
+"""The streams of a trace: which operator's events were recorded on which.
+
+Nothing in torch's results tells it; a backend may (``device`` and ``stream`` of the sidecar, see
+docs/guide/capture.md). Then each stream has marks of its own and is solved by itself. What joins
+them are waits of one stream for another (``joins``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.inference.base import rows_of
+from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import MISSING, NONE, Ops
+from tb_privateuse1.trace.table import I64
+
+_PARALLEL_NS = 2_000
+"""Parts that take so much longer than their whole, beyond roundings, ran at the same time."""
+
+_ENOUGH = 3
+"""Ranges whose parts did."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream and the operators (rows of ``Ops``) whose two events were recorded on it."""
+
+    device: int
+    stream: int
+    row: I64
+
+
+def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
+    """The streams that the sidecar tells, the one with most operators first; else one with all.
+
+    Ranges that begin on one stream and end on another are of none.
+    """
+    everything = [Stream(0, 0, np.arange(len(ops)))]
+    if sidecar.device is None or sidecar.stream is None:
+        return everything
+    row = rows_of(sidecar.external_id, ops.external_id)
+    known = row >= 0
+    device = np.where(known, sidecar.device[row], NONE)
+    stream = np.where(known, sidecar.stream[row], NONE)
+    known &= (device >= 0) & (stream >= 0)
+    if not known.any():
+        return everything
+    pairs, of = np.unique(np.stack((device, stream))[:, known], axis=1, return_inverse=True)
+    rows = np.flatnonzero(known)
+    found = [
+        Stream(int(pairs[0, k]), int(pairs[1, k]), rows[of == k]) for k in range(pairs.shape[1])
+    ]
+    return sorted(found, key=lambda s: (-len(s.row), s.device, s.stream))
+
+
+def select_operators(ops: Ops, row: I64) -> Ops:
+    """The operators of some rows as a table of their own, with their nearest parents among them."""
+    kept = np.zeros(len(ops), np.bool_)
+    kept[row] = True
+    number = np.full(len(ops) + 1, NONE, np.int32)
+    number[row] = np.arange(len(row))
+    up = number[intervals.nearest(ops.parent, kept)]
+    taken = ops.take(row)
+    columns = {name: column for name, column in taken.columns() if name != "parent"}
+    return Ops(parent=up[row], **columns)
+
+
+def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:
+    """What to say where operators surely ran at the same time, though no stream is known of any.
+
+    On one stream the parts of a range, one after the other, take no longer than the range.
+    """
+    known = ops.elapsed_ns != MISSING
+    inside = np.flatnonzero(known & (ops.parent != NONE))
+    total = np.zeros(len(ops), np.int64)
+    count = np.zeros(len(ops), np.int64)
+    np.add.at(total, ops.parent[inside], ops.elapsed_ns[inside])
+    np.add.at(count, ops.parent[inside], 1)
+    room = (count + 1) * resolution_ns + _PARALLEL_NS + total // 10_000
+    found = int((known & (total > ops.elapsed_ns + room)).sum())
+    if found < _ENOUGH:
+        return None
+    message = say(
+        "In {count} ranges the operators took the device longer than the whole range: they "
+        "ran at the same time on several streams, and nothing tells which on which.",
+        count=found,
+    )
+    hint = say(
+        "A backend can tell: elapsed_streams() of its module (docs/guide/capture.md, Streams)."
+    )
+    return Finding("several_streams", message, hint, found, "error", DEVICE)

@@ -1,0 +1,255 @@
+"""The host's side of a trace: operators, frames and launches, nested per thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.inference import task_queue
+from tb_privateuse1.inference.base import MetadataClaims, impossible_sizes, rows_of
+from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
+from tb_privateuse1.readers.raw import Group, Raw, Sidecar
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import (
+    ANNOTATION,
+    MISSING,
+    NONE,
+    OPERATOR,
+    Frames,
+    Launches,
+    Memory,
+    Ops,
+)
+from tb_privateuse1.trace.table import I8, I32, I64, Bools
+from tb_privateuse1.trace.vendor import Vendor
+
+_OPERATORS = frozenset({"cpu_op", "operator"})
+_ANNOTATIONS = frozenset({"user_annotation"})
+_FRAMES = frozenset({"python_function"})
+
+_UNCOUNTED = frozenset(
+    {
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+    }
+)
+"""Operators that torch leaves out of every table (torch/autograd/profiler_util.py,
+``_filter_name``), so that our figures equal ``prof.key_averages()``."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """The tables of the host's side; ``step`` columns are filled later.
+
+    ``told`` is what the operators say of collectives, ``tasks`` what a task queue launched.
+    """
+
+    ops: Ops
+    frames: Frames
+    launches: Launches
+    memory: Memory
+    told: MetadataClaims
+    tasks: task_queue.Tasks
+
+
+@dataclass(frozen=True)
+class _Nested:
+    """All host ranges as ``intervals.nesting_order`` has them; ``row`` counts in their own part."""
+
+    part: I8
+    row: I32
+    parent: I32
+    self_ns: I64
+    single: Bools
+    """Of the first part only."""
+
+    def enclosing(self, wanted: Bools) -> I32:
+        """The innermost wanted range around each, counted among the wanted ones."""
+        at = intervals.nearest(self.parent, wanted)
+        number = (np.cumsum(wanted) - 1).astype(np.int32)
+        return np.where(at >= 0, number[at], NONE).astype(np.int32)
+
+
+def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
+    """Operators, annotations, frames, launches and memory events with their nesting.
+
+    Takes the groups of ranges out of ``raw``.
+    """
+    operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
+    if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
+        operators = operators.take(~np.isin(operators.name, uncounted))
+    launched = frozenset(
+        c.lower() for c in raw.groups if vendor.launch_categories.search(c.lower())
+    )
+    dequeued = sum(len(g) for c, g in raw.groups.items() if c.lower() == task_queue.CATEGORY)
+    first_annotation = len(operators)
+    parts = [
+        Group.join([operators, annotations], MISSING_OF),
+        _of(raw, _FRAMES),
+        _of(raw, launched),
+    ]
+    del operators, annotations
+    nested = _nested(parts)
+
+    is_op, is_frame, is_call = of_part = [nested.part == number for number in range(len(parts))]
+    kinds = np.where(nested.row[is_op] < first_annotation, OPERATOR, ANNOTATION).astype(np.int8)
+    # Each part is let go when its rows are in their order: the largest thing is never held twice.
+    ranges, frames, calls = (parts.pop(0).take(nested.row[mask]) for mask in of_part)
+    parent = nested.enclosing(is_op)[is_op]
+    ops = _ops(
+        ranges,
+        sidecar,
+        kind=kinds,
+        self_ns=nested.self_ns[is_op],
+        parent=parent,
+        frame=nested.enclosing(is_frame)[is_op],
+        single=nested.single & (kinds[parent] == kinds),
+    )
+    # Only operators launch: an annotation around the call says nothing about who made it.
+    is_operator = is_op.copy()
+    is_operator[is_op] = kinds == OPERATOR
+    operator = np.append(np.flatnonzero(kinds == OPERATOR), NONE).astype(np.int32)
+    caller = operator[nested.enclosing(is_operator)[is_call]]
+    by_id = rows_of(ops.external_id, calls.id("external_id"))
+    by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
+    by_id = np.where(by_id >= 0, by_id, by_arrow)
+    return Host(
+        ops,
+        Frames(
+            name=frames.name,
+            start_ns=frames.start_ns,
+            end_ns=frames.end_ns,
+            self_ns=nested.self_ns[is_frame],
+            thread=frames.thread,
+            parent=nested.enclosing(is_frame)[is_frame],
+            op=nested.enclosing(is_op)[is_frame],
+            python_id=frames.id("python_id"),
+            module_id=frames.id("module_id"),
+            event=frames.event,
+        ),
+        Launches(
+            name=calls.name,
+            start_ns=calls.start_ns,
+            end_ns=calls.end_ns,
+            thread=calls.thread,
+            correlation=calls.id("correlation"),
+            op=np.where(caller >= 0, caller, by_id),
+            event=calls.event,
+        ),
+        _memory(raw, ops),
+        MetadataClaims.by(ranges),
+        tasks,
+    )
+
+
+def _nested(parts: list[Group]) -> _Nested:
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    sizes = np.array([len(part) for part in parts], np.int64)
+    thread, start, end = column("thread"), column("start_ns"), column("end_ns")
+    order = intervals.nesting_order(thread, start, end)
+    part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
+    row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
+    thread, start = thread[order], start[order]  # one after the other: they are large
+    end = end[order]
+    parent = intervals.nest_ordered(thread, start, end)
+    duration = np.subtract(end, start, out=end)
+    inside = np.zeros(len(order) + 1, np.int64)  # the last one is for what has no parent
+    np.add.at(inside, parent, duration)
+    self_ns = np.maximum(np.subtract(duration, inside[:-1], out=end), 0, out=end)
+    return _Nested(part, row, parent, self_ns, _single(parent, column("name")[order], part == 0))
+
+
+def _ops(ranges: Group, sidecar: Sidecar | None, **nesting: NDArray[Any]) -> Ops:
+    n = len(ranges)
+    external_id = ranges.id("external_id")
+    elapsed = np.full(n, MISSING, np.int64)
+    if sidecar is not None:
+        row = rows_of(sidecar.external_id, external_id)
+        elapsed[row >= 0] = sidecar.elapsed_ns[row[row >= 0]]
+    return Ops(
+        name=ranges.name,
+        start_ns=ranges.start_ns,
+        end_ns=ranges.end_ns,
+        elapsed_ns=elapsed,
+        thread=ranges.thread,
+        external_id=external_id,
+        step=np.full(n, NONE, np.int32),
+        shapes=ranges.text("shapes"),
+        dtypes=ranges.text("dtypes"),
+        stack=ranges.text("stack"),
+        sequence=ranges.id("sequence"),
+        forward_thread=ranges.id("forward_thread"),
+        event=ranges.event,
+        **nesting,
+    )
+
+
+def _memory(raw: Raw, ops: Ops) -> Memory:
+    order = np.argsort(raw.memory.start_ns, kind="stable")
+    instants = raw.memory.take(order)
+    is_operator = np.flatnonzero(ops.kind == OPERATOR).astype(np.int32)
+    inner = intervals.innermost(
+        ops.thread[is_operator],
+        ops.start_ns[is_operator],
+        ops.end_ns[is_operator],
+        instants.thread,
+        instants.start_ns,
+    )
+    row = np.where(inner >= 0, is_operator[inner], NONE) if len(is_operator) else inner
+    gap = int(MISSING)
+    return Memory(
+        ts_ns=instants.start_ns,
+        thread=instants.thread,
+        op=row.astype(np.int32),
+        device_type=instants.id("device_type", gap),
+        device=instants.id("device_id", gap),
+        address=instants.id("address", gap),
+        bytes=_sizes(instants, "memory_bytes"),
+        allocated_bytes=_sizes(instants, "allocated_bytes"),
+        reserved_bytes=_sizes(instants, "reserved_bytes"),
+        event=instants.event,
+    )
+
+
+def _sizes(instants: Group, key: str) -> I64:
+    column = instants.id(key, int(MISSING))
+    return np.where(impossible_sizes(column), MISSING, column)
+
+
+def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
+    """Which of the wanted ranges are the only one inside a wanted parent of their own name."""
+    rows = np.flatnonzero(wanted)
+    up = parent[rows]
+    children = np.bincount(parent[parent >= 0], minlength=len(parent) + 1)
+    alone: Bools = (up >= 0) & wanted[up] & (children[up] == 1) & (name[up] == name[rows])
+    return alone
+
+
+def _of(raw: Raw, categories: frozenset[str]) -> Group:
+    """The events of some categories; ``raw`` has them no more."""
+    found = [raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories]
+    return Group.join(found, MISSING_OF)
+
+
+def shift_times(host: Host, start: int) -> None:
+    """Count the times of all tables from ``start``, in place."""
+    for table in (host.ops, host.frames, host.launches):
+        for column in (table.start_ns, table.end_ns):
+            shift_column(column, start)
+    shift_column(host.memory.ts_ns, start)
+
+
+def shift_column(column: I64, by: int) -> None:
+    """Shift the times of a table that nobody else has yet."""
+    column.flags.writeable = True
+    column -= by
+    column.flags.writeable = False

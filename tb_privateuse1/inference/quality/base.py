@@ -1,0 +1,93 @@
+"""What the checks are given, and how they show what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.model import Memory, Trace
+from tb_privateuse1.trace.table import I32, I64
+
+_MOST_EXAMPLES = 3
+_LONGEST_NAME = 200
+
+LITTLE = 0.01
+"""Less than this share of a figure changes no conclusion from it: worth knowing, no warning."""
+
+
+@dataclass(frozen=True)
+class Clues:
+    """What is known of the raw columns only."""
+
+    unmatched: int
+    """Rows of the sidecar whose id no event has."""
+    orphans: I32
+    """The numbers, in the file, of the frames whose caller is not there."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trace with what it was made of."""
+
+    trace: Trace
+    clues: Clues
+    sidecar: Sidecar | None
+    tolerance_ns: int
+    """How far two times may be off against each other by rounding alone."""
+
+
+def subject(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> Subject:
+    """With the tolerance: start and length of either event are rounded, each by up to the file's
+    resolution, which is a whole microsecond in older traces.
+    """
+    coarse = not any(
+        (times[:1000] % 1000).any()
+        for table in (trace.ops, trace.kernels, trace.launches)
+        for times in (table.start_ns, table.end_ns)
+    )
+    return Subject(trace, clues, sidecar, 2000 if coarse else 2)
+
+
+def examples(
+    trace: Trace, table: TableName, rows: NDArray[Any], notes: Sequence[str] = ()
+) -> tuple[Example, ...]:
+    """The first few of these rows; ``notes`` belong to them in this order."""
+    columns = getattr(trace, table)
+    times: I64 = columns.ts_ns if isinstance(columns, Memory) else columns.start_ns
+    return tuple(
+        Example(
+            table=table,
+            row=int(row),
+            name=_name(trace, columns, row),
+            thread=labels.place(trace, columns, row, _LONGEST_NAME),
+            start_ns=int(times[row]),
+            note=notes[i] if i < len(notes) else None,
+        )
+        for i, row in enumerate(rows[:_MOST_EXAMPLES].tolist())
+    )
+
+
+def _name(trace: Trace, table: Any, row: int) -> str:
+    name = "[memory]" if isinstance(table, Memory) else trace.text(table.name[row])
+    return shorten(name, _LONGEST_NAME)
+
+
+def share(part: int, whole: int) -> str:
+    """``12.3 %``."""
+    return f"{100 * part / whole:.3g} %" if whole else "0 %"
+
+
+def microseconds(ns: int) -> str:
+    """``12.3 us``, exact below a microsecond, in seconds from there."""
+    if ns < 1000:
+        return f"{ns} ns"
+    if ns < 10**9:
+        return f"{ns / 1000:,.6g} us"
+    return f"{ns / 10**9:,.6g} s"

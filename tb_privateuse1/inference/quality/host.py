@@ -1,0 +1,169 @@
+"""The host's ranges: crossing, told twice, without the frame that they say is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples
+from tb_privateuse1.readers.raw import Raw
+from tb_privateuse1.trace.findings import Figures, Finding, TableName
+from tb_privateuse1.trace.model import NONE, Frames, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Crossings, duplicates, lost parents."""
+    trace, slack = subject.trace, subject.tolerance_ns
+    yield from _crossing(
+        trace, "ops", slack, say("operators and annotations"), ("operators", "steps")
+    )
+    yield from _crossing(trace, "frames", slack, say("Python frames"), ("stacks",))
+    twice = list(_duplicates(trace))
+    yield from twice
+    if not twice:
+        yield from _same_ids(trace)
+    yield from _orphans(subject)
+
+
+def _crossing(
+    trace: Trace, table: TableName, slack: int, what: str, affects: tuple[Figures, ...]
+) -> Iterator[Finding]:
+    """Ranges that start inside another one of their thread and end after it.
+
+    Not looked at: a Python frame and an annotation. ``record_function`` begins and ends its range
+    inside the frames of ``__enter__`` and ``__exit__``, so in every trace with stacks they cross.
+    """
+    ranges: Ops | Frames = getattr(trace, table)
+    rows = np.flatnonzero(_crossed(ranges, slack))
+    if not len(rows):
+        return
+    message = say(
+        "{count:,} of {total:,} {what} start inside another one of their thread and end after it.",
+        count=len(rows),
+        total=len(ranges),
+        what=what,
+    )
+    hint = say(
+        "They are no parent and child of each other, so that their common time counts in "
+        "the self time of both. Threads that share an id, and events that were joined from "
+        "several recordings, look like this."
+    )
+    yield Finding(
+        f"crossing_{table}", message, hint, len(rows), "warning", affects,
+        examples(trace, table, rows),
+    )  # fmt: skip
+
+
+def _crossed(ranges: Ops | Frames, slack: int) -> Bools:
+    """Rows, by thread and start, that end later than an earlier one among their siblings does."""
+    n = len(ranges)
+    crossed = np.zeros(n, np.bool_)
+    if n < 2:
+        return crossed
+    family = np.where(ranges.parent >= 0, ranges.parent, n + ranges.thread).astype(np.int32)
+    order = np.argsort(family, kind="stable")
+    family, start, end = family[order], ranges.start_ns[order], ranges.end_ns[order]
+    first = np.concatenate(([True], family[1:] != family[:-1]))
+    # The latest end among the earlier ones of each family: every family lies above the one before.
+    lift = np.cumsum(first) * (int(end.max()) - int(start.min()) + 1)
+    if int(lift[-1]) < 0 or lift[-1] > np.iinfo(np.int64).max // 2:
+        return crossed  # times of centuries: ``far_events`` says so
+    reach = np.maximum.accumulate(end + lift)
+    before = np.concatenate(([0], reach[:-1])) - lift
+    crossed[order] = ~first & (start < before - slack) & (end > before + slack)
+    return crossed
+
+
+def _duplicates(trace: Trace) -> Iterator[Finding]:
+    """Equal name, thread, start, end and id. Without an id nothing tells two short ones apart."""
+    ops, frames, launches, kernels = trace.ops, trace.frames, trace.launches, trace.kernels
+    told: list[tuple[TableName, str, I64, Sequence[I32 | I64], tuple[Figures, ...]]] = [
+        ("ops", say("operators and annotations"), ops.external_id, (ops.thread,),
+         ("steps", "operators", "memory")),
+        ("frames", say("Python frames"), frames.python_id, (frames.thread,), ("stacks",)),
+        ("launches", say("calls of the runtime"), launches.correlation, (launches.thread,),
+         ("steps",)),
+        ("kernels", say("device activities"), np.where(kernels.end_ns > kernels.start_ns,
+         kernels.correlation, NONE), (kernels.lane,), ("operators", "kernels")),
+    ]  # fmt: skip
+    for table, what, number, place, affects in told:
+        columns = getattr(trace, table)
+        rows = _repeated(columns.start_ns, [columns.end_ns, columns.name, number, *place], number)
+        if len(rows):
+            message = say(
+                "{count:,} of {total:,} {what} are in the file twice.",
+                count=len(rows),
+                total=len(columns),
+                what=what,
+            )
+            hint = say("Each counts as often as it is told. Was the same recording exported twice?")
+            yield Finding(
+                f"duplicated_{table}", message, hint, len(rows), "error", affects,
+                examples(trace, table, rows),
+            )  # fmt: skip
+
+
+def _repeated(start: I64, keys: list[NDArray[np.integer]], number: I64) -> I64:
+    """Rows that equal an earlier one in all columns; only those with a number count."""
+    close = start[1:] == start[:-1]  # every table's equal starts on a thread lie together
+    near = np.concatenate(([False], close)) | np.concatenate((close, [False]))
+    rows = np.flatnonzero(near & (number > 0)) if len(start) else np.empty(0, np.int64)
+    if len(rows) < 2:
+        return np.empty(0, np.int64)
+    columns = [start[rows], *(key[rows] for key in keys)]
+    order = np.lexsort((rows, *columns))
+    same = np.ones(len(rows) - 1, np.bool_)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    return np.sort(rows[order[1:][same]])
+
+
+def _same_ids(trace: Trace) -> Iterator[Finding]:
+    ops = trace.ops
+    rows = np.flatnonzero(ops.external_id > 0)
+    order = rows[np.argsort(ops.external_id[rows], kind="stable")]
+    number = ops.external_id[order]
+    again = np.sort(order[1:][number[1:] == number[:-1]])
+    if len(again):
+        message = say(
+            "{count:,} operators have an External id that another one has, too.", count=len(again)
+        )
+        hint = say("What is linked by it belongs to the first. Were recordings joined in one file?")
+        yield Finding(
+            "repeated_external_ids", message, hint, len(again), "warning",
+            ("operators", "kernels"), examples(trace, "ops", again),
+        )  # fmt: skip
+
+
+def orphans(raw: Raw) -> I32:
+    """The numbers of the frames whose ``Python parent id`` no frame of the file has."""
+    frames = [g for c, g in raw.groups.items() if c.lower() == "python_function"]
+    if not any("python_parent" in g.ids for g in frames):
+        return np.empty(0, np.int32)
+    own = np.concatenate([g.id("python_id") for g in frames])
+    around = np.concatenate([g.id("python_parent") for g in frames])
+    event = np.concatenate([g.event for g in frames])
+    return event[(around >= 0) & ~np.isin(around, own)]
+
+
+def _orphans(subject: Subject) -> Iterator[Finding]:
+    trace, lost = subject.trace, subject.clues.orphans
+    count, frames = len(lost), len(trace.frames)
+    if not count:
+        return
+    rows = np.flatnonzero(np.isin(trace.frames.event, lost))
+    message = say(
+        "{count:,} of {frames:,} Python frames were called by frames that are not there.",
+        count=count,
+        frames=frames,
+    )
+    hint = say("They are shown as the outermost ones. Recordings that were cut look like this.")
+    yield Finding(
+        "frames_without_parent", message, hint, count,
+        "info" if count < LITTLE * frames else "warning", ("stacks",),
+        examples(trace, "frames", rows),
+    )  # fmt: skip

@@ -1,0 +1,251 @@
+"""What belongs to nobody: activities, launches, elapsed times, allocations."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.inference.quality.base import LITTLE, Subject, examples, share
+from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import MEASURED, MISSING, OPERATOR, Kernels, Trace
+from tb_privateuse1.trace.table import Bools
+from tb_privateuse1.vendors import words
+
+_STARTS_WORK = re.compile(r"launch|memcpy|memset", re.IGNORECASE)
+_QUERY = r"^(<runtimes>)?(get|query|set|is)|attribute|occupancy"
+_MOST_NAMES = 3
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Links that are missing or ambiguous."""
+    trace = subject.trace
+    yield from _unlinked(trace)
+    yield from _without_operator(trace)
+    yield from _without_activity(trace)
+    yield from _ambiguous(trace)
+    yield from _elapsed(subject)
+    yield from _allocations(trace)
+
+
+def _unlinked(trace: Trace) -> Iterator[Finding]:
+    kernels = trace.kernels
+    lost = (kernels.launch < 0) & (kernels.evidence == MEASURED)
+    if not lost.any():
+        return
+    rows = np.flatnonzero(lost)
+    early = ""
+    if first := int(_before_the_first(kernels, lost).sum()):
+        early = say(
+            " {count:,} of them run on their stream before anything that was launched here.",
+            count=first,
+        )
+        if first == len(rows):
+            early = say(" All of them run on their stream before anything that was launched here.")
+    message = say(
+        "{activities} have no launch on the host.{early}",
+        activities=_of_all(kernels, lost),
+        early=early,
+    )
+    hint = say(
+        "They count in all totals. Graph replays and calls before the recording look like this."
+    )
+    little = _time(kernels, lost) < LITTLE * _time(kernels)
+    yield Finding(
+        "unlinked_activities", message, hint, len(rows), "info" if little else "warning",
+        ("operators", "kernels", "steps"), examples(trace, "kernels", rows),
+    )  # fmt: skip
+
+
+def _before_the_first(kernels: Kernels, lost: Bools) -> Bools:
+    """What a stream, first in first out, ran before the first that was launched here."""
+    first = np.full(int(kernels.lane.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, kernels.lane[~lost], kernels.start_ns[~lost])
+    linked = first < np.iinfo(np.int64).max
+    early: Bools = lost & linked[kernels.lane] & (kernels.start_ns < first[kernels.lane])
+    return early
+
+
+def _without_operator(trace: Trace) -> Iterator[Finding]:
+    kernels = trace.kernels
+    lost = (kernels.op < 0) & ((kernels.launch >= 0) | (kernels.evidence != MEASURED))
+    if not lost.any():
+        return
+    rows = np.flatnonzero(lost)
+    message = say(
+        "{activities} were launched outside of all operators.", activities=_of_all(kernels, lost)
+    )
+    hint = say(
+        "They are in no row of the operators; kernels that a script launches itself are such."
+    )
+    if not (trace.ops.kind == OPERATOR).any():
+        hint = say("The trace has no operators. Was it recorded without ProfilerActivity.CPU?")
+    little = _time(kernels, lost) < LITTLE * _time(kernels)
+    yield Finding(
+        "activities_without_operator", message, hint, len(rows), "info" if little else "warning",
+        ("operators", "kernels"), examples(trace, "kernels", rows),
+    )  # fmt: skip
+
+
+def _without_activity(trace: Trace) -> Iterator[Finding]:
+    """Calls that start work of which the device's profiler recorded nothing."""
+    launches, kernels = trace.launches, trace.kernels
+    if not len(launches) or (kernels.evidence != MEASURED).any():
+        return
+    runtimes = words("runtime_prefixes", trace.vendor.runtime_prefixes)
+    query = re.compile(_QUERY.replace("<runtimes>", runtimes), re.IGNORECASE)
+    starting = np.array(
+        [
+            n
+            for n in np.unique(launches.name).tolist()
+            if _STARTS_WORK.search(trace.text(n)) and not query.search(trace.text(n))
+        ],
+        np.int32,
+    )
+    lost = np.isin(launches.name, starting)
+    lost[kernels.launch[kernels.launch >= 0]] = False
+    # Several calls of one correlation are one: a driver's call inside the runtime's.
+    done = np.unique(launches.correlation[kernels.launch[kernels.launch >= 0]])
+    lost &= ~np.isin(launches.correlation, done[done >= 0])
+    if not lost.any():
+        return
+    rows = np.flatnonzero(lost)
+    names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
+    told = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
+    all_calls = int(np.isin(launches.name, starting).sum())
+    message = say(
+        "{count:,} of {total:,} calls left no activity on the device: {names}.",
+        count=len(rows),
+        total=all_calls,
+        names=told,
+    )
+    hint = say(
+        "The recording ended before the work did, the profiler's buffers overflowed, or "
+        "the device's profiler does not report this kind of work."
+    )
+    kernel = any("launch" in trace.text(name).lower() for name, _ in names)
+    yield Finding(
+        "launches_without_activity", message, hint, len(rows), "warning" if kernel else "info",
+        ("totals", "steps", "kernels"), examples(trace, "launches", rows),
+    )  # fmt: skip
+
+
+def _ambiguous(trace: Trace) -> Iterator[Finding]:
+    """Activities whose correlation several launches have, of different operators."""
+    launches, kernels = trace.launches, trace.kernels
+    if not len(launches) or not len(kernels):
+        return
+    order = np.argsort(launches.correlation, kind="stable")
+    number, op = launches.correlation[order], launches.op[order]
+    other = (number[1:] == number[:-1]) & (number[1:] > 0) & (op[1:] != op[:-1])
+    if not other.any():
+        return
+    linked = (kernels.launch >= 0) & np.isin(kernels.correlation, number[1:][other])
+    if not linked.any():
+        return
+    rows = np.flatnonzero(linked)
+    message = say(
+        "{count:,} device activities have a correlation that calls of several operators "
+        "have: they are linked to the first of these.",
+        count=len(rows),
+    )
+    hint = say("Were recordings joined in one file?")
+    yield Finding(
+        "ambiguous_correlations", message, hint, len(rows), "warning",
+        ("operators", "kernels"), examples(trace, "kernels", rows),
+    )  # fmt: skip
+
+
+def unmatched(raw: Raw, sidecar: Sidecar | None) -> int:
+    """Rows of the sidecar whose id no event has, not even one that torch's tables leave out."""
+    if sidecar is None:
+        return 0
+    known = np.zeros(len(sidecar.external_id), np.bool_)
+    for group in raw.groups.values():
+        if (ids := group.ids.get("external_id")) is not None:
+            known |= np.isin(sidecar.external_id, ids)
+    return int((~known).sum())
+
+
+def _elapsed(subject: Subject) -> Iterator[Finding]:
+    trace, sidecar = subject.trace, subject.sidecar
+    if sidecar is None or not len(sidecar.external_id):
+        return
+    if unmatched := subject.clues.unmatched:
+        rows = len(sidecar.external_id)
+        most = 2 * unmatched > rows
+        message = say(
+            "{count:,} of {total:,} sidecar rows belong to no operator of the trace.",
+            count=unmatched,
+            total=rows,
+        )
+        hint = say("Is this sidecar from another recording?")
+        yield Finding(
+            "sidecar_mismatch", message, hint, unmatched, "error" if most else "warning",
+            ("totals", "steps", "operators", "kernels"),
+        )  # fmt: skip
+        if most:
+            return
+    operator = trace.ops.kind == OPERATOR
+    # Those whose row could not be read are told as ``elapsed_missing``.
+    untold = operator & ~np.isin(trace.ops.external_id, sidecar.external_id)
+    if untold.any():
+        rows_of = np.flatnonzero(untold)
+        message = say(
+            "{count:,} of {total:,} operators have no device time in the sidecar: what they ran "
+            "on the device is not shown.",
+            count=len(rows_of),
+            total=int(operator.sum()),
+        )
+        hint = say("Operators of threads that the profiler does not watch are such.")
+        little = len(rows_of) < LITTLE * int(operator.sum())
+        yield Finding(
+            "operators_without_elapsed", message, hint, len(rows_of), "info" if little
+            else "warning", ("totals", "steps", "operators", "kernels"),
+            examples(trace, "ops", rows_of),
+        )  # fmt: skip
+
+
+def _allocations(trace: Trace) -> Iterator[Finding]:
+    """Releases belong to no operator as a rule: Python lets go of a tensor anywhere."""
+    memory = trace.memory
+    made = (memory.bytes > 0) & (memory.bytes != MISSING)
+    lost = made & (memory.op < 0)
+    part, whole = int(memory.bytes[lost].sum()), int(memory.bytes[made].sum())
+    if part < LITTLE * whole or not lost.any():
+        return
+    rows = np.flatnonzero(lost)
+    rows = rows[np.argsort(-memory.bytes[rows], kind="stable")]
+    message = say(
+        "{count:,} of {total:,} allocations ({share} of the bytes) were made outside of all "
+        "operators.",
+        count=len(rows),
+        total=int(made.sum()),
+        share=share(part, whole),
+    )
+    hint = say("They are in the row without a name. Libraries that allocate by themselves do this.")
+    notes = [
+        say("{bytes:,} bytes", bytes=int(memory.bytes[row])) for row in rows[:_MOST_NAMES].tolist()
+    ]
+    yield Finding(
+        "allocations_without_operator", message, hint, len(rows), "info",
+        ("memory",), examples(trace, "memory", rows, notes),
+    )  # fmt: skip
+
+
+def _time(kernels: Kernels, which: Bools | slice = slice(None)) -> int:
+    return int((kernels.end_ns - kernels.start_ns)[which].sum())
+
+
+def _of_all(kernels: Kernels, which: Bools) -> str:
+    part = share(_time(kernels, which), _time(kernels))
+    return say(
+        "{count:,} of {total:,} device activities ({share} of device time)",
+        count=int(which.sum()),
+        total=len(kernels),
+        share=part,
+    )

@@ -1,0 +1,73 @@
+"""Steps that overlap, have one number, or were cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.inference.quality.base import Subject, microseconds
+from tb_privateuse1.trace.findings import Finding
+
+_MOST_NAMES = 3
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Of the host's ranges; windows do not overlap by their definition."""
+    trace = subject.trace
+    steps = trace.steps
+
+    def named(rows: list[int]) -> str:
+        more = ", …" if len(rows) > _MOST_NAMES else ""
+        return ", ".join(trace.text(steps.name[r])[:80] for r in rows[:_MOST_NAMES]) + more
+
+    if len(steps) > 1:
+        reach = np.maximum.accumulate(steps.host_end_ns)[:-1]
+        common = reach - steps.host_start_ns[1:]
+        rows = np.flatnonzero(common > subject.tolerance_ns) + 1
+        if len(rows):
+            message = say(
+                "{count:,} of {total:,} steps start before the one before has ended, by up to "
+                "{time}: {steps}.",
+                count=len(rows),
+                total=len(steps),
+                time=microseconds(int(common.max())),
+                steps=named(rows.tolist()),
+            )
+            hint = say(
+                "What both cover counts in the earlier one. Do two threads call prof.step()?"
+            )
+            yield Finding("overlapping_steps", message, hint, len(rows), affects=("steps",))
+        _, first = np.unique(steps.name, return_index=True)
+        again = np.setdiff1d(np.arange(len(steps)), first)
+        if len(again):
+            message = say(
+                "{count:,} steps have the number of an earlier one: {steps}.",
+                count=len(again),
+                steps=named(again.tolist()),
+            )
+            hint = say("Chosen by number, the first is shown.")
+            yield Finding("repeated_steps", message, hint, len(again), affects=("steps",))
+    cut = np.flatnonzero(steps.incomplete)
+    if len(cut):
+        message = say(
+            "{count:,} of {total:,} steps are incomplete: {steps}.",
+            count=len(cut),
+            total=len(steps),
+            steps=named(cut.tolist()),
+        )
+        hint = say("They are shown, but left out of averages. Ask the profiler for one more step.")
+        yield Finding("incomplete_steps", message, hint, len(cut), "info", ("steps",))
+    primed = np.flatnonzero(steps.primed)
+    if len(primed):
+        message = say(
+            "{steps}: the capture kept the device busy first (prime_ms), so that the durations "
+            "of kernels show.",
+            steps=named(primed.tolist()),
+        )
+        hint = say(
+            "Kernels started later than they would have. The step is left out of averages, and "
+            "the work that only kept the device busy out of all figures."
+        )
+        yield Finding("step_primed", message, hint, len(primed), "info", ("steps", "totals"))

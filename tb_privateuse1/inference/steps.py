@@ -1,0 +1,96 @@
+"""Steps and what belongs to them; definitions in docs/reference/definitions.md."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.inference.base import Strings, priming_ranges
+from tb_privateuse1.trace.model import ANNOTATION, NONE, Kernels, Launches, Ops, Steps
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_PREFIX = "ProfilerStep#"
+_COMPLETE_SHARE = 0.8
+"""A last step with fewer device activities than this share of the one before was cut off
+(torch-tb-profiler's rule, profiler/data.py)."""
+
+
+def build_steps(
+    ops: Ops, kernels: Kernels, launches: Launches, strings: Strings, end_ns: int
+) -> tuple[Steps, I32, I32]:
+    """Steps, and the step of each row of ``ops`` and of ``kernels`` (``NONE``: outside all)."""
+    row = _step_ranges(ops, strings)
+    if not len(row):
+        whole = Steps(
+            name=np.array([strings.id("whole trace")], np.int32),
+            host_start_ns=np.array([0]),
+            host_end_ns=np.array([end_ns]),
+            start_ns=np.array([0]),
+            end_ns=np.array([end_ns]),
+            incomplete=np.array([False]),
+            primed=np.array([bool(len(priming_ranges(ops, strings)))]),
+        )
+        return whole, np.zeros(len(ops), np.int32), np.zeros(len(kernels), np.int32)
+
+    host_start, host_end = ops.start_ns[row], ops.end_ns[row]
+    of_ops = _holding(host_start, host_end, ops.start_ns)
+    of_kernels = _of_kernels(host_start, host_end, of_ops, kernels, launches)
+    # A step ends when the last activity that it launched does; the next begins there.
+    end = host_end.copy()
+    own = of_kernels >= 0
+    np.maximum.at(end, of_kernels[own], kernels.end_ns[own])
+    before = np.concatenate(([host_start[0]], np.maximum.accumulate(end)[:-1]))
+    start = np.maximum(host_start, before)
+    end = np.maximum(end, start)
+    stray = ~own & (kernels.launch < 0) & (kernels.op < 0)
+    of_kernels[stray] = _holding(start, end, kernels.start_ns)[stray]
+    counts = np.bincount(of_kernels[of_kernels >= 0], minlength=len(row))
+    steps = Steps(
+        name=ops.name[row],
+        host_start_ns=host_start,
+        host_end_ns=host_end,
+        start_ns=start,
+        end_ns=end,
+        incomplete=_incomplete(counts, end - start),
+        primed=_primed(len(row), of_ops[priming_ranges(ops, strings)]),
+    )
+    return steps, of_ops, of_kernels
+
+
+def _step_ranges(ops: Ops, strings: Strings) -> I64:
+    """The rows of ``ProfilerStep#N``, by time. (Old torch wrote them as operators.)"""
+    names = [i for i, text in enumerate(strings.all) if text.startswith(_PREFIX)]
+    rows = np.flatnonzero(np.isin(ops.name, names))
+    annotated = rows[ops.kind[rows] == ANNOTATION]
+    rows = annotated if len(annotated) else rows
+    return rows[np.argsort(ops.start_ns[rows], kind="stable")]
+
+
+def _holding(starts: I64, ends: I64, instants: I64) -> I32:
+    """Which of the disjoint, sorted ranges holds each instant."""
+    at = np.searchsorted(starts, instants, side="right") - 1
+    inside = (at >= 0) & (instants < ends[np.maximum(at, 0)])
+    return np.where(inside, at, NONE).astype(np.int32)
+
+
+def _of_kernels(starts: I64, ends: I64, of_ops: I32, kernels: Kernels, launches: Launches) -> I32:
+    """The step of the operator that launched; of the launch where no operator is known."""
+    step = np.full(len(kernels), NONE, np.int32)
+    launched = kernels.launch >= 0
+    step[launched] = _holding(starts, ends, launches.start_ns[kernels.launch[launched]])
+    by_op = kernels.op >= 0
+    step[by_op] = of_ops[kernels.op[by_op]]
+    return step
+
+
+def _incomplete(activities: I64, duration_ns: I64) -> Bools:
+    cut: Bools = duration_ns <= 0
+    if len(activities) > 1 and activities[-2] > 0:
+        cut[-1] |= bool(activities[-1] < _COMPLETE_SHARE * activities[-2])
+    return cut
+
+
+def _primed(steps: int, of: I32) -> Bools:
+    """In which of the steps the device was kept busy."""
+    primed = np.zeros(steps, np.bool_)
+    primed[of[of >= 0]] = True
+    return primed

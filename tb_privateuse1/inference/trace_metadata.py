@@ -1,0 +1,208 @@
+"""What a trace says about itself: rank, device, how it was profiled, and what is doubtful."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1 import vendors
+from tb_privateuse1.i18n import say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.inference.base import Activities, impossible_sizes
+from tb_privateuse1.readers.raw import Raw, Sidecar
+from tb_privateuse1.trace.findings import ALL, DEVICE, Finding
+from tb_privateuse1.trace.model import MISSING, Meta
+from tb_privateuse1.trace.vendor import Vendor
+from tb_privateuse1.vendors.device_types import PRIVATEUSE1
+
+_OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
+
+_MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
+"""A hostile file has a million categories, and long ones."""
+
+_MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
+
+_KNOWN = re.compile(
+    r"^(cpu_op|operator|user_annotation|gpu_user_annotation|python_function|trace|overhead|"
+    r"cuda_sync|enqueue|cpu_instant_event|gpu_.*|dataloader|)$"
+)
+
+
+def backend_name(raw: Raw, sidecar: Sidecar | None) -> str | None:
+    """The device as torch calls it, where the sidecar or our own metadata names it."""
+    return _str(_told(raw, sidecar).get("backend"))
+
+
+def _told(raw: Raw, sidecar: Sidecar | None) -> dict[str, Any]:
+    """What our capture said: in the sidecar, and without one in the trace's own metadata."""
+    if sidecar is not None:
+        return dict(sidecar.facts)
+    told = raw.metadata.get("tb_privateuse1")
+    return told if isinstance(told, dict) else {}
+
+
+def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
+    """``deviceProperties``, its well-formed entries."""
+    listed = raw.metadata.get("deviceProperties")
+    return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
+
+
+def detect_vendor(
+    raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS
+) -> Vendor:
+    """The vendor that the trace's devices, backend, categories and memory events speak for."""
+    types = raw.memory.id("device_type")
+    return vendors.detect(
+        backend_name(raw, sidecar),
+        [str(d.get("name", "")) for d in device_properties(raw)],
+        raw.groups,
+        [int(t) for t in np.unique(types)],
+        known,
+    )
+
+
+def build_meta(
+    raw: Raw,
+    sidecar: Sidecar | None,
+    vendor: Vendor,
+    *,
+    worker: str,
+    files: tuple[str, ...],
+    rank: int | None,
+) -> Meta:
+    """Everything but the timeline's kind and the findings."""
+    told = _told(raw, sidecar)
+    group = raw.metadata.get("distributedInfo")
+    group = group if isinstance(group, dict) else {}
+    profiler: dict[str, Any] = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
+    if isinstance(state := told.get("profiler_state"), str):
+        profiler["profiler_state"] = state
+    return Meta(
+        worker=worker,
+        files=files,
+        events=_events(raw),
+        rank=rank if rank is not None else _int(group.get("rank", told.get("rank"))),
+        world_size=_int(group.get("world_size", told.get("world_size"))),
+        hostname=_str(raw.metadata.get("host_name")),
+        backend=backend_name(raw, sidecar),
+        vendor=vendor.name,
+        torch_version=_str(told.get("torch_version", raw.metadata.get("torch_version"))),
+        distributed_backend=_str(group.get("backend")),
+        devices=device_properties(raw),
+        profiler=profiler,
+    )
+
+
+def metadata_findings(
+    raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
+) -> tuple[Finding, ...]:
+    """What the reader of any figure of this trace must know, in the order of the pipeline."""
+    found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
+    found += _unknown_categories(raw, vendor)
+    found += _impossible_sizes(raw)
+    found += _capture_warnings(_told(raw, sidecar))
+    if not len(activities.kernels):
+        found.append(_no_device_times(raw, sidecar))
+    return tuple(found)
+
+
+def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
+    def lack(code: str, message: str, hint: str) -> Finding:
+        return Finding(code, message, hint, severity="error", affects=DEVICE)
+
+    memory = raw.memory.ids.get("device_type")
+    on_device = memory is not None and bool(np.isin(memory, (PRIVATEUSE1,)).any())
+    if sidecar is not None:
+        message = say("The sidecar has no device time from which a timeline could be inferred.")
+        return lack(
+            "no_device_times", message, say("See docs/guide/capture.md: its warnings say why.")
+        )
+    if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
+        message = say(
+            "The capture could record no device time: {warnings}.", warnings="; ".join(warned)
+        )
+        return lack(
+            "no_device_times", message, say("docs/guide/capture.md explains these warnings.")
+        )
+    if on_device:
+        message = say(
+            "This run used a PrivateUse1 device, but no device time was recorded: torch's "
+            "default profiler state never calls a backend's ProfilerStubs."
+        )
+        return lack("events_route_dead", message, say("Record with tb_privateuse1.capture."))
+    message = say("This trace holds host activity only.")
+    hint = say("On a PrivateUse1 device record with our capture.")
+    return Finding("host_only", message, hint, severity="info", affects=DEVICE)
+
+
+def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
+    known = vendor.kernel_categories | vendor.memcpy_categories | vendor.memset_categories
+    unknown = []
+    for category, group in raw.groups.items():
+        lower = category.lower()
+        if lower in known or _KNOWN.match(lower) or vendor.launch_categories.search(lower):
+            continue
+        if lower != "device_kernel":
+            unknown.append((len(group), category))
+    unknown.sort(reverse=True)
+    told = [
+        (n, say("the unknown category {name!r}", name=shorten(name, _LONGEST)))
+        for n, name in unknown[:_MOST_TOLD]
+    ]
+    if rest := unknown[_MOST_TOLD:]:
+        told.append(
+            (sum(n for n, _ in rest), say("{count:,} more unknown categories", count=len(rest)))
+        )
+    return [
+        Finding(
+            "unknown_category",
+            say("{count:,} events of {what} are not shown.", count=n, what=what),
+            count=n,
+            affects=ALL,
+        )
+        for n, what in told
+    ]
+
+
+def _impossible_sizes(raw: Raw) -> list[Finding]:
+    columns = [raw.memory.id(key, int(MISSING)) for key in _MEMORY_SIZES]
+    count = sum(int(impossible_sizes(column).sum()) for column in columns)
+    if not count:
+        return []
+    message = say(
+        "{n} sizes of memory are more than 256 TiB; they count as missing.", n=f"{count:,}"
+    )
+    return [Finding("impossible_sizes", message, count=count, affects=("memory",))]
+
+
+def _events(raw: Raw) -> dict[str, int]:
+    """Events by category; what a file has beyond the most frequent ones is summed."""
+    told = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
+    told += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
+    told.sort(key=lambda one: -one[0])
+    counts: dict[str, int] = {}
+    for at, (n, name) in enumerate(told):
+        key = name if at < _MOST_CATEGORIES else "others"
+        counts[key] = counts.get(key, 0) + n
+    return {name: n for name, n in counts.items() if n}
+
+
+def _capture_warnings(told: dict[str, Any]) -> list[Finding]:
+    warnings = told.get("warnings")
+    found = []
+    for warning in warnings if isinstance(warnings, list) else ():
+        if isinstance(warning, dict) and isinstance(warning.get("message"), str):
+            code = str(warning.get("code", "capture"))
+            found.append(Finding(code, warning["message"], say("Said while the run was recorded.")))
+    return found
+
+
+def _int(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

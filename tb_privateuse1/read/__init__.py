@@ -1,1 +1,0 @@
-"""Readers, one file per format: a file -> raw columns."""

@@ -1,0 +1,98 @@
+"""Chrome trace JSON as torch's Kineto and Python exporters write it, plain or gzipped.
+
+Supported: an object with ``traceEvents`` or a bare list; events ``X``, ``B``/``E``, ``i``
+(``[memory]``), ``s``/``f``, ``M``; numbers as numbers or strings; categories in any spelling (they
+are kept as they are). Other phases are counted and reported; so is all that was damaged, repaired
+or left out (``quality``). Format: the Chrome Trace Event Format; torch/csrc/profiler and
+libkineto/src/output_json.cpp for the arguments.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
+from tb_privateuse1.readers.chrome.column_builder import Builder
+from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
+from tb_privateuse1.readers.chrome.document import Document
+from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.timestamps import Inexact
+from tb_privateuse1.readers.decompress import Source
+from tb_privateuse1.readers.raw import Progress, Raw
+
+__all__ = [
+    "event_schema",
+    "single_event",
+]
+
+
+def read(path: str, progress: Progress | None = None) -> Raw:
+    """The columns of one trace file, and in ``findings`` what was wrong with it.
+
+    Everything that is complete is read, whatever comes before or after it. Raises TraceError
+    ``unreadable`` (the file cannot be opened), ``too_large``, ``not_json`` or ``not_a_trace``.
+    """
+    tally = Tally()
+    source = Source(path, progress)
+    document = Document(source.blocks(), path, tally)
+    decoder = Decoder(tally)
+    builder = Builder(tally)
+    trail = CheckpointTrail()
+    for text, events in document.windows(decoder.decode):
+        trail.add(document.place, source.events)
+        try:
+            builder.add(events, text)
+        except Inexact:
+            builder.add(decoder.exact(text), text)
+        source.events += len(events)
+    if source.fault == "damaged":
+        tally.add("gzip_damaged")
+    if source.events == decoder.malformed:
+        broken = "damaged" in tally or "truncated" in tally
+        if error := no_event(path, broken, "malformed_events" in tally):
+            raise error
+    metadata = {k: value for k, raw in document.keys.items() if (value := _value(raw)) is not None}
+    if progress:
+        progress("reading", source.size, source.size, source.events)
+    return builder.raw(metadata, trail.checkpoints())
+
+
+class Verbatim:
+    """A file's own text, for an export that adds to it. Damaged parts are left out.
+
+    ``events`` has to be gone through before ``keys`` are all there; those before the events are
+    there from the first window on.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._document = Document(Source(path).blocks(), path, Tally())
+
+    @property
+    def keys(self) -> dict[str, msgspec.Raw]:
+        """The top-level keys but for the events, undecoded."""
+        return self._document.keys
+
+    def events(
+        self, kept: Callable[[list[msgspec.Raw]], list[bool]] | None = None
+    ) -> Iterator[bytes]:
+        """Events as JSON text, several at once with commas between. Raises as ``read`` does.
+
+        ``kept`` says which of some events are wanted; None: all.
+        """
+        for text, events in self._document.windows(list_of_raw):
+            if kept is None:
+                yield text[1:-1].strip()
+            elif some := list(itertools.compress(events, kept(events))):
+                yield b",\n".join(map(bytes, some))
+
+
+def _value(raw: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except BROKEN:
+        return None

@@ -1,0 +1,75 @@
+"""Ranges that are told as two events: ``B`` where they begin, ``E`` where they end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+
+import numpy as np
+
+from tb_privateuse1.readers.chrome.growing_columns import Parts
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.trace.table import I32, I64
+
+
+class Pairs:
+    """Takes both kinds of events, matches them per thread as brackets in order of time."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._begun: dict[str, Parts] = defaultdict(Parts)
+        self._order: dict[str, list[I64]] = defaultdict(list)
+        self._ends: list[tuple[I32, I64, I64]] = []
+        self._seen = 0
+
+    def begin(self, category: str, part: Group) -> None:
+        """Beginnings of one category, in the order of the file."""
+        self._begun[category].add(part)
+        self._order[category].append(self._numbers(len(part)))
+
+    def end(self, thread: I32, ts_ns: I64) -> None:
+        """Ends, which name neither a category nor, mostly, anything else."""
+        self._ends.append((thread, ts_ns, self._numbers(len(thread))))
+
+    def _numbers(self, count: int) -> I64:
+        self._seen += count
+        return np.arange(self._seen - count, self._seen)
+
+    def groups(self, last_ns: int) -> dict[str, Group]:
+        """The ranges by category. What was not ended goes up to ``last_ns`` or later ends."""
+        begun = {category: parts.group() for category, parts in self._begun.items()}
+        threads = [g.thread for g in begun.values()] + [t for t, _, _ in self._ends]
+        times = [g.start_ns for g in begun.values()] + [ts for _, ts, _ in self._ends]
+        numbers = [np.concatenate(self._order[c]) for c in begun] + [n for _, _, n in self._ends]
+        if not threads:
+            return {}
+        thread, ts, number = (np.concatenate(c) for c in (threads, times, numbers))
+        rows = sum(map(len, begun.values()))
+        order = np.lexsort((number, ts, thread))
+        ends = self._matched(order.tolist(), thread.tolist(), ts.tolist(), rows)
+        last_ns = max(last_ns, int(ts.max()))
+        column = np.array([last_ns if e is None else e for e in ends], np.int64)
+        sizes = np.cumsum([len(g) for g in begun.values()])
+        parts = zip(begun.items(), np.split(column, sizes), strict=False)
+        return {category: dataclasses.replace(g, end_ns=end) for (category, g), end in parts}
+
+    def _matched(
+        self, order: list[int], thread: list[int], ts: list[int], rows: int
+    ) -> list[int | None]:
+        ends: list[int | None] = [None] * rows
+        open_rows: list[int] = []
+        current, unopened = -1, 0
+        for at in order:
+            if thread[at] != current:
+                current = thread[at]
+                open_rows.clear()
+            if at < rows:
+                open_rows.append(at)
+            elif open_rows:
+                ends[open_rows.pop()] = ts[at]
+            else:
+                unopened += 1
+        self._tally.add("unclosed_ranges", ends.count(None))
+        self._tally.add("unopened_ends", unopened)
+        return ends

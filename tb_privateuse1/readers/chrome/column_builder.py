@@ -1,0 +1,308 @@
+"""Decoded events -> columns: interned strings, int64 ns, one argument a column.
+
+Events come window by window and are sorted by kind, which is phase and category. What all of them
+have becomes columns at once; of their arguments only those are looked at that mean something for
+the category. All loops over events are list comprehensions of a single expression, or in C.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.readers.chrome import numbers
+from tb_privateuse1.readers.chrome.begin_end_pairs import Pairs
+from tb_privateuse1.readers.chrome.event_schema import (
+    COLLECTIVE,
+    CONFIG,
+    LOOSE,
+    MISSING_OF,
+    NO_ARGS,
+    Event,
+)
+from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
+from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.timestamps import event_times
+from tb_privateuse1.readers.raw import Flows, Group, Raw
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_OPERATOR = ("external_id", "sequence", "forward_thread", "shapes", "dtypes", "stack", "collective")
+_LAUNCH = re.compile(r"(runtime|driver)$|^dequeue$")
+_LAUNCH_ARGUMENTS = ("external_id", "correlation")
+_DEVICE_ARGUMENTS = (
+    "external_id",
+    "correlation",
+    "device",
+    "stream",
+    "bytes",
+    "collective",
+    "block",
+)
+_ARGUMENTS = {
+    "cpu_op": _OPERATOR,
+    "operator": _OPERATOR,
+    "user_annotation": ("external_id", "shapes", "dtypes"),
+    "python_function": ("python_id", "python_parent", "module_id"),
+    # What our export and the published recipe add to a trace.
+    "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
+}
+_MEMORY = (
+    "address", "device_type", "device_id", "memory_bytes", "allocated_bytes", "reserved_bytes",
+)  # fmt: skip
+_JSON = ("shapes", "dtypes", "grid", "block", "occupancy")
+_MORE = {"collective": COLLECTIVE, "block": CONFIG}
+_SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
+
+_TIMED = frozenset("XsfiIBE")
+_INSTANTS = frozenset("iI")
+_FEW = 1 << 15
+"""So many kinds are sorted by counting."""
+_MOST_KINDS, _OTHERS = 1000, "(others)"
+"""A trace has some dozens; each has columns of its own. What a hostile one has beyond is one."""
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Events by kind, with their numbers in the file."""
+
+    events: Sequence[Event]
+    kind: NDArray[Any]
+    number: I32
+
+    def where(self, keep: Bools) -> _Window:
+        """Those events for which ``keep`` is true."""
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        return _Window([self.events[i] for i in rows.tolist()], self.kind[rows], self.number[rows])
+
+    def kinds(self) -> Iterator[tuple[int, slice]]:
+        """Each kind and the rows that it has."""
+        if not self.events:
+            return
+        edges = [0, *(np.flatnonzero(np.diff(self.kind)) + 1).tolist(), len(self.events)]
+        for start, stop in pairwise(edges):
+            yield int(self.kind[start]), slice(start, stop)
+
+
+class Builder:
+    """Takes windows of events and yields one ``Raw``."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._strings = Strings()
+        self._json = JsonTexts(self._strings)
+        self._threads = ThreadRows()
+        self._thread_names: dict[int, int] = {}
+        self._numbers: dict[str, dict[str | None, int]] = {}
+        self._kinds: list[tuple[str, str]] = []
+        self._groups: dict[str, Parts] = defaultdict(Parts)
+        self._memory = Parts()
+        self._flows = {name: Column(dtype) for name, dtype in Flows.column_types().items()}
+        self._pairs = Pairs(tally)
+        self._seen = 0
+
+    def add(self, events: Sequence[Event | None], text: bytes) -> None:
+        """The events of one window, None where one is malformed; ``text`` is what they came from.
+
+        Raises Inexact, with nothing added, if their times need decoding as decimals.
+        """
+        window = self._sorted(events)
+        is_timed, is_range = (
+            np.array([phase in phases for phase, _ in self._kinds], np.bool_)
+            for phases in (_TIMED, "X")
+        )
+        timed = window.where(is_timed[window.kind])
+        when = event_times(timed.events, is_range[timed.kind], text)
+        self._seen += len(events)
+        self._tally.merge(when.odd)
+        self._untimed(window.where(~is_timed[window.kind]))
+        keep = when.known & self._shown(timed)
+        placed = timed.where(keep)
+        if not placed.events:
+            return
+        whole = Group(
+            self._names(placed.events),
+            when.start_ns[keep],
+            when.end_ns[keep],
+            self._thread_column(placed.events),
+            placed.number,
+        )
+        for kind, rows in placed.kinds():
+            self._add(*self._kinds[kind], placed.events[rows], whole.take(rows))
+
+    def _sorted(self, events: Sequence[Event | None]) -> _Window:
+        rows = np.arange(self._seen, self._seen + len(events), dtype=np.int32)
+        whole: Sequence[Any] = events
+        numbers = self._numbers
+        try:
+            kinds = [numbers[event.ph][event.cat] for event in whole]
+        except (AttributeError, KeyError):
+            rows = rows[[event is not None for event in whole]]
+            whole = [event for event in whole if event is not None]
+            self._register(whole)
+            kinds = [numbers[event.ph][event.cat] for event in whole]
+        dtype = np.int16 if len(self._kinds) <= _FEW else np.int32
+        kind = np.fromiter(kinds, dtype, len(kinds))
+        order = np.argsort(kind, kind="stable")
+        return _Window([whole[i] for i in order.tolist()], kind[order], rows[order])
+
+    def _register(self, events: Sequence[Event]) -> None:
+        for event in events:
+            categories = self._numbers.setdefault(event.ph, {})
+            if event.cat not in categories:
+                kind = event.ph, event.cat or ""
+                if len(self._kinds) >= _MOST_KINDS:
+                    kind = event.ph if event.ph in _TIMED else _OTHERS, _OTHERS
+                    if kind in self._kinds[_MOST_KINDS:]:
+                        categories[event.cat] = self._kinds.index(kind, _MOST_KINDS)
+                        continue
+                categories[event.cat] = len(self._kinds)
+                self._kinds.append(kind)
+
+    def _shown(self, window: _Window) -> Bools:
+        """Which events have a place in a table: of instants, only those of the memory."""
+        shown = np.ones(len(window.events), np.bool_)
+        for kind, rows in window.kinds():
+            if self._is_instant(*self._kinds[kind]):
+                shown[rows] = [event.name == "[memory]" for event in window.events[rows]]
+        return shown
+
+    @staticmethod
+    def _is_instant(phase: str, category: str) -> bool:
+        # With torch's Python exporter memory instants are complete events of that category.
+        return phase in _INSTANTS or category == "cpu_instant_event"
+
+    def _untimed(self, window: _Window) -> None:
+        for kind, rows in window.kinds():
+            phase, _ = self._kinds[kind]
+            if phase == "M":
+                self._labels(window.events[rows])
+            else:
+                self._tally.add("phase_not_shown", rows.stop - rows.start, phase)
+
+    def _add(self, phase: str, category: str, events: Sequence[Event], rows: Group) -> None:
+        """Events of one kind, and what was made of them."""
+        if self._is_instant(phase, category):
+            self._memory.add(self._with_arguments(rows, events, _MEMORY))
+        elif phase == "X":
+            self._groups[category].add(self._with_arguments(rows, events, _arguments(category)))
+        elif phase == "B":
+            rows = self._with_arguments(rows, events, _arguments(category))
+            self._pairs.begin(category, rows)
+        elif phase == "E":
+            self._pairs.end(rows.thread, rows.start_ns)
+        else:
+            self._add_flows(category, events, rows, finish=phase == "f")
+
+    def raw(self, metadata: dict[str, Any], checkpoints: Checkpoints) -> Raw:
+        """Everything, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
+        groups = {category: parts.group() for category, parts in self._groups.items()}
+        last = max((int(g.end_ns.max()) for g in groups.values() if len(g)), default=0)
+        for category, closed in self._pairs.groups(last).items():
+            whole = [groups[category], closed] if category in groups else [closed]
+            groups[category] = Group.join(whole, MISSING_OF)
+        keys = list(self._threads.told)
+        threads = Threads(
+            pid=self._string_column([pid for pid, _ in keys]),
+            tid=self._string_column([tid for _, tid in keys]),
+            name=np.array([self._thread_names.get(i, NONE) for i in range(len(keys))], np.int32),
+        )
+        base = numbers.parse_ids([metadata.get("baseTimeNanoseconds")], missing=0)[0]
+        return Raw(
+            base_ns=int(base),
+            strings=tuple(self._strings),
+            threads=threads,
+            groups=groups,
+            memory=self._memory.group(),
+            flows=Flows(**{name: column.values() for name, column in self._flows.items()}),
+            metadata=metadata,
+            findings=self._tally.findings(),
+            checkpoints=checkpoints,
+        )
+
+    def _labels(self, events: Iterable[Event]) -> None:
+        """Metadata events (``M``): the names of threads."""
+        for event in events:
+            if event.name == "thread_name" and event.args is not None:
+                thread = self._threads[event.pid][event.tid]
+                self._thread_names[thread] = self._strings[str(event.args.name)]
+
+    def _add_flows(
+        self, category: str, events: Sequence[Event], rows: Group, *, finish: bool
+    ) -> None:
+        columns = {
+            "category": np.full(len(rows), self._strings[category]),
+            "id": numbers.parse_ids([event.id for event in events]),
+            "ts_ns": rows.start_ns,
+            "thread": rows.thread,
+            "finish": np.full(len(rows), finish),
+        }
+        for name, column in columns.items():
+            self._flows[name].add(column)
+
+    def _with_arguments(self, rows: Group, events: Sequence[Event], keys: Iterable[str]) -> Group:
+        args: list[Any] = [event.args for event in events]
+        if isinstance(events[0], LOOSE):
+            args = [NO_ARGS if a is None else a for a in args]
+        ids: dict[str, I64] = {}
+        texts: dict[str, I32] = {}
+        wanted = list(keys)
+        for key in wanted:
+            column = self._argument(key, args)
+            absent = MISSING_OF.get(key, NONE)
+            if key in _SPELT_2021 and absent in column:
+                older = self._argument(_SPELT_2021[key], args)
+                column = np.where(column == absent, older, column)
+            if (column != absent).any():
+                (ids if key in MISSING_OF else texts)[key] = column
+                wanted += _MORE.get(key, ())
+        return Group(rows.name, rows.start_ns, rows.end_ns, rows.thread, rows.event, ids, texts)
+
+    def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:
+        get: Callable[[Any], Any] = operator.attrgetter(key)
+        if key in MISSING_OF:
+            try:
+                return np.fromiter(map(get, args), np.int64, len(args))
+            except (TypeError, ValueError, OverflowError):
+                return numbers.parse_ids(list(map(get, args)), MISSING_OF[key])
+        if key.startswith(_JSON):
+            number = map(self._json.__getitem__, map(bytes, map(get, args)))
+            return np.fromiter(number, np.int32, len(args))
+        values = list(map(get, args))
+        if values.count(None) == len(values):
+            return np.full(len(values), NONE, np.int32)
+        return np.array([NONE if v is None else self._strings[str(v)] for v in values], np.int32)
+
+    def _names(self, events: Sequence[Event]) -> I32:
+        strings = self._strings
+        try:
+            return np.fromiter([strings[event.name] for event in events], np.int32, len(events))
+        except TypeError:  # a list or an object where a name should be
+            return self._string_column([str(event.name) for event in events])
+
+    def _string_column(self, texts: list[str]) -> I32:
+        return np.array([self._strings[text] for text in texts], np.int32)
+
+    def _thread_column(self, events: Sequence[Event]) -> I32:
+        threads = self._threads
+        rows = [threads[event.pid][event.tid] for event in events]
+        return np.fromiter(rows, np.int32, len(rows))
+
+
+def _arguments(category: str) -> tuple[str, ...]:
+    category = category.lower()
+    if _LAUNCH.search(category):
+        return _LAUNCH_ARGUMENTS
+    return _ARGUMENTS.get(category, _DEVICE_ARGUMENTS)

@@ -1,0 +1,127 @@
+"""The layout of a trace file: lists of events, and top-level keys around them.
+
+Supported: an object with ``traceEvents`` (once or several times) among any other keys, or a bare
+list; any spacing; UTF-8 with or without a byte order mark. Nothing is held but the window that is
+being read and the other keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.readers.chrome import metadata
+from tb_privateuse1.readers.chrome.buffer import Buffer
+from tb_privateuse1.readers.chrome.members import Members
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.windows import Place, Windows
+from tb_privateuse1.trace.errors import TraceError
+
+T = TypeVar("T")
+
+_MAX_METADATA = 1 << 26
+_SPACE = re.compile(rb"\s*")
+_LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
+_REACH = 64
+"""``_LIST`` is not longer, but for spaces."""
+
+
+class Document:
+    """One file's text. ``keys`` holds the top-level keys met so far, undecoded.
+
+    ``place`` is where the latest window begins, see ``Windows``. With one to begin with, ``blocks``
+    start there, and what is before it in the file is not seen.
+    """
+
+    def __init__(
+        self, blocks: Iterator[bytes], name: str, tally: Tally, place: Place | None = None
+    ) -> None:
+        self.keys: dict[str, msgspec.Raw] = {}
+        self.place = place
+        self._buffer = Buffer(blocks, place.offset_bytes if place else 0)
+        self._name = name
+        self._tally = tally
+
+    def windows(self, decode: Callable[[bytes], list[T]]) -> Iterator[tuple[bytes, list[T]]]:
+        """Lists of events ``[…]`` as JSON text and as decoded, see ``Windows``.
+
+        Raises TraceError ``not_json`` or ``not_a_trace`` if there is no list of events.
+        """
+        place = self.place
+        bare = place.bare if place else self._open()
+        later = False
+        while True:
+            events = Windows(self._buffer, decode, self._tally, bare=bare, place=place, later=later)
+            for window in events:
+                self.place = events.place
+                yield window
+            place, later = None, True
+            if bare or not events.ended or not self._next_list():
+                return
+            self._tally.add("several_event_lists")
+
+    def _open(self) -> bool:
+        """Go to the first event; whether the file is a bare list."""
+        buffer = self._buffer
+        buffer.need(_REACH)
+        head = buffer.text[:_REACH]
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head[:2]:
+            hint = say("Save it as UTF-8: torch writes nothing else.")
+            raise TraceError(
+                "not_json", say("{name} is UTF-16 text, or no text at all.", name=self._name), hint
+            )
+        buffer.at = 3 if head.startswith(b"\xef\xbb\xbf") else 0
+        first = buffer.skip(_SPACE)
+        if first == b"[":
+            buffer.at += 1
+            return True
+        if first != b"{":
+            buffer.need(_MAX_METADATA)
+            raise metadata.no_trace(self._name, buffer.text[buffer.at :])
+        buffer.at += 1
+        if not self._next_list(first=True):
+            buffer.need(_MAX_METADATA)
+            raise metadata.no_trace(self._name, b"{" + buffer.text[buffer.at :])
+        return False
+
+    def _next_list(self, *, first: bool = False) -> bool:
+        """Go behind the opening bracket of the next list of events; False if there is none."""
+        buffer, members = self._buffer, Members()
+        while (state := members.walk(buffer.text, buffer.at)) == "unfinished":
+            if len(buffer.text) - buffer.at > _MAX_METADATA or not buffer.more():
+                break
+        if state in ("list", "end"):
+            self.keys |= members.keys
+            buffer.at += members.length if state == "list" else 0
+            return state == "list"
+        found = self._search(members.length)
+        if found is None:
+            if not first:
+                self._end(buffer.text[buffer.at :])
+            return False
+        start, stop = found
+        self._tally.add("metadata_damaged")
+        self.keys |= metadata.salvage(buffer.text[buffer.at : buffer.at + start])
+        buffer.at += stop
+        return True
+
+    def _search(self, scanned: int) -> tuple[int, int] | None:
+        """Where what looks like the start of a list is, counted from here; None if nowhere."""
+        buffer = self._buffer
+        while True:
+            if found := _LIST.search(buffer.text, buffer.at + scanned):
+                return found.start() - buffer.at, found.end() - buffer.at
+            held = len(buffer.text) - buffer.at
+            scanned = max(scanned, held - _REACH)
+            if held > _MAX_METADATA or not buffer.more():
+                return None
+
+    def _end(self, rest: bytes) -> None:
+        """Keep what can be read of damaged keys that no list follows."""
+        whole = rest.rstrip().endswith(b"}")
+        self._tally.add("metadata_damaged" if whole else "truncated")
+        self.keys |= metadata.salvage(rest)

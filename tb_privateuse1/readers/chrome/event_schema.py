@@ -1,0 +1,149 @@
+"""The shape of one event in Kineto's Chrome JSON, decoded by msgspec without dictionaries.
+
+Fields that no one reads are skipped by the decoder. There are two shapes with the same fields:
+``FAST`` takes what torch writes today, times as numbers; ``LOOSE`` takes every spelling (numbers as
+strings, null) and times that need more digits than a float64 has, and is slower.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any, Literal
+
+import msgspec
+
+from tb_privateuse1.trace.model import MISSING, NONE
+
+NO_JSON = msgspec.Raw()
+
+_IDS = {
+    "external_id": "External id",
+    "external_id_2021": "external id",
+    "correlation": "correlation",
+    "device": "device",
+    "stream": "stream",
+    "sequence": "Sequence number",
+    "forward_thread": "Fwd thread id",
+    "python_id": "Python id",
+    "python_parent": "Python parent id",
+    "module_id": "Python module id",
+}
+_QUANTITIES = {
+    "bytes": "bytes",
+    "start_bound_ns": "start_bound_ns",
+    "duration_bound_ns": "duration_bound_ns",
+    "address": "Addr",
+    "device_type": "Device Type",
+    "device_id": "Device Id",
+    "memory_bytes": "Bytes",
+    "allocated_bytes": "Total Allocated",
+    "reserved_bytes": "Total Reserved",
+    "in_elements": "In msg nelems",
+    "out_elements": "Out msg nelems",
+    "group_size": "Group size",
+    "registers": "registers per thread",
+    "shared_bytes": "shared memory",
+}
+_JSON = {
+    "shapes": "Input Dims",
+    "shapes_2021": "Input dims",
+    "dtypes": "Input type",
+    "grid": "grid",
+    "block": "block",
+    "blocks_per_sm": "blocks per SM",
+    "occupancy": "est. achieved occupancy %",
+}
+_TEXTS = {
+    "stack": "Call stack",
+    "evidence": "evidence",
+    "collective": "Collective name",
+    "element_type": "dtype",
+    "process_group": "Process Group Name",
+    "group_purpose": "Process Group Description",
+}
+COLLECTIVE = (
+    "in_elements",
+    "out_elements",
+    "group_size",
+    "element_type",
+    "process_group",
+    "group_purpose",
+)
+"""Looked for only where there is the name of a collective."""
+CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
+"""Looked for only where there is the size of a block."""
+_LABELS = {"name": "name"}
+
+MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
+"""What stands for a missing number, by argument."""
+
+_Phase = Literal[
+    "X", "s", "f", "M", "i", "I", "B", "E", "C", "b", "n", "e", "t", "S", "T", "p", "F", "N", "O",
+    "D", "P", "R", "c", "(", ")", "v", "V", "=",
+]  # fmt: skip
+
+_Number = int | float | str | None
+
+
+def _arguments() -> type[msgspec.Struct]:
+    def field(told: str, default: Any) -> Any:
+        return msgspec.field(name=told, default=default)
+
+    numbers = {**_IDS, **_QUANTITIES}
+    return msgspec.defstruct(
+        "Args",
+        [
+            *((key, _Number, field(told, MISSING_OF[key])) for key, told in numbers.items()),
+            *((key, msgspec.Raw, field(told, NO_JSON)) for key, told in _JSON.items()),
+            *((key, Any, field(told, None)) for key, told in (_TEXTS | _LABELS).items()),
+        ],
+        gc=False,
+        frozen=True,
+    )
+
+
+class Event(msgspec.Struct, gc=False):
+    """One event. ``ts`` and ``dur`` are microseconds; see ``FAST`` and ``LOOSE`` for the types."""
+
+    ph: str = ""
+    cat: str | None = None
+    name: Any = ""
+    pid: int | float | str | None = None
+    tid: int | float | str | None = None
+    ts: Any = None
+    dur: Any = None
+    id: int | float | str | None = None
+    args: Any = None
+
+
+_Args = _arguments()
+NO_ARGS = _Args()
+
+FAST: type[Event] = msgspec.defstruct(  # type: ignore[assignment]
+    "FastEvent",
+    [
+        ("ph", _Phase, ""),
+        ("cat", str | None, None),
+        ("name", str, ""),
+        ("pid", int | str, -1),
+        ("tid", int | str, -1),
+        ("ts", float, math.nan),
+        ("dur", float, 0.0),
+        ("id", int, NONE),
+        ("args", _Args, NO_ARGS),
+    ],
+    bases=(Event,),
+    gc=False,
+)
+
+LOOSE: type[Event] = msgspec.defstruct(  # type: ignore[assignment]
+    "LooseEvent",
+    [
+        ("ts", Decimal | None, None),
+        ("dur", Decimal | None, None),
+        ("args", _Args | None, None),
+    ],
+    bases=(Event,),
+    gc=False,
+)

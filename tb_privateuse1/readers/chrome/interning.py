@@ -1,0 +1,62 @@
+"""Texts and threads to numbers: equal ones are kept once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1.trace.model import NONE
+
+
+class Strings(dict[Any, int]):
+    """Texts to their numbers, in order of first sight; what is no text is told as one."""
+
+    def __missing__(self, text: Any) -> int:
+        if not isinstance(text, str):
+            return self[str(text)]
+        number = self[text] = len(self)
+        return number
+
+
+class JsonTexts(dict[bytes, int]):
+    """Equal lists are one string, however the exporter spaced them."""
+
+    def __init__(self, strings: Strings) -> None:
+        super().__init__()
+        self._strings = strings
+
+    def __missing__(self, text: bytes) -> int:
+        try:
+            value = msgspec.json.decode(text) if text else None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = None
+        plain = value if value is None else msgspec.json.encode(value).decode()
+        number = self[text] = NONE if plain is None else self._strings[plain]
+        return number
+
+
+class ThreadRows(dict[Any, "_Tids"]):
+    """pid to tid to a row: torch of 2021 wrote the same tid as "25738" and as 25738.
+
+    ``told`` has the threads in their order, as strings.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: dict[tuple[str, str], int] = {}
+
+    def __missing__(self, pid: Any) -> _Tids:
+        tids = self[pid] = _Tids(str(pid), self.told)
+        return tids
+
+
+class _Tids(dict[Any, int]):
+    def __init__(self, pid: str, told: dict[tuple[str, str], int]) -> None:
+        super().__init__()
+        self._pid = pid
+        self._told = told
+
+    def __missing__(self, tid: Any) -> int:
+        row = self[tid] = self._told.setdefault((self._pid, str(tid)), len(self._told))
+        return row

@@ -1,0 +1,82 @@
+"""Lists of decoded values -> int64 columns, exact, however the file spells a number."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.trace.table import I64, Bools
+
+EXACT_US = 2.0**43
+"""Below this a float64 of microseconds still tells three decimals apart: its spacing is under
+1 ns there. (Kineto's times are relative to a base of the last three months, 2^42.8 us.)"""
+
+LIMIT_US = 2.0**51
+"""71 years: no recording is later than that after its base or after 1970, nor as long. Below it
+neither a sum of two times nor their difference leaves int64 nanoseconds."""
+
+_LIMIT = Decimal(LIMIT_US)
+_ZERO = Decimal(0)
+_MANY = 30
+_MASK = (1 << 64) - 1
+
+
+def parse_ids(values: Sequence[Any], missing: int = -1) -> I64:
+    """Numbers or numerals to int64; ids of 2^63 and above keep their 64 bits, so stay distinct.
+
+    ``missing`` stands for null and for what is no number.
+    """
+    try:
+        return np.fromiter(values, np.int64, len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_id(v, missing) for v in values], np.int64)
+
+
+def _id(value: Any, missing: int) -> int:
+    if not isinstance(value, int | float | str):
+        return missing
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        try:
+            plain = Decimal(value)
+        except (InvalidOperation, ValueError):
+            return missing
+        if _digits(plain) >= _MANY:
+            return missing
+        number = int(plain)
+    number &= _MASK
+    return number - (1 << 64) if number >> 63 else number
+
+
+def _digits(value: Decimal) -> int:
+    """Before the decimal point; many for what is no number. Told without making the number."""
+    return value.adjusted() if value.is_finite() else _MANY
+
+
+def nanoseconds(microseconds: NDArray[np.float64]) -> I64:
+    """Microseconds, below ``EXACT_US`` or whole, to ns, rounded half to even."""
+    whole = np.floor(microseconds)
+    # The fraction of a float64 is exact, so that no digit is lost in a product.
+    part: I64 = np.rint((microseconds - whole) * 1000).astype(np.int64)
+    return whole.astype(np.int64) * 1000 + part
+
+
+def exact_nanoseconds(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
+    """Decimal microseconds to ns, and which of them are times at all; 0 where not."""
+    try:
+        sound = not microseconds or max(map(abs, microseconds)) < _LIMIT
+    except ArithmeticError:  # "NaN" does not compare, and 1e9999999 has no absolute value
+        sound = False
+    if sound:
+        whole = map(Decimal.to_integral_value, map(operator.mul, microseconds, repeat(1000)))
+        return parse_ids(list(whole)), np.ones(len(microseconds), np.bool_)
+    good = np.array([_digits(d) < _MANY and abs(d) < _LIMIT for d in microseconds], np.bool_)
+    plain = [d if ok else _ZERO for d, ok in zip(microseconds, good, strict=True)]
+    return exact_nanoseconds(plain)[0], good

@@ -1,0 +1,129 @@
+"""What was wrong with a file: counted with one example while it is read, told as findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1.i18n import Text, fill, say
+from tb_privateuse1.i18n.units import shorten
+from tb_privateuse1.trace.findings import ALL, Figures, Finding, Severity
+
+_KILLED = say(
+    "Was the job killed while it wrote? A file that is still being written is read "
+    "again once it has grown."
+)
+
+
+@dataclass(frozen=True)
+class _Words:
+    message: Text
+    hint: Text | None = None
+    severity: Severity = "warning"
+    affects: tuple[Figures, ...] = ALL
+
+
+_COPY = say("Was the file copied whole? Copy it again, or record the run again.")
+
+_WORDS: dict[str, _Words] = {
+    "truncated": _Words(
+        say("The file ends early: what came after its last complete event is lost."),
+        _KILLED,
+        "error",
+    ),
+    "gzip_damaged": _Words(
+        say("The gzip stream is damaged: what was packed behind the damage is lost."),
+        _COPY,
+        "error",
+    ),
+    "damaged": _Words(
+        say("The file is damaged at {n} places, which are left out. The first: {example}"),
+        say("Was the file copied whole? Events beside the damage are shown."),
+    ),
+    "too_damaged": _Words(
+        say("The file is damaged at too many places: the rest of it is left out."), _COPY, "error"
+    ),
+    "metadata_damaged": _Words(
+        say("The trace's metadata are damaged; some of them are missing."), affects=()
+    ),
+    "several_event_lists": _Words(
+        say("The file has {n} more lists of events; all are shown."), severity="info"
+    ),
+    "invalid_numbers": _Words(
+        say("{n} values that JSON does not have (NaN, Infinity, N/A) count as missing."),
+        severity="info",
+    ),
+    "invalid_strings": _Words(
+        say(
+            "{n} strings have control characters, bad escapes or no UTF-8; they are shown as "
+            "far as they can be read. The first: {example}"
+        ),
+        severity="info",
+    ),
+    "trailing_commas": _Words(say("{n} commas too many are ignored."), severity="info"),
+    "malformed_events": _Words(
+        say("{n} events have fields of an impossible kind, for example: {example}")
+    ),
+    "events_without_time": _Words(say("{n} events have no time and are not shown.")),
+    "impossible_times": _Words(
+        say(
+            "{n} events have a time or a length that no clock gives and are not shown, for "
+            "example {example}."
+        )
+    ),
+    "negative_durations": _Words(
+        say("{n} events end before they start; their length counts as 0.")
+    ),
+    "unclosed_ranges": _Words(
+        say("{n} ranges were begun and not ended; they are shown up to the end of the trace.")
+    ),
+    "unopened_ends": _Words(say("{n} ends of ranges that were not begun are not shown.")),
+    "phase_not_shown": _Words(
+        say("{n} events of phase {example!r} are not shown."), severity="info"
+    ),
+}
+
+_MOST_PHASES = 10
+"""Told one by one; a hostile file has a million."""
+
+
+class Tally:
+    """Counts by code, each with its first example."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+        self._examples: dict[str, str] = {}
+
+    def add(self, code: str, count: int = 1, example: object = "") -> None:
+        """Something happened ``count`` times; nothing is noted for 0."""
+        if count:
+            kind = ""
+            if code == "phase_not_shown":
+                kind = _short(example)
+                if (code, kind) not in self._counts and len(self._counts) > _MOST_PHASES:
+                    kind = "others"
+            key = (code, kind)
+            self._counts[key] = self._counts.get(key, 0) + count
+            self._examples.setdefault(code, _short(example))
+
+    def merge(self, other: Tally) -> None:
+        """All that another one counted."""
+        for (code, kind), count in other._counts.items():
+            self.add(code, count, kind or other._examples[code])
+
+    def __contains__(self, code: str) -> bool:
+        return any(code == told for told, _ in self._counts)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each code, in order of first occurrence."""
+        return tuple(self._finding(code, kind, n) for (code, kind), n in self._counts.items())
+
+    def _finding(self, code: str, kind: str, count: int) -> Finding:
+        words = _WORDS[code]
+        message = fill(words.message, n=f"{count:,}", example=kind or self._examples[code])
+        return Finding(code, message, words.hint, count, words.severity, words.affects)
+
+
+def _short(example: object) -> str:
+    text = example.decode("utf-8", "replace") if isinstance(example, bytes) else str(example)
+    text = " ".join(text.split())
+    return shorten(text, 120)

@@ -1,0 +1,66 @@
+"""Text that is almost JSON -> JSON, where it is plain what was meant.
+
+Exporters write ``NaN``, ``Infinity`` and ``N/A`` where they have no number, names with control
+characters, Windows paths with single backslashes, and bytes that are no UTF-8. Strings keep what
+can be read of them; what is no number becomes null.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+
+_TOKEN = re.compile(
+    rb'(?P<string>"(?:[^"\\]++|\\.)*+")'
+    # A string without an end is the rest: each quote in it would be tried otherwise.
+    rb'|(?P<open>"(?:[^"\\]++|\\.)*+\\?\Z)'
+    rb"|(?P<number>(?<![\w.+-])(?:[+-]?(?:NaN|nan|Infinity|inf)|N/A|None)(?![\w.]))"
+    rb"|(?P<comma>,(?=\s*[\]}]))",
+    re.DOTALL,
+)
+
+_ODD = re.compile(rb"[\x00-\x1f\x80-\xff\\]")
+
+_UNIT = re.compile(
+    rb'(?P<good>\\["\\/bfnrt]'
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4})"
+    rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|(?P<slash>\\)"
+    rb"|(?P<control>[\x00-\x1f])"
+)
+
+
+def repair_text(text: bytes) -> tuple[bytes, Tally]:
+    """The text with all that can be repaired, and what that was. Unchanged if there is nothing."""
+    tally = Tally()
+
+    def fix(token: re.Match[bytes]) -> bytes:
+        found = token[0]
+        if token.lastgroup == "number":
+            tally.add("invalid_numbers")
+            return b"null"
+        if token.lastgroup == "comma":
+            tally.add("trailing_commas")
+            return b""
+        if token.lastgroup == "open" or not _ODD.search(found):
+            return found
+        fixed = b'"' + _UNIT.sub(_unit, _utf8(found[1:-1])) + b'"'
+        if fixed != found:
+            tally.add("invalid_strings", 1, found)
+        return fixed
+
+    return _TOKEN.sub(fix, text), tally
+
+
+def _utf8(text: bytes) -> bytes:
+    return text.decode("utf-8", "replace").encode()
+
+
+def _unit(unit: re.Match[bytes]) -> bytes:
+    if unit.lastgroup == "good":
+        return unit[0]
+    if unit.lastgroup == "half":  # one half of a surrogate pair
+        return b"\\ufffd"
+    return b"\\\\" if unit.lastgroup == "slash" else b"\\u%04x" % unit[0][0]

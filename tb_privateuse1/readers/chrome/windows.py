@@ -1,0 +1,294 @@
+"""A list of events in a long text -> windows of whole events.
+
+A window of text is cut where one event ends and the next begins. Such a place looks like ``},{``;
+whether it is one, and not inside a string or a list, is certain once ``[`` + window + ``]`` can be
+decoded, which has to be done anyway. Where it cannot, the window shrinks until the damaged event
+stands alone; that is repaired if it is plain what was meant, else skipped up to the next place
+where an event can be decoded. So all that is complete before and after a damage is kept, and a
+sound file costs no more than its decoding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
+
+from tb_privateuse1.readers.chrome.buffer import Buffer
+from tb_privateuse1.readers.chrome.members import is_rest
+from tb_privateuse1.readers.chrome.metadata import BROKEN, trailing_length, value_length
+from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.repair import repair_text
+
+T = TypeVar("T")
+
+WINDOW = 1 << 19
+"""Decoded at once. A larger one leaves the processor's cache: see docs/internals/performance.md."""
+_SMALL = 1 << 12
+_ONE = 1 << 16
+"""Where the end of a single event is looked for first."""
+_MAX_EVENT = 1 << 24
+_MAX_LONG = 8
+"""How often an event's end is looked for in vain beyond ``_ONE`` bytes."""
+_REACH = 64
+"""``_EVENT`` is not longer, but for spaces."""
+_MAX_PLACES = 20_000
+"""Damaged places after which the rest is given up, so that a hostile file ends soon."""
+
+_MAX_CLOSING = 1000
+"""Brackets behind the last event that may close its list."""
+
+_BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
+_COMMAS = re.compile(rb"[\s,]*")
+_EVENT = re.compile(rb'\{\s*"')
+_PHASE = re.compile(rb'"ph"\s*:')
+_BEHIND = re.compile(rb'\}|,\s*"(?:[^"\\]++|\\.)*+"\s*:', re.DOTALL)
+_CLOSING = re.compile(rb'\](?=\s*(?:\}|,\s*"))')
+_LAST = re.compile(rb"\](?=\s*\Z)")
+_SPACE = re.compile(rb"\s*")
+
+
+class Place(NamedTuple):
+    """Where a window begins, and all that how the text is cut from there on depends on."""
+
+    offset_bytes: int
+    window_bytes: int
+    damages: int
+    long: int
+    bare: bool
+
+
+class Windows(Generic[T]):
+    """The windows of one list. The buffer stands behind its opening bracket, or at ``place``.
+
+    ``decode`` gets ``[…]`` and raises one of ``BROKEN`` for what is no JSON. ``bare`` says that
+    nothing may follow the list, ``later`` that it is not the file's first. ``ended`` is true once
+    the closing bracket was met, false if the list was cut off or given up. ``place`` is where the
+    window that was yielded last begins, None if it cannot be resumed there.
+    """
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        decode: Callable[[bytes], list[T]],
+        tally: Tally,
+        *,
+        bare: bool,
+        place: Place | None = None,
+        later: bool = False,
+    ) -> None:
+        self.ended = False
+        self.place = place
+        # A file may have a list of events every few bytes.
+        self._size = place.window_bytes if place else _SMALL if later else WINDOW
+        self._buffer = buffer
+        self._decode = decode
+        self._tally = tally
+        self._bare = bare
+        self._at_bracket = False  # just behind what looks like the closing bracket
+        self._lost = False  # behind a damage, not yet in an event again
+        self._failures = 0
+        self._places = place.damages if place else 0
+        self._long = place.long if place else 0
+        self._over = False
+        self._open_ended = False  # no bracket closes the list
+
+    def __iter__(self) -> Iterator[tuple[bytes, list[T]]]:
+        """Lists of events as JSON text and as decoded."""
+        while not self._over:
+            self.place = self._here()
+            got = None if self._lost else self._window(self._size)
+            if got is None and not self._lost and self._size > _SMALL:
+                self._size = _SMALL
+                continue
+            if got is None:
+                self._size = _SMALL
+                got = self._one()
+            else:
+                self._size = min(2 * self._size, WINDOW)
+            if got is not None and got[1]:
+                yield got
+            if self._at_bracket:
+                self._at_bracket = False
+                if self._is_end():
+                    self.ended = True
+                    return
+                self._damage()
+
+    def _here(self) -> Place | None:
+        offset = self._buffer.offset()
+        if self._lost or offset is None:
+            return None
+        return Place(offset, self._size, self._places, self._long, self._bare)
+
+    def _window(self, size: int) -> tuple[bytes, list[T]] | None:
+        """All whole events in the next ``size`` bytes, or None if they cannot be decoded."""
+        buffer = self._buffer
+        buffer.need(size)
+        at = buffer.at
+        cut = _last_boundary(buffer.text, at, at + size)
+        stop, behind = cut or (at + size, at + size)
+        close = b"]" if cut else b""
+        got = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
+        if got is None and cut:
+            window = buffer.text[at:stop]
+            fixed, repairs = repair_text(window)
+            got = self._decoded(b"[" + fixed + close) if fixed != window else None
+            if got is not None:
+                self._tally.merge(repairs)
+                buffer.replace(stop, fixed)
+                at, behind = 0, behind - stop + len(fixed)
+        if got is None:
+            return None
+        text, events, length = got
+        if length is None and cut:
+            buffer.at = behind
+        else:
+            buffer.at = min(len(buffer.text), at + (length or len(text)) - 1)
+            self._at_bracket = True
+        return text, events
+
+    def _decoded(self, text: bytes) -> tuple[bytes, list[T], int | None] | None:
+        """``[…]`` decoded, and its length if the list ends before the text does."""
+        try:
+            return text, self._decode(text), None
+        except BROKEN as error:
+            length = trailing_length(error)
+        try:
+            whole = text[:length].rstrip()
+            return None if length is None else (whole, self._decode(whole), length)
+        except BROKEN:
+            return None
+
+    def _one(self) -> tuple[bytes, list[T]] | None:
+        """The next event alone, or None: skipped, or at the list's end."""
+        buffer = self._buffer
+        first = buffer.skip(_COMMAS)
+        if first == b"]":
+            buffer.at += 1
+            self._at_bracket = True
+            return None
+        if not first:
+            self._cut_off()
+            return None
+        event = self._event()
+        if event is None:
+            return None
+        if self._lost and not _PHASE.search(event):
+            self._damage()
+            return None
+        got = self._decoded(b"[" + event + b"]")
+        if got is None:
+            fixed, repairs = repair_text(event)
+            got = self._decoded(b"[" + fixed + b"]")
+            self._tally.merge(repairs)
+        if got is None:
+            self._damage()
+            return None
+        buffer.at += len(event)
+        buffer.skip(_COMMAS)
+        self._lost, self._failures = False, 0
+        return got[:2]
+
+    def _event(self) -> bytes | None:
+        """The text of the JSON value that starts here, repaired if that helps."""
+        buffer, limit = self._buffer, _ONE
+        while True:
+            buffer.need(limit)
+            text = buffer.text[buffer.at : buffer.at + limit]
+            whole = buffer.eof and len(text) < limit
+            try:
+                return text[: value_length(text)]
+            except BROKEN as error:
+                unfinished = "truncated" in str(error)
+            stop = _BOUNDARY.search(text)
+            fixed, repairs = repair_text(text[: stop.start() + 1] if stop else text)
+            try:
+                length = value_length(fixed)
+            except BROKEN:
+                pass
+            else:
+                self._tally.merge(repairs)
+                buffer.replace(buffer.at + (stop.start() + 1 if stop else len(text)), fixed)
+                return fixed[:length]
+            if unfinished and whole and not _PHASE.search(text, stop.end() if stop else limit):
+                self._cut_off()
+                return None
+            grows = unfinished and not whole and not self._lost and limit < _MAX_EVENT
+            if not grows or self._long >= _MAX_LONG:
+                self._long += limit > _ONE
+                self._damage()
+                return None
+            limit *= 4
+
+    def _cut_off(self) -> None:
+        self._tally.add("truncated")
+        self._over = True
+
+    def _damage(self) -> None:
+        """Go on to where the next event may start; what is skipped is one place of damage."""
+        buffer = self._buffer
+        if not self._lost:
+            self._lost = True
+            self._places += 1
+            self._tally.add("damaged", 1, buffer.text[buffer.at : buffer.at + 80])
+            if self._places > _MAX_PLACES:
+                self._tally.add("too_damaged")
+                self._over = True
+                return
+        # After many failures in a row, in growing steps: the effort stays linear.
+        step = 1 << min(20, self._failures // 64)
+        self._failures += 1
+        buffer.need(max(_ONE, step))
+        found = _EVENT.search(buffer.text, buffer.at + step)
+        behind = found.start() if found else len(buffer.text)
+        if buffer.eof and not _PHASE.search(buffer.text, behind) and self._tail():
+            return
+        buffer.at = min(len(buffer.text), buffer.at + step)
+        while (found := _EVENT.search(buffer.text, buffer.at)) is None:
+            buffer.at = max(buffer.at, len(buffer.text) - _REACH)
+            if not buffer.more():
+                self._cut_off()
+                return
+        buffer.at = found.start()
+
+    def _tail(self) -> bool:
+        """Where no more events come: go behind the bracket that closes the list, if one does."""
+        if self._open_ended:
+            return False
+        buffer = self._buffer
+        closing = _LAST if self._bare else _CLOSING
+        for found in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
+            if self._bare or is_rest(buffer.text, found.end()):
+                buffer.at = found.end()
+                self._at_bracket = True
+                return True
+        self._open_ended = True
+        return False
+
+    def _is_end(self) -> bool:
+        """Whether the bracket before this place closes the list, and not something damaged."""
+        following = self._buffer.skip(_SPACE)
+        if self._bare or not following:
+            return not following
+        buffer = self._buffer
+        buffer.need(_ONE)
+        if not _BEHIND.match(buffer.text, buffer.at):
+            return False
+        # After a damage this may be a list inside an event: then more events follow.
+        return not self._places or not _PHASE.search(buffer.text, buffer.at, buffer.at + _ONE)
+
+
+def _last_boundary(text: bytes, start: int, stop: int) -> tuple[int, int] | None:
+    """Where the last event that surely lies before ``stop`` ends, and where the next starts."""
+    stop = min(stop, len(text))
+    reach = _SMALL
+    while True:
+        begin = max(start, stop - reach)
+        found = list(_BOUNDARY.finditer(text, begin, stop))
+        if found:
+            return found[-1].start() + 1, found[-1].end()
+        if begin == start:
+            return None
+        reach *= 8

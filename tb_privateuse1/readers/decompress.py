@@ -1,0 +1,171 @@
+"""A file's unpacked bytes, block by block: plain or gzipped, however it ends.
+
+What is told apart by content, not by name: gzip by its first two bytes. A stream that is cut or
+damaged yields what could be unpacked, and says so in ``Source.fault``. How much a file may unpack
+to is limited: to what ``TB_PRIVATEUSE1_MAX_BYTES`` says, else to ``MAX_BYTES`` and, for what is
+no trace but a gzip bomb, to ``_MAX_RATIO`` times its size (real traces pack 10 to 60 times).
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from isal import igzip_lib
+
+from tb_privateuse1.discovery.file import open_file
+from tb_privateuse1.i18n import say
+from tb_privateuse1.readers.raw import Progress
+from tb_privateuse1.trace.errors import TraceError
+
+MAX_BYTES = 32 << 30
+LIMIT_VARIABLE = "TB_PRIVATEUSE1_MAX_BYTES"
+
+_MAX_RATIO = 400
+_RATIO_FROM = 256 << 20
+"""Below this a file is small enough, however well it was packed."""
+
+_BLOCK = 1 << 20
+_PIECE = 512
+"""Packed bytes that are unpacked at once: what a damaged stream costs at most, and what bounds
+one block, as deflate packs 1,032 times at best."""
+
+_PIECES = 64
+
+_GZIP = b"\x1f\x8b"
+
+# isal's type stubs call its exception a value.
+_BROKEN: tuple[type[Exception], ...] = (zlib.error, igzip_lib.IsalError)  # type: ignore[assignment]
+
+
+class Source:
+    """One file. ``fault`` is ``cut`` or ``damaged`` once the end of a broken stream is reached."""
+
+    def __init__(self, path: str, progress: Progress | None = None) -> None:
+        self.path = path
+        self.fault: str | None = None
+        self.events = 0
+        """Events read so far: what progress is told."""
+        self.size = 0
+        """Of the file, in bytes."""
+        self._progress = progress
+        self._unpacked = 0
+
+    def blocks(self, start: int = 0) -> Iterator[bytes]:
+        """The unpacked content from ``start`` on in blocks of about a megabyte.
+
+        Raises TraceError ``unreadable`` (the file cannot be opened or read) or ``too_large``,
+        and ``remote.RemoteError`` for a URL.
+        """
+        try:
+            with open_file(self.path) as file:
+                size = self.size = file.seek(0, os.SEEK_END)
+                file.seek(0)
+                gzipped = file.read(2) == _GZIP
+                self._unpacked = 0 if gzipped else start
+                file.seek(self._unpacked)
+                for block in self._unpack(file) if gzipped else _read(file):
+                    skip = max(0, start - self._unpacked)
+                    self._unpacked += len(block)
+                    self._check(size)
+                    if self._progress:
+                        self._progress("reading", file.tell(), size, self.events)
+                    if skip < len(block):
+                        yield block[skip:] if skip else block
+        except TraceError:  # an OSError too, of a remote file
+            raise
+        except OSError as error:
+            raise TraceError(
+                "unreadable", say("{path} cannot be read: {error}", path=self.path, error=error)
+            ) from error
+
+    def _check(self, size: int) -> None:
+        told = os.environ.get(LIMIT_VARIABLE, "")
+        if told.isdecimal():
+            limit = int(told)
+        else:
+            limit = MAX_BYTES
+            if self._unpacked > _RATIO_FROM:
+                limit = min(limit, size * _MAX_RATIO)
+        if self._unpacked > limit:
+            message = say(
+                "{path} unpacks to more than {limit:,} bytes.", path=self.path, limit=limit
+            )
+            hint = say(
+                "If it is a trace all the same, set {variable} to a larger number.",
+                variable=LIMIT_VARIABLE,
+            )
+            raise TraceError("too_large", message, hint)
+
+    def _unpack(self, file: BinaryIO) -> Iterator[bytes]:
+        unpack = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+        start = done = 0
+        out: list[bytes] = []
+        while packed := file.read(_BLOCK):
+            at = 0
+            while at < len(packed):
+                piece = packed[at : at + _PIECE]
+                try:
+                    out.append(unpack.decompress(piece))
+                except _BROKEN:
+                    self.fault = "damaged"
+                    yield b"".join(out)
+                    yield _last(self.path, start, done + at)
+                    return
+                at += len(piece)
+                if unpack.eof:
+                    at -= len(unpack.unused_data)
+                    if packed[at : at + 2] != _GZIP:  # the end, or padding behind it
+                        yield b"".join(out)
+                        return
+                    start = done + at
+                    unpack = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+                if len(out) == _PIECES:
+                    yield b"".join(out)
+                    out.clear()
+            done += len(packed)
+        self.fault = "cut"
+        yield b"".join(out)
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def _last(path: str, start: int, stop: int) -> bytes:
+    """What a stream that starts at ``start`` still yields between ``stop`` and its damage."""
+    unpack = zlib.decompressobj(31)
+    out: list[bytes] = []
+    with open_file(path) as file:
+        file.seek(start)
+        try:
+            while (left := stop - file.tell()) > 0:
+                unpack.decompress(file.read(min(left, _PIECE)))
+            for byte in file.read(_PIECE):
+                out.append(unpack.decompress(bytes([byte])))
+        except zlib.error:
+            pass
+        return b"".join(out)
+
+
+def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
+    """A whole small file. Raises TraceError ``unreadable`` (also if it is cut) or ``too_large``."""
+    source = Source(path)
+    parts, size = [], 0
+    for block in source.blocks():
+        size += len(block)
+        if size > limit:
+            raise TraceError(
+                "too_large", say("{path} is larger than {limit:,} bytes.", path=path, limit=limit)
+            )
+        parts.append(block)
+    if source.fault:
+        hint = say("Was the job killed while it wrote? Remove the file or record the run again.")
+        message = say("{path}: the gzip stream is damaged.", path=path)
+        if source.fault == "cut":
+            message = say("{path}: the gzip stream ends early.", path=path)
+        raise TraceError("unreadable", message, hint)
+    return b"".join(parts)

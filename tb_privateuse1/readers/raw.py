@@ -1,0 +1,128 @@
+"""What every reader yields: raw columns, before anyone decides what is a kernel or a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.table import I32, I64, Table
+
+Progress = Callable[[str, int, int, int], None]
+"""Told now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The complete events of one category: ranges with a start and an end.
+
+    ``event`` is the event's number in the file (of a pair of events, that of its first).
+    ``ids`` holds the arguments that are numbers, ``texts`` those that are strings (indices into
+    ``Raw.strings``); a column is absent if no event of the category has that argument.
+    """
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    thread: I32
+    event: I32
+    ids: Mapping[str, I64] = field(default_factory=dict)
+    texts: Mapping[str, I32] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def take(self, rows: NDArray[Any] | slice) -> Group:
+        """The rows of an index array, a mask, or (without a copy) a slice."""
+        return Group(
+            self.name[rows],
+            self.start_ns[rows],
+            self.end_ns[rows],
+            self.thread[rows],
+            self.event[rows],
+            {key: column[rows] for key, column in self.ids.items()},
+            {key: column[rows] for key, column in self.texts.items()},
+        )
+
+    def id(self, key: str, missing: int = NONE) -> I64:
+        """An argument's column; all ``missing`` if no event has it."""
+        column = self.ids.get(key)
+        return np.full(len(self), missing, np.int64) if column is None else column
+
+    def text(self, key: str) -> I32:
+        """A string argument's column; all ``NONE`` if no event has it."""
+        column = self.texts.get(key)
+        return np.full(len(self), NONE, np.int32) if column is None else column
+
+    @classmethod
+    def join(cls, groups: Sequence[Group], missing: Mapping[str, int] | None = None) -> Group:
+        """All rows of several groups, in order; ``missing`` fills numbers that one lacks."""
+        if len(groups) == 1:
+            return groups[0]
+        missing = missing or {}
+        ids = {key for g in groups for key in g.ids}
+        texts = {key for g in groups for key in g.texts}
+
+        def joined(columns: list[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
+            return np.concatenate([np.empty(0, dtype), *columns])
+
+        return cls(
+            joined([g.name for g in groups], np.int32),
+            joined([g.start_ns for g in groups], np.int64),
+            joined([g.end_ns for g in groups], np.int64),
+            joined([g.thread for g in groups], np.int32),
+            joined([g.event for g in groups], np.int32),
+            {k: joined([g.id(k, missing.get(k, NONE)) for g in groups], np.int64) for k in ids},
+            {k: joined([g.text(k) for g in groups], np.int32) for k in texts},
+        )
+
+
+@dataclass(frozen=True)
+class Flows(Table):
+    """Both ends of the arrows between events; ``finish`` is 1 at the arrow's head."""
+
+    category: I32
+    id: I64
+    ts_ns: I64
+    thread: I32
+    finish: I32
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A trace file as columns. Times are ns since ``base_ns`` (absolute, int64)."""
+
+    base_ns: int
+    strings: tuple[str, ...]
+    threads: Threads
+    groups: dict[str, Group]
+    """Complete events by category, as spelt in the file."""
+    memory: Group
+    flows: Flows
+    metadata: Mapping[str, Any]
+    """The file's top-level keys but for the events."""
+    findings: tuple[Finding, ...] = ()
+    checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """The device time of each operator between its two events, by External id.
+
+    ``elapsed_ns`` is ``MISSING`` where it could not be read. ``facts`` holds the other keys.
+    ``device`` and ``stream`` are those of both events, ``NONE`` where they are on two; None where
+    the backend does not tell.
+    """
+
+    external_id: I64
+    elapsed_ns: I64
+    facts: Mapping[str, Any]
+    findings: tuple[Finding, ...] = ()
+    device: I64 | None = None
+    stream: I64 | None = None

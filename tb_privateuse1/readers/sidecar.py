@@ -1,0 +1,121 @@
+"""Sidecars: per-operator device times that a trace lacks, ours and the published recipe's.
+
+Ours (``<worker>.<time>.kernel_event.json[.gz]``): columns by External id, see
+docs/guide/capture.md. The recipe's (``kernel_event_<rank>.json[.gz]``): ``{"<name>_<id>_<thread>":
+{"kernel_time": us, "device_memory_usage": bytes, "start_us", "host_dur", "thread"}}``. Its thread
+numbers are not those of the trace, so that the id inside the key is what joins it; rows of id 0
+(Python frames) join nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.readers import decompress
+from tb_privateuse1.readers.chrome import numbers
+from tb_privateuse1.readers.chrome.metadata import BROKEN
+from tb_privateuse1.readers.raw import Sidecar
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import MISSING
+
+SCHEMA = "tb_privateuse1.kernel_event/"
+
+_MOST_BYTES = 256 << 20
+"""Enough for ten million operators; what is decoded takes ten times as much."""
+
+_RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
+
+
+def read_sidecar(path: str) -> Sidecar:
+    """A sidecar's rows and facts.
+
+    Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
+    """
+    data = decompress.read_bytes(path, _MOST_BYTES)
+    try:
+        content = msgspec.json.decode(data)
+    except BROKEN as error:
+        raise TraceError(
+            "bad_sidecar", say("{path} is not complete JSON ({error}).", path=path, error=error)
+        ) from error
+    if not isinstance(content, dict):
+        raise TraceError(
+            "bad_sidecar", say("{path} is no kernel-event file: it is no JSON object.", path=path)
+        )
+    if str(content.get("schema", "")).startswith(SCHEMA):
+        return _ours(content, path)
+    return _recipe(content, path)
+
+
+def _ours(content: dict[str, Any], path: str) -> Sidecar:
+    ids, elapsed = content.pop("external_id", None), content.pop("elapsed_us", None)
+    if not isinstance(ids, list) or not isinstance(elapsed, list) or len(ids) != len(elapsed):
+        message = say("{path}: external_id and elapsed_us must be lists of one length.", path=path)
+        raise TraceError("bad_sidecar", message)
+    version = str(content["schema"]).removeprefix(SCHEMA)
+    findings = []
+    if version != "1":
+        message = say(
+            "The sidecar has schema version {version}; this version reads 1.", version=version
+        )
+        findings.append(
+            Finding("sidecar_version", message, say("Update tb-privateuse1."), affects=DEVICE)
+        )
+    told = [content.pop(name, None) for name in ("device", "stream")]
+    if all(isinstance(column, list) and len(column) == len(ids) for column in told):
+        return _sidecar(ids, elapsed, content, findings, told)
+    return _sidecar(ids, elapsed, content, findings)
+
+
+def _recipe(content: dict[str, Any], path: str) -> Sidecar:
+    ids, elapsed = [], []
+    unnamed = 0
+    for key, row in content.items():
+        match = _RECIPE_KEY.search(key)
+        if match is None or not isinstance(row, dict) or "kernel_time" not in row:
+            unnamed += 1
+        elif match[1] != "0":
+            ids.append(int(match[1]))
+            elapsed.append(row["kernel_time"])
+    if not ids:
+        message = say(
+            "{path} has no row of the form <name>_<id>_<thread> with a kernel_time.", path=path
+        )
+        raise TraceError("bad_sidecar", message)
+    findings = []
+    if unnamed:
+        message = say("{count} rows of the sidecar have no id or no kernel_time.", count=unnamed)
+        findings.append(Finding("sidecar_rows", message, count=unnamed, affects=DEVICE))
+    return _sidecar(ids, elapsed, {}, findings)
+
+
+def _sidecar(
+    ids: list[Any],
+    elapsed: list[Any],
+    facts: dict[str, Any],
+    findings: list[Finding],
+    told: Sequence[list[Any]] = (),
+) -> Sidecar:
+    readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
+    plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
+    ns = numbers.nanoseconds(np.array(plain, np.float64))
+    ns = np.where(readable, ns, MISSING)
+    column = numbers.parse_ids(ids)
+    keep = column >= 0
+    if not readable.all():
+        missing = int((~readable).sum())
+        message = say(
+            "The device times of {count} of {total} operators could not be read.",
+            count=missing,
+            total=len(ids),
+        )
+        findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
+    places = [numbers.parse_ids(column)[keep] for column in told]
+    return Sidecar(column[keep], ns[keep], facts, tuple(findings), *places)

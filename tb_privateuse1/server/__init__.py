@@ -1,0 +1,3 @@
+"""The TensorBoard plugin: HTTP routes and the bundle. TensorBoard imports this: import nothing."""
+
+__all__ = ["loader"]

@@ -1,0 +1,80 @@
+"""The TensorBoard plugin: connects the host's context with scanner, store and routes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tensorboard.plugins import base_plugin
+
+from tb_privateuse1.advice import user_rules
+from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.export import sql
+from tb_privateuse1.server import static_files
+from tb_privateuse1.server.routes import PLUGIN, Routes
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.vendors import user_file
+from tb_privateuse1.vendors.user_file import OURS
+from tb_privateuse1.views.reader import Reader
+
+_log = logging.getLogger(__name__)
+
+
+class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
+    """The dashboard. Nothing but users' files is read before the first request."""
+
+    plugin_name = PLUGIN
+
+    def __init__(self, context: Any, vendor_files: Sequence[str] | None = None) -> None:
+        # With --logdir_spec TensorBoard's logdir is empty.
+        spec = getattr(context.flags, "logdir_spec", "") or ""
+        interval_s = getattr(context.flags, "reload_interval", 5.0)
+        self._scanner = Scanner(context.logdir or "", roots.parse_spec(spec), interval_s)
+        sql_allowed = sql.allowed(
+            getattr(context.flags, "host", None),
+            bind_all=bool(getattr(context.flags, "bind_all", False)),
+        )
+        rules, vendors = user_rules.from_environment(), OURS
+        warnings: list[Finding] = []
+        with _warned(warnings):
+            vendors = user_file.chosen(vendor_files)
+        with _warned(warnings):
+            rules.load()
+        store = Store(vendors=vendors)
+        self._routes = Routes(
+            self._scanner,
+            store,
+            reader=Reader(store, rules.usable),
+            warnings=tuple(warnings),
+            sql_allowed=sql_allowed,
+        )
+
+    def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:
+        """One application for everything below the plugin's path: it knows what is missing."""
+        return {"/*": self._routes}
+
+    def is_active(self) -> bool:
+        """Whether there is a trace: the result of the background scan, never a scan itself."""
+        return self._scanner.is_active()
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        """An ES module of our own origin, in a tab of its own."""
+        return base_plugin.FrontendMetadata(
+            es_module_path=f"/static/{static_files.ENTRY}",
+            tab_name="Profiler",
+        )
+
+
+@contextlib.contextmanager
+def _warned(warnings: list[Finding]) -> Iterator[None]:
+    """Turn what is wrong with a user's file into a warning and a line of the log."""
+    try:
+        yield
+    except TraceError as error:
+        _log.error("%s", error.message)
+        warnings.append(Finding(error.code, error.message, error.hint))

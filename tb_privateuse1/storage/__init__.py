@@ -1,0 +1,11 @@
+"""Traces and what is derived from them, on disk and in memory; reader processes and locks."""
+
+__all__ = [
+    "cache_directory",
+    "derived",
+    "event_record",
+    "ingest",
+    "jobs",
+    "memory_limit",
+    "store",
+]

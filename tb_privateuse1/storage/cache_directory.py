@@ -1,0 +1,272 @@
+"""Where cached traces lie, how they get there whole, and how much of the disk they may take.
+
+Several servers, on several machines, may use a directory at once, and anybody may delete it at any
+time: nothing here relies on what it saw a moment ago. Only files of our own names are looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tb_privateuse1.storage import file_lock
+
+BESIDE = "beside"
+"""The setting for caches beside the runs."""
+HIDDEN = ".tb_privateuse1"
+"""Their directory in the run's; discovery leaves out hidden ones."""
+
+LIMIT_BYTES = 20 * 10**9
+_PYRAMID = ".pyramid"
+_STORED = re.compile(r"[0-9a-f]{32}\.(arrow|pyramid)")
+_LEFT = re.compile(r"\.[0-9a-f]{32}\.(lock|(arrow|pyramid)\.[0-9a-f]{16})")
+"""A lock, and a file that is not whole yet."""
+STALL_S = 300.0
+"""Who makes a file and shows no sign of life for so long is passed over."""
+_OLD_S = 86_400.0
+_SWEPT = 5
+"""How often a new file may be swept before its writer has locked it."""
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_log = logging.getLogger(__name__)
+
+
+def cache_directory() -> Path:
+    """``$TB_PRIVATEUSE1_CACHE``, or the user's cache directory at the platform's usual place."""
+    chosen = os.environ.get("TB_PRIVATEUSE1_CACHE")
+    if chosen and chosen != BESIDE:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "tb_privateuse1"
+
+
+def cache_directories(trace: str) -> list[Path]:
+    """Where the cache of a trace file is looked for and made, the preferred one first.
+
+    With ``TB_PRIVATEUSE1_CACHE=beside`` that is a hidden directory beside it. If that cannot be
+    written, or is a link to who knows where, there remains the user's.
+    """
+    places = [cache_directory()]
+    if os.environ.get("TB_PRIVATEUSE1_CACHE") == BESIDE and "://" not in trace:
+        beside = Path(trace).parent / HIDDEN
+        if not beside.is_symlink():
+            places.insert(0, beside)
+    return places
+
+
+def limit_bytes() -> int:
+    """``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
+    set_bytes = bytes_set("TB_PRIVATEUSE1_CACHE_BYTES")
+    return LIMIT_BYTES if set_bytes is None else set_bytes
+
+
+def bytes_set(variable: str) -> int | None:
+    """The bytes of an environment variable, such as ``500M`` or ``20G``; None if it has none."""
+    text = os.environ.get(variable, "")
+    if not text:
+        return None
+    match = re.fullmatch(r"([0-9]{1,15}) ?([kMGT]?)B?", text.strip())
+    if match is None:
+        _log.warning("%s: %r is no number of bytes, such as 20G", variable, text)
+        return None
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def claim(path: Path) -> file_lock.Claim | None:
+    """The right to make a cache file; None if another is making it. Raises OSError."""
+    _make(path.parent)
+    return file_lock.claim(_lock(path))
+
+
+def beat_ns(path: Path) -> int:
+    """When the maker of a cache file last showed that it goes on; 0 if nobody makes it."""
+    try:
+        return _lock(path).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file that appears at its path whole, and only if nothing was raised.
+
+    Until then it has a name of its own and is locked, by which ``make_room`` knows that its
+    writer lives. Raises OSError.
+    """
+    _make(path.parent)
+    temporary, file = _half(path)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # else a crash may leave a whole file of zeros
+            if sys.platform != "win32":
+                temporary.replace(path)
+        if sys.platform == "win32":  # no open file is renamed there
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _half(path: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside a path, locked; raises OSError.
+
+    Between its making and its locking another server's sweep may take it for a dead writer's.
+    """
+    for _ in range(_SWEPT):
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+        file = temporary.open("xb")
+        held = True
+        with contextlib.suppress(OSError):  # a file system without locks
+            held = file_lock.try_lock(file.fileno())
+        if held and file_lock.is_at(file.fileno(), temporary):
+            return temporary, file
+        file.close()
+        temporary.unlink(missing_ok=True)
+    raise FileNotFoundError(f"{path.parent} is emptied all the time")
+
+
+def pyramid_path(path: Path) -> Path:
+    """The file beside a trace's that goes with it."""
+    return path.with_suffix(_PYRAMID)
+
+
+def touch(path: Path) -> None:
+    """Note that a file is used now: those unused for longest are the first to go."""
+    with contextlib.suppress(OSError):  # a cache that we may only read
+        os.utime(path)
+
+
+def make_room(directory: Path, keep: Path | None = None) -> None:
+    """Remove what dead writers left, then what was not used for longest, down to the bound.
+
+    That is ``limit_bytes``, and at most as much as is left free on the disk. ``keep`` stays, even
+    if it is larger alone. What cannot be removed (another user's) is passed over.
+    """
+    try:
+        stored = _stored(directory)
+        bound = _bound_bytes(directory, stored)
+    except OSError:  # deleted meanwhile, or closed to us
+        return
+    total = sum(size for _, size, _ in stored)
+    for _, size, path in sorted(stored):
+        if total <= bound:
+            break
+        if path != keep and remove(path):
+            total -= size
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """What a cache directory holds."""
+
+    directory: str
+    traces: int
+    bytes: int
+    limit_bytes: int
+    """It shrinks to this after each writing."""
+
+
+def disk_use(directory: Path) -> DiskUse:
+    """What a cache directory holds; nothing, if it does not exist. Raises OSError."""
+    try:
+        stored = _stored(directory)
+        bound = _bound_bytes(directory, stored)
+    except FileNotFoundError:
+        return DiskUse(str(directory), 0, 0, limit_bytes())
+    return DiskUse(str(directory), len(stored), sum(size for _, size, _ in stored), bound)
+
+
+def clear(directory: Path) -> DiskUse:
+    """Remove all traces of a cache directory, and what dead writers left; what remains.
+
+    Traces that are being made appear afterwards. Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        for _, _, path in _stored(directory):
+            remove(path)
+    return disk_use(directory)
+
+
+def _stored(directory: Path) -> list[tuple[int, int, Path]]:
+    """Time of last use in ns, bytes and path of each trace, what goes with it included; what dead
+    writers left, and what goes with a trace that is gone, is removed.
+    """
+    stored: dict[Path, tuple[int, int]] = {}
+    beside: dict[Path, int] = {}
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            if _LEFT.fullmatch(entry.name):
+                _sweep(path)
+            elif _STORED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    if path.suffix == _PYRAMID:
+                        beside[path] = status.st_size
+                    else:
+                        stored[path] = status.st_mtime_ns, status.st_size
+    for path in beside:
+        trace = path.with_suffix(".arrow")
+        if trace not in stored and not trace.exists():  # it may have come while we looked
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+    return [
+        (used_ns, size + beside.get(pyramid_path(path), 0), path)
+        for path, (used_ns, size) in stored.items()
+    ]
+
+
+def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> int:
+    """What is set, and at most as much as is left free on the disk. Raises OSError."""
+    free = shutil.disk_usage(directory).free
+    return min(limit_bytes(), (free + sum(size for _, size, _ in stored)) // 2)
+
+
+def remove(path: Path) -> bool:
+    """Remove a trace's cache file and what goes with it; whether both are gone."""
+    try:
+        path.unlink(missing_ok=True)  # another server may have been faster
+        pyramid_path(path).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(path: Path) -> None:
+    """Remove a lock or a half-written file if nobody holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return
+    try:
+        dead = file_lock.try_lock(descriptor)
+    except OSError:  # no locks here: nobody writes one file for a day
+        dead = time.time() - os.fstat(descriptor).st_mtime > _OLD_S
+    if dead and file_lock.is_at(descriptor, path):
+        file_lock.remove_open(path, descriptor)
+    else:
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.lock")
+
+
+def _make(directory: Path) -> None:
+    # Beside a run it is for whoever may read the run, in the user's cache for the user alone.
+    mode = 0o777 if directory.name == HIDDEN else 0o700
+    directory.mkdir(parents=True, exist_ok=True, mode=mode)

@@ -1,0 +1,74 @@
+"""What views need of a trace besides its tables, made once and kept while there is room for it."""
+
+from __future__ import annotations
+
+from tb_privateuse1.analysis.counters import counters
+from tb_privateuse1.analysis.counters.curves import Curve
+from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
+from tb_privateuse1.analysis.timeline import appearance, level_of_detail
+from tb_privateuse1.storage import pyramid_file
+from tb_privateuse1.trace.memoize import memoize
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+
+
+class Prepared:
+    """By the names of the views' positional parameters."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @property
+    def pyramid(self) -> level_of_detail.Pyramid:
+        """Its rectangles at several levels of detail."""
+        return _pyramid(self.trace)
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """Its counters over time."""
+        return _curves(self.trace)
+
+    @property
+    def names(self) -> I64:
+        """How many ranges bear each of its strings."""
+        return _names(self.trace)
+
+    @property
+    def dependencies(self) -> dependency_graph.Graph:
+        """What waits for what."""
+        return _dependencies(self.trace)
+
+    @property
+    def critical(self) -> critical_path.Path:
+        """The critical path of its steps."""
+        return _critical(self.trace)
+
+
+def of(trace: Trace) -> Prepared:
+    """What is prepared of a trace; each part is made when it is first asked for."""
+    return Prepared(trace)
+
+
+@memoize
+def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
+    return pyramid_file.of(trace)
+
+
+@memoize
+def _curves(trace: Trace) -> tuple[Curve, ...]:
+    return counters.build_curves(trace)
+
+
+@memoize
+def _names(trace: Trace) -> I64:
+    return appearance.name_counts(trace)
+
+
+@memoize
+def _dependencies(trace: Trace) -> dependency_graph.Graph:
+    return dependency_graph.build_graph(trace)
+
+
+@memoize
+def _critical(trace: Trace) -> critical_path.Path:
+    return critical_path.find_critical_path(trace, _dependencies(trace))

@@ -1,0 +1,125 @@
+"""Traces on disk (``arrowfile``): read once, loaded ever after.
+
+Each table of a Trace is a table of the file; the head holds the rest.
+
+The name of a file is a digest of what went into it: the content (``identity``) and the names of
+the trace and its sidecar, worker and rank, and the engine, which is the version and the sources of
+everything that makes a Trace and its pyramid, with the user's vendor files. Nothing in the
+directory is worth keeping; it can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import weakref
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tb_privateuse1 import __version__, i18n
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.storage import arrow_file, cache_directory
+from tb_privateuse1.storage.file_identity import identity
+from tb_privateuse1.trace.model import TABLES, Meta, Trace
+from tb_privateuse1.vendors.user_file import OURS, Vendors
+
+_NUMBERS = [f.name for f in dataclasses.fields(Trace) if f.type == "int"]
+_MAKERS = ("i18n", "trace", "vendors", "readers", "inference", "analysis/timeline", "storage")
+
+_FILES: weakref.WeakKeyDictionary[Trace, Path] = weakref.WeakKeyDictionary()
+
+
+class _Head(msgspec.Struct):
+    """The metadata of a cache file."""
+
+    meta: msgspec.Raw
+    numbers: dict[str, int]
+    """The fields of Trace that are plain numbers."""
+    texts: list[dict[str, Any]]
+    """Those in ``meta``, to be put into other languages: ``texts.packed``."""
+
+
+# msgspec finds out what a class holds when it is first asked for one, and crashes where several
+# threads are the first: it is asked while modules are imported, which one thread does.
+_HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
+
+
+def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
+    """The name of what is made of these files by this engine; another one if any has changed.
+
+    Raises OSError if the trace cannot be read.
+    """
+    content: list[object] = [identity(files.trace), _sidecar(files)]
+    content += (cache_key(other, vendors) for other in files.others)
+    made_by = [engine_version(), vendors.fingerprint]
+    text = json.dumps([made_by, content, files.names, files.worker, files.rank])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _sidecar(files: TraceFiles) -> tuple[int, int, str] | None:
+    if files.sidecar is None:
+        return None
+    try:
+        return identity(files.sidecar)
+    except OSError:  # a finding of the trace; it is another one when it can be read
+        return files.sidecar.size, files.sidecar.mtime_ns, "unreadable"
+
+
+@functools.cache
+def engine_version() -> str:
+    """The version and a digest of the sources that determine what a Trace holds."""
+    digest = hashlib.sha256(__version__.encode())
+    package = Path(__file__).parents[1]
+    for maker in _MAKERS:
+        path = package / maker
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and file.suffix in (".py", ".txt"):
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def write_trace(trace: Trace, path: Path) -> None:
+    """Store a trace atomically; raises OSError, and leaves nothing half-written behind."""
+    tables = {name: getattr(trace, name) for name in TABLES}
+    numbers = {name: getattr(trace, name) for name in _NUMBERS}
+    said: list[dict[str, Any]] = []
+
+    def english(text: Any) -> str:
+        said.append(i18n.pack(text))
+        return str(text)
+
+    meta = msgspec.Raw(msgspec.json.encode(trace.meta, enc_hook=english))
+    head = msgspec.json.encode(_Head(meta, numbers, said), enc_hook=str)
+    arrow_file.write(path, arrow_file.Content(head, tables, trace.strings))
+
+
+def read_trace(path: Path, vendors: Vendors = OURS) -> Trace | None:
+    """The trace of a cache file; None if there is none or it is damaged.
+
+    A damaged one is removed, if it may be.
+    """
+    trace = arrow_file.read(path, TABLES, functools.partial(_trace, vendors))
+    if trace is not None:
+        cache_directory.touch(path)
+        _FILES[trace] = path
+    return trace
+
+
+def cached_path(trace: Trace) -> Path | None:
+    """Where a trace was read from, if it was; it may be gone meanwhile."""
+    return _FILES.get(trace)
+
+
+def _trace(vendors: Vendors, content: arrow_file.Content) -> Trace:
+    head = _HEAD.decode(content.head)
+    meta = _META.decode(head.meta)
+    known = {text["english"]: i18n.unpack(text) for text in head.texts}
+    findings, grounds = i18n.restore_texts((meta.findings, meta.grounds), known)
+    meta = dataclasses.replace(meta, findings=findings, grounds=grounds)
+    values: dict[str, Any] = {**head.numbers, **content.tables}
+    vendor = vendors.named(meta.vendor)
+    return Trace(strings=content.strings, meta=meta, vendor=vendor, **values)

@@ -1,0 +1,172 @@
+"""One event with all that the file has of it, beside what was made of it.
+
+The trace file is read again for it, so it must still be the file that the trace was made of. What
+is shown is the event's own; nothing of the file's metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.i18n import say
+from tb_privateuse1.readers.chrome.single_event import read_event
+from tb_privateuse1.storage.ingest import without_paths
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace import labels
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import TableName
+from tb_privateuse1.trace.model import (
+    EVIDENCE,
+    MISSING,
+    Evidence,
+    Frames,
+    Kernels,
+    Launches,
+    Memory,
+    Ops,
+    Trace,
+)
+
+LONGEST = 1 << 18
+"""Characters of a record; an event may hold a million lines of a stack."""
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+@dataclass(frozen=True)
+class Link:
+    """Another event that this one belongs to."""
+
+    table: TableName
+    row: int
+    name: str
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """A row of a table and its record. Null: not known, or of no meaning for such an event."""
+
+    file: str
+    table: TableName
+    row: int
+    record: str | None
+    """The event as it is in the file: JSON, indented, with exact numbers. Null for an inferred
+    activity, of which no file tells."""
+    cut: bool
+    """The record is longer than what is shown of it."""
+    name: str
+    thread: str
+    """The host thread, or the stream of a device activity."""
+    start_ns: int
+    duration_ns: int | None
+    self_ns: int | None
+    elapsed_ns: int | None
+    step: str | None
+    operator: Link | None
+    launch: Link | None
+    parent: Link | None
+    evidence: Evidence | None
+    start_bound_ns: int | None
+    duration_bound_ns: int | None
+
+
+def read_record(
+    store: Store,
+    files: TraceFiles,
+    wait_s: float | None = None,
+    *,
+    table: Annotated[TableName, "the table that has the event"],
+    row: Annotated[int, "row of the event, as in the findings' examples"],
+) -> EventRecord:
+    """The event of a row. ``wait_s`` is as in ``Store.trace``.
+
+    Raises TraceError ``unknown_row``, ``changed`` if the file changes meanwhile, those of reading,
+    and Pending as ``Store.trace`` does.
+    """
+    before = _now(files)
+    trace = store.trace(files, wait_s)
+    rows = getattr(trace, table)
+    if not 0 <= row < len(rows):
+        message = say("There is no row {row} in {table}.", row=row, table=table)
+        last = len(rows) - 1
+        hint = say("Its rows are 0 to {last}.", last=last) if last >= 0 else say("It has none.")
+        raise TraceError("unknown_row", message, hint)
+    number, text = int(rows.event[row]), None
+    if number >= 0:
+        try:
+            fields = read_event(files.trace.path, trace.checkpoints, number)
+        except TraceError as error:
+            if _now(files) != before:
+                raise _changed(files) from error
+            raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
+        text = msgspec.json.format(_encoder.encode(fields), indent=2).decode()
+    if _now(files) != before:
+        raise _changed(files)
+    return _event(trace, table, row, files.trace.name, text)
+
+
+def _now(files: TraceFiles) -> File | None:
+    try:
+        return file_at(files.trace.path)
+    except OSError:
+        return None
+
+
+def _changed(files: TraceFiles) -> TraceError:
+    message = say(
+        "{name} changed while the event was looked for.",
+        name=without_paths(files.trace.path, files),
+    )
+    return TraceError("changed", message, say("Reload the page, and choose the event again."))
+
+
+def _event(trace: Trace, table: TableName, row: int, file: str, text: str | None) -> EventRecord:
+    rows = getattr(trace, table)
+    start = int((rows.ts_ns if isinstance(rows, Memory) else rows.start_ns)[row])
+    kernel = rows if isinstance(rows, Kernels) else None
+    ranged = not isinstance(rows, Memory)
+    return EventRecord(
+        file=file,
+        table=table,
+        row=row,
+        record=text[:LONGEST] if text is not None else None,
+        cut=text is not None and len(text) > LONGEST,
+        name="[memory]" if isinstance(rows, Memory) else trace.text(rows.name[row]),
+        thread=labels.place(trace, rows, row),
+        start_ns=start,
+        duration_ns=int(rows.end_ns[row]) - start if ranged else None,
+        self_ns=_value(rows.self_ns, row) if isinstance(rows, Ops | Frames) else None,
+        elapsed_ns=_value(rows.elapsed_ns, row) if isinstance(rows, Ops) else None,
+        step=_step(trace, rows, row),
+        operator=_link(trace, "ops", rows.op[row]) if not isinstance(rows, Ops | Frames) else None,
+        launch=_link(trace, "launches", kernel.launch[row]) if kernel else None,
+        parent=_link(trace, table, rows.parent[row]) if isinstance(rows, Ops | Frames) else None,
+        evidence=EVIDENCE[kernel.evidence[row]] if kernel else None,
+        start_bound_ns=_value(kernel.start_bound_ns, row) if kernel else None,
+        duration_bound_ns=_value(kernel.duration_bound_ns, row) if kernel else None,
+    )
+
+
+def _value(column: NDArray[np.int64], row: int) -> int | None:
+    return None if column[row] == MISSING else int(column[row])
+
+
+def _link(trace: Trace, table: TableName, row: Any) -> Link | None:
+    return Link(table, int(row), trace.text(getattr(trace, table).name[row])) if row >= 0 else None
+
+
+def _step(trace: Trace, rows: Any, row: int) -> str | None:
+    if isinstance(rows, Ops | Kernels):
+        step = rows.step[row]
+    elif isinstance(rows, Launches | Memory) and rows.op[row] >= 0:
+        step = trace.ops.step[rows.op[row]]
+    else:
+        return None
+    return trace.text(trace.steps.name[step]) if step >= 0 else None

@@ -1,0 +1,51 @@
+"""Why traces could not be read, so that nobody waits for the same failure twice."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+
+from tb_privateuse1.trace.errors import TraceError
+
+_RETRY_S = 60.0
+_PASSING = (
+    "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
+)  # fmt: skip
+"""Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
+with ``remote_``; other ones stay."""
+_NEVER_KEPT = ("cancelled", "closed")
+"""Errors that say nothing about the trace."""
+_MOST = 1000
+
+
+class Failures:
+    """The latest errors by key; the owner's lock guards it."""
+
+    def __init__(self) -> None:
+        self._errors: OrderedDict[str, tuple[TraceError, float]] = OrderedDict()
+
+    def put(self, key: str, error: TraceError) -> None:
+        """Remember an error, unless it says nothing about the trace."""
+        if error.code in _NEVER_KEPT:
+            return
+        self._errors[key] = error, time.monotonic()
+        if len(self._errors) > _MOST:
+            self._errors.popitem(last=False)
+
+    def check(self, key: str) -> None:
+        """Raises the TraceError that is remembered, unless it may have passed."""
+        if key not in self._errors:
+            return
+        error, when = self._errors[key]
+        if not _may_pass(error) or time.monotonic() - when < _RETRY_S:
+            raise copy_error(error)
+        del self._errors[key]
+
+
+def copy_error(error: TraceError) -> TraceError:
+    """The same error without the traceback of whom it was raised for before."""
+    return TraceError(error.code, error.message, error.hint)
+
+
+def _may_pass(error: TraceError) -> bool:
+    return error.code in _PASSING or error.code.startswith("remote_")

@@ -1,0 +1,64 @@
+"""What a file is, by its content and not by where it lies.
+
+A run directory that was moved, mounted elsewhere or is seen by two servers under two paths shares
+its cached traces. The content is told by size, time of change and a digest of its first and last
+64 kB: a file that was replaced by one of the same size and time is another one. (What the digest
+cannot see is a change in the middle that leaves both as they were; of a ``.gz`` it sees that too,
+as its last bytes are a checksum.)
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from tb_privateuse1.discovery.file import File, shown
+
+ENDS_BYTES = 1 << 16
+_TICK_NS = 100_000_000
+_MOST = 20_000
+
+
+def identity(file: File) -> tuple[int, int, str]:
+    """Size, time of change in ns and the digest of a file's ends. Raises OSError.
+
+    A remote file is not asked for again: its URL and version stand for its content.
+    """
+    if file.is_remote:
+        return file.size, file.mtime_ns, f"{shown(file.path)} {file.version}"
+    inode, fresh = _inode(file.path)
+    digest = _digest if fresh else _remembered
+    return file.size, file.mtime_ns, digest(file.path, file.size, file.mtime_ns, inode)
+
+
+def _digest(path: str, size: int, _mtime_ns: int, _inode: tuple[int, ...]) -> str:
+    return hashlib.blake2b(_ends(path, size), digest_size=16).hexdigest()
+
+
+_remembered = functools.lru_cache(_MOST)(_digest)
+"""So that a request need not read the file: a changed one has another inode or ctime."""
+
+
+def _inode(path: str) -> tuple[tuple[int, ...], bool]:
+    """What tells a file from another of its path, size and time without reading it, and whether
+    that is so fresh that it may not: two changes within a tick of the file system's clock leave
+    the same ctime. A remote file has none.
+    """
+    if "://" in path:
+        return (), False
+    status = os.stat(path)
+    fresh = 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS
+    return (status.st_dev, status.st_ino, status.st_ctime_ns), fresh
+
+
+def _ends(path: str, size: int) -> bytes:
+    """The first and the last bytes of a file, or all of a small one."""
+    with Path(path).open("rb", buffering=0) as file:
+        if size <= 2 * ENDS_BYTES:
+            return file.read(2 * ENDS_BYTES)
+        head = file.read(ENDS_BYTES)
+        file.seek(size - ENDS_BYTES)
+        return head + file.read(ENDS_BYTES)

@@ -1,0 +1,190 @@
+"""Make a Trace of its files, in the process that calls; ``readerprocess`` calls from its own."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import logging
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from tb_privateuse1 import i18n
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.remote import RemoteError
+from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, unchanged
+from tb_privateuse1.i18n import say
+from tb_privateuse1.inference import build_trace
+from tb_privateuse1.readers import chrome
+from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.raw import Progress, Sidecar
+from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import DEVICE, Finding
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors.user_file import OURS, Vendors
+
+_LOOK_S = 0.25
+_NOT_ITS_OWN = ("cancelled", "closed", "reader_stalled", "out_of_memory")
+"""Errors while another recording is read that say nothing of it."""
+_log = logging.getLogger(__name__)
+
+
+def ingest(
+    files: TraceFiles,
+    progress: Progress | None = None,
+    targets: Sequence[Path] = (),
+    vendors: Vendors = OURS,
+) -> Trace:
+    """Read and infer. An unreadable sidecar is a finding, as the trace can be shown without it.
+
+    ``targets`` are where it will be stored: other recordings of the run that are asked for
+    durations are looked for there, and stored there too.
+    Raises TraceError: the reader's, ``out_of_memory``, or ``internal`` for our own mistakes.
+    """
+    try:
+        return _ingest(files, progress, targets, vendors)
+    except TraceError as error:
+        raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
+    except MemoryError as error:
+        message = say("{name} needs more memory than there is.", name=shown(files.trace.name))
+        raise TraceError("out_of_memory", message) from error
+    except Exception as error:
+        _log.exception("reading %s", shown(files.trace.path))
+        name, kind = shown(files.trace.name), type(error).__name__
+        message = say("Reading {name} failed: {kind}: {error}", name=name, kind=kind, error=error)
+        hint = say("This is a mistake of tb_privateuse1: please report it with the server's log.")
+        raise TraceError("internal", without_paths(message, files), hint) from error
+
+
+def _ingest(
+    files: TraceFiles, progress: Progress | None, targets: Sequence[Path], vendors: Vendors
+) -> Trace:
+    events = 0
+
+    def reading(phase: str, done: int, total: int, count: int) -> None:
+        nonlocal events
+        events = count
+        if progress:
+            progress(phase, done, total, count)
+
+    raw = chrome.read(files.trace.path, reading)
+    sidecar, doubts = _sidecar(files)
+    check_unchanged(files)
+
+    def inferring(*_: object) -> None:
+        if progress:
+            progress("inferring", files.trace.size, files.trace.size, events)
+
+    @functools.cache  # each stream of the trace may ask
+    def others() -> list[Trace]:
+        return [*_others(files, inferring, targets, vendors)]
+
+    inferring()
+    trace = build_trace(
+        raw,
+        sidecar,
+        worker=files.worker,
+        files=files.names,
+        rank=files.rank,
+        use_up=True,
+        others=others,
+        known=vendors.known,
+    )
+    found = (*trace.meta.findings, *doubts)
+    meta = dataclasses.replace(trace.meta, size_bytes=files.trace.size, findings=found)
+    return dataclasses.replace(trace, meta=meta)
+
+
+def _others(
+    files: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
+) -> Iterator[Trace]:
+    """The other recordings that are there, from where they are stored, or read now."""
+    for other in files.others:
+        try:
+            yield _other(other, progress, targets, vendors)
+        except RemoteError:  # that may be otherwise in a moment
+            raise
+        except (OSError, TraceError) as error:  # it has findings of its own
+            if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
+                raise
+            _log.info("%s tells no durations: %s", shown(other.trace.path), error)
+
+
+def _other(
+    other: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
+) -> Trace:
+    """Another recording: from where it is stored, or read now if nobody reads it already."""
+    name = f"{disk_cache.cache_key(other, vendors)}.arrow"
+    paths = [target.with_name(name) for target in targets]
+    with _turn(paths, progress) as claim:
+        known = next(filter(None, (disk_cache.read_trace(path, vendors) for path in paths)), None)
+        if known is None:
+
+            def reading(*state: Any) -> None:
+                if claim:
+                    claim.beat()
+                progress(*state)
+
+            known = ingest(other, reading, targets, vendors)
+            save(known, paths if unchanged(other) else [])
+    return known
+
+
+def _turn(paths: Sequence[Path], progress: Progress) -> AbstractContextManager[Claim | None]:
+    """Wait until a trace is stored, or is ours to read: then with the claim to it.
+
+    Without one it is where there are no locks, and where its reader shows no sign of life.
+    Who waits here holds the claim to its own trace. Yet no two wait for each other: the key of a
+    trace is made of the keys of its others, and no key can be made of itself.
+    """
+    beat_ns, quiet_s = 0, 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            while quiet_s < cache_directory.STALL_S and not any(map(Path.is_file, paths)):
+                if claim := cache_directory.claim(path):
+                    return claim
+                if (last_ns := cache_directory.beat_ns(path)) != beat_ns:
+                    beat_ns, quiet_s = last_ns, 0.0
+                progress("inferring", 0, 0, 0)
+                time.sleep(_LOOK_S)
+                quiet_s += _LOOK_S
+            break
+    return contextlib.nullcontext()
+
+
+def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
+    if files.sidecar is None:
+        return None, []
+    try:
+        return readers_sidecar.read_sidecar(files.sidecar.path), []
+    except TraceError as error:
+        if isinstance(error, RemoteError):  # that may be otherwise in a moment
+            raise
+        hint = say("Without it, this trace has no inferred device times.")
+        message = without_paths(error.message, files)
+        return None, [Finding("sidecar_unreadable", message, hint, None, "error", DEVICE)]
+
+
+def without_paths(message: str, files: TraceFiles) -> str:
+    """Names instead of paths: where a logdir is on the server is not for the page."""
+    for file in filter(None, (files.trace, files.sidecar)):
+        for path in (file.path, shown(file.path)):
+            message = i18n.replace_text(message, path, shown(file.name))
+    return message
+
+
+def save(trace: Trace, targets: Sequence[Path]) -> Path | None:
+    """Write a trace to the first of these files that can be written; None if none can."""
+    for target in targets:
+        try:
+            disk_cache.write_trace(trace, target)
+            return target
+        except OSError:
+            _log.info("%s", traceback.format_exc(limit=0))
+    return None

@@ -1,0 +1,251 @@
+"""Traces that are being read or wait for it: who asks, what is next, what has to end.
+
+Nobody watches over them but those who ask: each asker looks after all jobs a few times a second.
+So there is no thread for that, and what nobody asks for harms nobody.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+
+Phase = Literal["waiting", "reading", "inferring", "storing", "computing"]
+"""``computing``: the traces are there, and what was asked of them is worked out."""
+
+FORGOTTEN_S = 60.0
+"""A job that waits is dropped when nobody has asked for it for so long."""
+_PAUSE_S = 2.0
+"""Pages ask a few times a second; who asks after such a pause asks anew."""
+_LOOK_S = 0.1
+_LONGEST_STEP_S = 1.0
+"""Time passes in steps of at most this between two looks: one who was stopped is not late."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trace is that is being read, or several of them together."""
+
+    phase: Phase
+    bytes_done: int
+    bytes_total: int
+    events: int
+    seconds_left: float | None
+    traces_done: int = 0
+    traces: int = 1
+    """How many a view reads; bytes and events are of those that are not done."""
+
+
+class Pending(Exception):
+    """The trace or the answer is not ready yet; ``progress`` says how far it is."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress.phase)
+        self.progress = progress
+
+
+@dataclass(eq=False)
+class Job:
+    """A trace on its way to those who ask for it."""
+
+    key: str
+    files: TraceFiles
+    progress: Progress
+    state: Literal["queued", "running", "elsewhere"] = "queued"
+    """``elsewhere``: another server is making the same trace."""
+    future: Future[Trace] = field(default_factory=Future)
+    askers: int = 0
+    asked_s: float = 0.0
+    turn: int = 0
+    """Grows with each new interest in any job: the highest is read first."""
+    started_s: float = 0.0
+    quiet_s: float = 0.0
+    """Time without a sign of progress, as far as somebody looked."""
+    beat_ns: int = 0
+    """The last sign of life of the server that makes it ``elsewhere``."""
+    process: subprocess.Popen[bytes] | None = None
+    verdict: TraceError | None = None
+    """Why it has to end."""
+
+    def moves(self, progress: Progress) -> None:
+        """Note its progress. Raises the verdict if it has to end."""
+        self.progress = progress
+        if progress.phase != "waiting":
+            self.quiet_s = 0.0
+        if self.verdict:
+            raise self.verdict
+
+    def runs_in(self, process: subprocess.Popen[bytes] | None) -> None:
+        """Note its reader, which is killed if the job has to end; None: that is another's now."""
+        self.process = process
+        self.quiet_s = 0.0
+        if self.verdict and process:
+            process.kill()
+
+
+class Jobs:
+    """All jobs by key. Its methods may be called from any thread."""
+
+    def __init__(self, stall_s: float) -> None:
+        self._stall_s = stall_s
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+        self._turns = 0
+        self._looked_s = 0.0
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __iter__(self) -> Iterator[Job]:
+        with self._lock:
+            return iter(list(self._jobs.values()))
+
+    def get(self, key: str) -> Job | None:
+        """The job of a key, if there is one."""
+        return self._jobs.get(key)
+
+    def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
+        """The job that makes a trace, and whether it is new. ``leave`` it in the end."""
+        now = time.monotonic()
+        with self._lock:
+            job = self._jobs.get(key)
+            new = job is None
+            if job is None:
+                job = Job(key, files, Progress("waiting", 0, files.trace.size, 0, None))
+                self._jobs[key] = job
+            if not job.askers and (new or now - job.asked_s > _PAUSE_S):
+                self._turns += 1
+                job.turn = self._turns
+            job.askers += 1
+            job.asked_s = now
+            return job, new
+
+    def leave(self, job: Job) -> None:
+        """One asker less."""
+        with self._lock:
+            job.askers -= 1
+            job.asked_s = time.monotonic()
+
+    def take(self) -> Job | None:
+        """The job to be run next: of those asked for now, the one asked for most recently."""
+        now = time.monotonic()
+        with self._lock:
+            self._forget(now)
+            queued = [job for job in self._jobs.values() if job.state == "queued"]
+            if not queued:
+                return None
+            job = max(queued, key=lambda j: (j.askers > 0 or now - j.asked_s < _PAUSE_S, j.turn))
+            job.state = "running"
+            job.started_s = now
+            return job
+
+    def start(self, job: Job) -> None:
+        """It is run now, whatever else is in the queue."""
+        with self._lock:
+            job.state = "running"
+            job.started_s = time.monotonic()
+
+    def park(self, job: Job) -> None:
+        """It is no longer running here, as another server makes it."""
+        with self._lock:
+            job.state = "elsewhere"
+
+    def unpark(self, job: Job) -> bool:
+        """Put it back in the queue; False if it is not elsewhere."""
+        with self._lock:
+            if job.state != "elsewhere" or self._jobs.get(job.key) is not job:
+                return False
+            job.state = "queued"
+            return True
+
+    def patient(self, job: Job, beat_ns: int) -> bool:
+        """Whether to wait on for another server; ``beat_ns`` is its last sign of life."""
+        if beat_ns != job.beat_ns:
+            job.beat_ns = beat_ns
+            job.quiet_s = 0.0
+        return job.quiet_s <= self._stall_s
+
+    def end(self, job: Job, result: Trace | BaseException) -> None:
+        """Tell its askers; who asks from now on asks anew. Once: a later end is without effect."""
+        with self._lock:
+            self._end(job, result)
+
+    def cancel(self, error: TraceError, path: str | None = None) -> bool:
+        """End the jobs of a trace file, or all, with this error; whether there were any."""
+        with self._lock:
+            chosen = [j for j in self._jobs.values() if path is None or j.files.trace.path == path]
+            for job in chosen:
+                self._kill(job, error)
+        return bool(chosen)
+
+    def look(self) -> list[Job]:
+        """End what is stuck or forgotten; returns the jobs that are waited for, not yet running."""
+        now = time.monotonic()
+        with self._lock:
+            if now - self._looked_s < _LOOK_S:  # somebody else just did
+                return []
+            step = min(now - self._looked_s, _LONGEST_STEP_S)
+            self._looked_s = now
+            self._forget(now)
+            for job in list(self._jobs.values()):
+                if job.state != "queued":
+                    job.quiet_s += step
+                if job.state == "running" and job.process and job.quiet_s > self._stall_s:
+                    self._kill(job, _stalled(job, self._stall_s))
+            return [job for job in self._jobs.values() if job.askers and job.state != "running"]
+
+    def _forget(self, now: float) -> None:
+        for job in list(self._jobs.values()):
+            forgotten = not job.askers and now - job.asked_s > FORGOTTEN_S
+            if forgotten and job.state != "running":
+                self._kill(job, cancelled_error(job.files))
+
+    def _kill(self, job: Job, error: TraceError) -> None:
+        job.verdict = error
+        if job.process:
+            job.process.kill()
+        self._end(job, error)
+
+    def _end(self, job: Job, result: Trace | BaseException) -> None:
+        if self._jobs.get(job.key) is job:
+            del self._jobs[job.key]
+        if job.future.done():
+            return
+        if isinstance(result, BaseException):
+            job.future.set_exception(result)
+        else:
+            job.future.set_result(result)
+
+
+def cancelled_error(files: TraceFiles) -> TraceError:
+    """What those hear who asked for a trace that was cancelled."""
+    message = say("Reading {name} was cancelled.", name=shown(files.trace.name))
+    return TraceError("cancelled", message, say("Ask for it again to read it."))
+
+
+def vanished_error(files: TraceFiles) -> TraceError:
+    """What who waits for a trace is told if somebody cleared the cache meanwhile."""
+    name = shown(files.trace.name)
+    message = say("The cache of {name} vanished while it was made.", name=name)
+    return TraceError("reader_died", message, say("Try again."))
+
+
+def _stalled(job: Job, stall_s: float) -> TraceError:
+    name = shown(job.files.trace.name)
+    message = say(
+        "Reading {name} made no progress for {seconds:.0f} seconds and was ended.",
+        name=name,
+        seconds=stall_s,
+    )
+    hint = say("Its disk may not answer. Try again; if it happens again, please report the trace.")
+    return TraceError("reader_stalled", message, hint)

@@ -1,0 +1,334 @@
+"""Every trace is read once: then it is in memory, or in the cache on disk.
+
+Reading happens in a few processes at a time (``jobs``), so that requests stay quick and one bad
+trace cannot take the dashboard down; who asks meanwhile is told how far it is. Servers that share
+a cache leave a trace to the one that began with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import wait
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import cast
+
+from tb_privateuse1.discovery.daemon_pool import DaemonPool
+from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.trace_files import TraceFiles, as_now, unchanged
+from tb_privateuse1.i18n import say
+from tb_privateuse1.storage import cache_directory, disk_cache
+from tb_privateuse1.storage.cache_directory import STALL_S
+from tb_privateuse1.storage.failure_cache import Failures, copy_error
+from tb_privateuse1.storage.file_lock import Claim
+from tb_privateuse1.storage.ingest import ingest, save
+from tb_privateuse1.storage.jobs import (
+    Job,
+    Jobs,
+    Pending,
+    Phase,
+    Progress,
+    cancelled_error,
+    vanished_error,
+)
+from tb_privateuse1.storage.reader_process import in_process
+from tb_privateuse1.storage.worker_process import Waiting
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors.user_file import OURS, Vendors
+
+__all__ = ["Pending", "Progress", "Store"]
+
+_LOOK_S = 0.25
+
+
+class _NotStored(Exception):
+    """The cache on disk has no such trace."""
+
+
+class Store:
+    """Traces by their files' content.
+
+    ``jobs``: processes that read at a time, at most 2 by default; 0 reads in the caller's
+    thread. ``cache_dir``: by default see ``cachedir.directories``; if it cannot be written, traces
+    are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
+    ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
+    step, in the thread that makes it. ``vendors``: with those of the user's files.
+    """
+
+    def __init__(
+        self,
+        jobs: int | None = None,
+        cache_dir: Path | None = None,
+        *,
+        memory: MemoryBudget = BUDGET,
+        stall_s: float = STALL_S,
+        on_progress: Callable[[TraceFiles, Progress], None] | None = None,
+        vendors: Vendors = OURS,
+    ) -> None:
+        self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
+        self._cache_dir = cache_dir
+        self._on_progress = on_progress
+        self._vendors = vendors
+        self._pool: DaemonPool | None = None
+        self._lock = threading.Lock()
+        self._jobs = Jobs(stall_s)
+        self._waiting = Waiting()
+        self._failures = Failures()
+        self._memory = memory
+        self._latest: dict[str, tuple[int, str]] = {}
+        """Of each trace file the time of change and the key of its latest version."""
+
+    @property
+    def vendors(self) -> Vendors:
+        """As they were given."""
+        return self._vendors
+
+    @property
+    def cache_dir(self) -> Path | None:
+        """As it was given; None: the default places."""
+        return self._cache_dir
+
+    def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
+        """The trace of some files as they are now, read if it has to be.
+
+        Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
+        turn, the one asked for most recently is read first. Raises Pending if it is not ready by
+        then, TraceError if it cannot be read (at once, as long as the file is the same), or
+        ``cancelled`` (which is forgotten: ask again to have it read).
+        """
+        files, key = _current(files, self._vendors)
+        if (known := self._recall(key)) is not None:
+            return known
+        if self._jobs.get(key) is None and (known := self._stored(key, files)) is not None:
+            return known
+        job, new = self._jobs.ask(key, files)
+        try:
+            if new and self._workers == 0:
+                self._jobs.start(job)
+                self._run(job)
+            elif new:
+                self._submit()
+            if not self._wait(job, wait_s):
+                raise Pending(job.progress)
+        finally:
+            self._jobs.leave(job)
+        error = job.future.exception()
+        if isinstance(error, TraceError):
+            raise copy_error(error)
+        return job.future.result()
+
+    def in_cache(self, files: TraceFiles) -> bool:
+        """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
+        files, key = _current(files, self._vendors)
+        for path in self._paths(key, files):
+            if path.is_file():
+                cache_directory.touch(path)
+                return True
+        return False
+
+    def discard(self, files: TraceFiles) -> None:
+        """Remove a trace from the disk, not from those who have it open. Raises TraceError."""
+        files, key = _current(files, self._vendors)
+        for path in self._paths(key, files):
+            cache_directory.remove(path)
+
+    def cancel(self, files: TraceFiles) -> bool:
+        """Give up reading a trace; whether it was being read, or waited for it.
+
+        Its reader is killed, and who asked for it hears TraceError ``cancelled``.
+        """
+        return self._jobs.cancel(cancelled_error(files), files.trace.path)
+
+    def close(self) -> None:
+        """Give up what is being read, and wait until nothing of it is left running or on disk.
+
+        The store can still be asked for what it has.
+        """
+        with self._lock:
+            pool, self._pool = self._pool, None
+        self._jobs.cancel(TraceError("closed", say("The server is closing.")))
+        if pool:
+            pool.shutdown()
+        self._waiting.close()
+
+    def _recall(self, key: str) -> Trace | None:
+        with self._lock:
+            self._failures.check(key)
+        return self._open(key)
+
+    def _open(self, key: str) -> Trace | None:
+        return cast(Trace | None, self._memory.find(self, key))
+
+    def _stored(self, key: str, files: TraceFiles) -> Trace | None:
+        """The trace from the cache on disk, if it is there; opened once for all who ask."""
+
+        def read() -> Trace:
+            for path in self._paths(key, files):
+                if (known := disk_cache.read_trace(path, self._vendors)) is not None:
+                    return known
+            raise _NotStored
+
+        try:
+            known = self._memory.compute(self, key, read, owns=True)
+        except _NotStored:
+            return None
+        self._forget_older(key, files)
+        return known
+
+    def _forget_older(self, key: str, files: TraceFiles) -> None:
+        """Remove from disk what a trace's file held before it grew.
+
+        Nobody finds that again, and who has it open has it in memory.
+        """
+        path, now_ns = files.trace.path, files.trace.mtime_ns
+        with self._lock:
+            before_ns, before = self._latest.get(path, (now_ns, key))
+            if before_ns <= now_ns:
+                self._latest[path] = now_ns, key
+        if before_ns < now_ns:
+            for stored in self._paths(before, files):
+                cache_directory.remove(stored)
+
+    def _submit(self) -> None:
+        """Have one more job run, when there is a process free."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = DaemonPool(self._workers, "ingest")
+            self._pool.submit(self._next)
+
+    def _next(self) -> None:
+        if (job := self._jobs.take()) is not None:
+            self._run(job)
+
+    def _wait(self, job: Job, wait_s: float | None) -> bool:
+        """Wait for a job, and look after all jobs meanwhile; whether it is done."""
+        end = None if wait_s is None else time.monotonic() + wait_s
+        while not wait([job.future], _LOOK_S if end is None else _left(end)).done:
+            for waiting in self._jobs.look():
+                if (known := self._stored(waiting.key, waiting.files)) is not None:
+                    self._jobs.end(waiting, known)
+                elif self._jobs.unpark(waiting):
+                    self._submit()
+            if end is not None and time.monotonic() >= end:
+                return job.future.done()
+        return True
+
+    def _run(self, job: Job) -> None:
+        """Make the trace of a job, unless another server is at it."""
+        try:
+            claim = self._claim(job)
+            if claim is None:
+                self._jobs.park(job)
+                return
+            with claim as held:
+                trace = self._made(job, held)
+        except BaseException as error:
+            told = job.verdict or error
+            if isinstance(told, TraceError):
+                with self._lock:
+                    self._failures.put(job.key, told)
+            self._jobs.end(job, told)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._jobs.end(job, trace)
+
+    def _claim(self, job: Job) -> AbstractContextManager[Claim | None] | None:
+        """The right to make a trace; None if another server has it and shows that it lives.
+
+        Without processes of our own, this waits until the other one has finished. Where there are
+        no locks, or nothing can be written, everybody has the right.
+        """
+        for path in self._paths(job.key, job.files):
+            with contextlib.suppress(OSError):
+                while (claim := cache_directory.claim(path)) is None:
+                    if not self._jobs.patient(job, cache_directory.beat_ns(path)):
+                        return contextlib.nullcontext()
+                    if self._workers:
+                        return None
+                    self._say(job, "waiting", 0, job.files.trace.size, 0)
+                    time.sleep(_LOOK_S)
+                    self._jobs.look()
+                return claim
+        return contextlib.nullcontext()
+
+    def _made(self, job: Job, claim: Claim | None) -> Trace:
+        # It may have been made since it was asked for.
+        known = self._open(job.key) or self._stored(job.key, job.files)
+        if known is not None:
+            return known
+        made = self._memory.put(self, job.key, self._read(job, claim))
+        self._forget_older(job.key, job.files)
+        return made
+
+    def _read(self, job: Job, claim: Claim | None) -> Trace:
+        def progress(phase: str, done: int, total: int, events: int) -> None:
+            if claim:
+                claim.beat()
+            self._say(job, phase, done, total, events)
+
+        paths = self._paths(job.key, job.files)
+        spare = Path(tempfile.gettempdir(), f"tb_privateuse1-{os.urandom(8).hex()}", paths[0].name)
+        try:
+            if self._workers == 0:
+                trace = ingest(job.files, progress, paths, self._vendors)
+                save(trace, paths if unchanged(job.files) else [])
+                return trace
+            # From the cache another server may remove it before it is opened here.
+            for targets in ([*paths, spare], [spare]):
+                written = in_process(
+                    job.files, targets, progress, job.runs_in, self._waiting, self._vendors
+                )
+                if (stored := disk_cache.read_trace(written, self._vendors)) is not None:
+                    return stored
+        finally:
+            shutil.rmtree(spare.parent, ignore_errors=True)
+            for path in paths:
+                cache_directory.make_room(path.parent, keep=path)
+        raise vanished_error(job.files)
+
+    def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
+        left = None
+        elapsed = time.monotonic() - job.started_s
+        if phase == "reading" and 0 < done <= total and elapsed > 0.5:
+            left = round(elapsed * (total - done) / done, 1)
+        job.moves(Progress(cast(Phase, phase), done, total, events, left))
+        if self._on_progress:
+            self._on_progress(job.files, job.progress)
+
+    def _paths(self, key: str, files: TraceFiles) -> list[Path]:
+        """Where a trace is stored, the preferred place first."""
+        folders = (
+            [self._cache_dir]
+            if self._cache_dir
+            else cache_directory.cache_directories(files.trace.path)
+        )
+        return [folder / f"{key}.arrow" for folder in folders]
+
+
+def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
+    """The files as they are now, and their key: a trace that grew or was replaced is another.
+
+    Remote ones are as the last search found them, so that a host that does not answer holds up
+    nobody who asks; the reader notices if they have changed.
+    """
+    try:
+        files = as_now(files)
+        return files, disk_cache.cache_key(files, vendors)
+    except OSError as error:
+        name = shown(files.trace.name)
+        hint = say("It may have been deleted: reload the list of runs.")
+        message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
+        raise TraceError("unreadable", message, hint) from error
+
+
+def _left(end: float) -> float:
+    return min(_LOOK_S, max(end - time.monotonic(), 0.0))

@@ -1,0 +1,118 @@
+"""Sums over groups of rows, and which operators count as one: shared by tables of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_LIMIT = 1 << 62
+_SPARSE = 8
+
+
+def sums(group: I32 | I64, values: I64, groups: int) -> I64:
+    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
+    total = np.zeros(groups, np.int64)
+    inside = group >= 0
+    np.add.at(total, group[inside], values[inside])
+    return total
+
+
+def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
+    """Rows with equal values in all columns: a first row of each group, each row's group."""
+    key, keys = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        code, values = _codes(column)
+        if keys * (values + 1) >= _LIMIT:
+            key, keys = _codes(key)
+        key, keys = key * values + code, keys * max(values, 1)
+    group, groups = _codes(key)
+    first = np.full(groups, len(key))
+    np.minimum.at(first, group, np.arange(len(key)))
+    return first, group
+
+
+def distinct_values(column: NDArray[Any]) -> I64:
+    """The different values, in order. Of small numbers (names, rows) without sorting them."""
+    if not len(column):
+        return np.empty(0, np.int64)
+    low = int(column.min())
+    span = int(column.max()) - low + 1
+    if span > _SPARSE * len(column):
+        return np.unique(column).astype(np.int64)
+    there = np.zeros(span, np.bool_)
+    there[column - np.int64(low)] = True
+    return np.flatnonzero(there) + low
+
+
+def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
+    """Each value of a column, in order, with its rows: one sort, however many values there are."""
+    order = np.argsort(column, kind="stable")
+    cuts = np.flatnonzero(np.diff(column[order])) + 1
+    for rows in np.split(order, cuts) if len(order) else ():
+        yield int(column[rows[0]]), rows
+
+
+def _codes(column: NDArray[Any]) -> tuple[I64, int]:
+    """The place of each value among the different ones, and how many these are.
+
+    Names and kinds are small numbers: a table of them is quicker than sorting.
+    """
+    if not len(column):
+        return np.empty(0, np.int64), 0
+    low = int(column.min())
+    span = int(column.max()) - low + 1
+    if span > _SPARSE * len(column):
+        values, code = np.unique(column, return_inverse=True)
+        return code, len(values)
+    at = column - np.int64(low)
+    there = np.zeros(span, np.bool_)
+    there[at] = True
+    place = np.cumsum(there) - 1
+    return place[at], int(place[-1]) + 1
+
+
+def counted_operators(trace: Trace) -> Bools:
+    """The operators that tables count, as ``prof.key_averages()`` counts them.
+
+    Not annotations, and not an operator that is alone inside one of its own name: torch takes
+    the two for one call.
+    """
+    own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
+    return own
+
+
+def outermost_calls(ops: Ops) -> I32:
+    """The row that counts for each operator: of a chain of lone calls the outermost."""
+    outer = intervals.nearest(ops.parent, ~ops.single)
+    return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
+
+
+def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
+    """The bound of each group's sum: the sum of its bounds, ``MISSING`` if one is not known."""
+    unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
+    total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
+    return np.where(unknown > 0, MISSING, total)
+
+
+def with_descendants(parent: I32, values: I64) -> I64:
+    """Each row's value and those of all rows below it, given each row's parent."""
+    total = values.copy()
+    if not values.any():
+        return total
+    depth = intervals.depths(parent)
+    deepest = int(depth.max(initial=0))
+    # numpy sorts small integers in linear time.
+    small = depth.astype(np.int16) if deepest < 1 << 15 else depth
+    by_depth = np.argsort(small, kind="stable")
+    edges = np.searchsorted(small[by_depth], np.arange(1, deepest + 2))
+    for level in range(len(edges) - 1, 0, -1):
+        rows = by_depth[edges[level - 1] : edges[level]]
+        np.add.at(total, parent[rows], total[rows])
+    return total

@@ -1,0 +1,238 @@
+"""Arithmetic of half-open intervals [start, end) in sorted int64 columns, exact to 1 ns.
+
+A *set* below is a pair (starts, ends) of equally long arrays that is sorted, disjoint and
+without empty intervals, as ``union`` returns it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.trace.model import NONE
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+Set = tuple[I64, I64]
+
+EMPTY: Set = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+_LIMIT = 1 << 62
+_MAX_ROUNDS = 2000
+_MAX_LOOKS = 16
+
+
+def union(starts: I64, ends: I64) -> Set:
+    """The set covered by any of the intervals, which may overlap and be in any order."""
+    keep = ends > starts
+    if not keep.all():
+        starts, ends = starts[keep], ends[keep]
+    if not len(starts):
+        return EMPTY
+    if (starts[1:] < starts[:-1]).any():
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], ends[order]
+    reach = np.maximum.accumulate(ends)
+    first = np.concatenate(([True], starts[1:] > reach[:-1]))
+    last = np.concatenate((first[1:], [True]))
+    return starts[first], reach[last]
+
+
+def merge(a: Set, b: Set) -> Set:
+    """What lies in either set."""
+    return union(np.concatenate((a[0], b[0])), np.concatenate((a[1], b[1])))
+
+
+def length(a: Set) -> int:
+    """The total length of a set, in its unit."""
+    return int((a[1] - a[0]).sum())
+
+
+def intersect(a: Set, b: Set) -> Set:
+    """What lies in both sets."""
+    if len(a[0]) > len(b[0]):  # the fewer are looked for among the many
+        a, b = b, a
+    i = np.searchsorted(b[1], a[0], side="right")
+    j = np.searchsorted(b[0], a[1], side="left")
+    counts = np.maximum(j - i, 0)
+    left = np.repeat(np.arange(len(a[0])), counts)
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    right = np.repeat(i, counts) + offsets
+    starts = np.maximum(a[0][left], b[0][right])
+    ends = np.minimum(a[1][left], b[1][right])
+    return starts, ends
+
+
+def complement(a: Set, start: int, end: int) -> Set:
+    """What of [start, end) the set leaves free."""
+    first = int(np.searchsorted(a[1], start, side="right"))
+    last = max(int(np.searchsorted(a[0], end, side="left")), first)
+    starts = np.concatenate(([start], np.minimum(a[1][first:last], end)))
+    ends = np.concatenate((np.maximum(a[0][first:last], start), [end]))
+    keep = ends > starts
+    return starts[keep], ends[keep]
+
+
+def subtract(a: Set, b: Set) -> Set:
+    """What of ``a`` is not in ``b``."""
+    if not len(a[0]):
+        return EMPTY
+    return intersect(a, complement(b, int(a[0][0]), int(a[1][-1])))
+
+
+def covered_length(a: Set, starts: I64, ends: I64) -> I64:
+    """How much of each interval [starts, ends) the set covers; the intervals may overlap."""
+    if not len(a[0]):
+        return np.zeros(len(starts), np.int64)
+    before = np.concatenate(([0], np.cumsum(a[1] - a[0])))
+
+    def below(points: I64) -> I64:
+        i = np.searchsorted(a[0], points, side="right") - 1
+        inside = np.minimum(points, a[1][np.maximum(i, 0)]) - a[0][np.maximum(i, 0)]
+        return np.where(i >= 0, before[np.maximum(i, 0)] + inside, 0)
+
+    return np.where(ends > starts, below(ends) - below(starts), 0)
+
+
+def nesting_order(group: I32, starts: I64, ends: I64) -> I64:
+    """Rows by group, start, and longer ones first; equal ones in the order given."""
+    if not len(starts):
+        return np.empty(0, np.int64)
+    first = starts.min()
+    span = int(starts.max()) - int(first) + 1
+    if (int(group.max()) + 1) * span >= _LIMIT or int(group.min()) < 0:
+        return np.lexsort((-ends, starts, group))
+    # Events are written almost in order: one stable sort of runs is quick, three are not.
+    key = (starts - first) + group * np.int64(span)
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    same = key[1:] == key[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if len(tied):
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((-ends[rows], key[tied]))]
+    return order
+
+
+def nest(group: I32, starts: I64, ends: I64) -> I32:
+    """The innermost enclosing range of each range within its group (a thread), or ``NONE``.
+
+    Two ranges that start together nest by length, longer outside; equal ones in the order given.
+    Ranges that cross are no parent and child: as in torch's ``EventList``, a range that ends
+    later than the innermost open one closes that one.
+    """
+    order = nesting_order(group, starts, ends)
+    parent = np.full(len(order), NONE, np.int32)
+    found = nest_ordered(group[order], starts[order], ends[order])
+    parent[order] = np.where(found >= 0, order[found], NONE)
+    return parent
+
+
+def nest_ordered(group: I32, starts: I64, ends: I64) -> I32:
+    """As ``nest``, of ranges in ``nesting_order``.
+
+    What is open when a range starts and closed by none before it, ends no earlier than the range:
+    so its parent is the nearest range before it that does. Everybody looks at once, and what the
+    one looked at has passed over, the next need not see again.
+    """
+    n = len(ends)
+    # The last instant in each: a range of no length can be open for an instant of its own.
+    # One more row, for what has no parent, ends after all.
+    last = np.full(n + 1, np.iinfo(np.int64).max)
+    np.subtract(ends, ends > starts, out=last[:n])
+    up = np.arange(-1, n)
+    follows = group[1:] == group[:-1]
+    up[1:n][~follows] = n
+    up[0] = up[n] = n
+    rows = np.flatnonzero((last[:-2] < last[1:-1]) & follows) + 1
+    rounds = looks = 0
+    while len(rows) and rounds < _MAX_ROUNDS and looks < _MAX_LOOKS * n:
+        further = up[up[rows]]
+        up[rows] = further
+        rows = rows[last[further] < last[rows]]
+        rounds += 1
+        looks += len(rows)
+    if len(rows):
+        _nest_in_turn(rows, up, last)
+    return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
+
+
+def _nest_in_turn(rows: I64, up: I64, last: I64) -> None:
+    """The same, one row after the other: linear also where very many close very many others."""
+    up[rows] = rows - 1
+    ups, ends = up.tolist(), last.tolist()
+    for row in rows.tolist():
+        while ends[ups[row]] < ends[row]:
+            ups[row] = ups[ups[row]]
+    up[:] = ups
+
+
+def nearest(parent: I32, wanted: Bools) -> I32:
+    """The nearest ancestor of each row that is wanted, or ``NONE``; O(n log depth)."""
+    n = len(parent)
+    # One more row, its own ancestor and wanted, stands for ``NONE``.
+    up = np.append(np.where(parent == NONE, n, parent), n)
+    wanted = np.append(wanted, True)
+    rows = np.flatnonzero(~wanted[up])
+    while len(rows):
+        further = up[up[rows]]
+        up[rows] = further
+        rows = rows[~wanted[further]]
+    return np.where(up[:n] == n, NONE, up[:n]).astype(np.int32)
+
+
+def depths(parent: I32) -> I32:
+    """How many ancestors each row has; O(n log depth)."""
+    n = len(parent)
+    up = np.append(np.where(parent == NONE, n, parent), n).astype(np.int64)
+    count = (up != n).astype(np.int32)
+    while (up != n).any():
+        count = count + count[up]
+        up = up[up]
+    ancestors: I32 = count[:n]
+    return ancestors
+
+
+def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32:
+    """The innermost range of the same group that holds each instant, or ``NONE``."""
+    n = len(starts)
+    both = nest(
+        np.concatenate((group, at_group)),
+        np.concatenate((starts, at)),
+        np.concatenate((ends, at)),
+    )
+    # Instants at the same time nest in each other: only real ranges count.
+    return nearest(both, np.arange(len(both)) < n)[n:]
+
+
+def overlapping(start: I64, end: I64) -> Bools:
+    """Which ranges, in order of start, begin before the last one that stays has ended."""
+    n = len(start)
+    if n < 2 or not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+        return np.zeros(n, np.bool_)
+    # The one that stays after i is the first to start at i's end or later. Those that stay are
+    # what is reached from the first one: in steps of 1, 2, 4, … by doubling the jumps.
+    jump = np.maximum(np.searchsorted(start, end), np.arange(1, n + 1))
+    jump = np.append(jump, n)
+    stays = np.zeros(n + 1, np.bool_)
+    stays[0] = True
+    while not stays[n]:
+        stays[jump[stays]] = True
+        jump = jump[jump]
+    late: Bools = ~stays[:n]
+    return late
+
+
+def running_max(values: I64, part: I64) -> I64:
+    """The running maximum within each part; ``part`` never falls."""
+    reach = int(values.max()) - int(values.min()) + 1
+    part = part - part[0]
+    # Parts are kept apart by an offset each; so many at a time as int64 holds.
+    most = max((1 << 61) // reach, 1)
+    if part[-1] >= most:
+        cut = int(np.searchsorted(part, part[len(part) // 2]))
+        cut = cut or int(np.searchsorted(part, part[0], side="right"))
+        if cut < len(part):
+            both = running_max(values[:cut], part[:cut]), running_max(values[cut:], part[cut:])
+            return np.concatenate(both)
+    offset = part * reach
+    result: I64 = np.maximum.accumulate(values + offset) - offset
+    return result

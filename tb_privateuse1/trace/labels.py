@@ -1,0 +1,182 @@
+"""What a trace is, in labelled words: its device, its run. Shared by views and exports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.i18n import join_list, say
+from tb_privateuse1.trace.model import OPERATOR, Kernels, Trace
+
+_CONSTANTS = {
+    "launch_latency": say("Launch latency"),
+    "sync_return": say("Sync return"),
+    "event_cost": say("Event cost"),
+    "kernel_gap": say("Kernel gap"),
+    "jitter": say("Jitter"),
+    "elapsed_resolution": say("Elapsed resolution"),
+}
+"""``Constant.name`` for people."""
+
+
+_EPOCH_NS = 10**18
+"""September 2001: a clock that counts from the machine's start shows less."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of the device's or the run's description."""
+
+    label: str
+    value: str
+
+
+def device(trace: Trace) -> tuple[Fact, ...]:
+    """What the trace was recorded on; empty if nothing tells."""
+    return tuple(_device(trace))
+
+
+def run(trace: Trace) -> tuple[Fact, ...]:
+    """How and where it was recorded."""
+    return tuple(_run(trace))
+
+
+def unix_us(trace: Trace, at_ns: int) -> int | None:
+    """The Unix time of a time of the trace; None where the recording has another clock."""
+    return (trace.base_ns + at_ns) // 1000 if trace.base_ns >= _EPOCH_NS else None
+
+
+def place(trace: Trace, table: Any, row: int, longest: int = 1 << 20) -> str:
+    """Where an event ran: its host thread, or the stream of a device activity."""
+    if isinstance(table, Kernels):
+        return stream(trace, int(table.lane[row]))
+    thread = table.thread[row]
+    pid, tid = trace.threads.pid[thread], trace.threads.tid[thread]
+    told = f"pid {trace.text(pid)} tid {trace.text(tid)}"
+    label = trace.text(trace.threads.name[thread])
+    return f"{told} {label}"[:longest] if label else told[:longest]
+
+
+def stream(trace: Trace, row: int) -> str:
+    """A stream's name, which is its numbers unless the trace has another."""
+    device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
+    told = say("device {device} stream {stream}", device=device, stream=number)
+    name = trace.text(trace.lanes.name[row])
+    return name if name and name != told else told
+
+
+def lane(trace: Trace, row: int) -> tuple[str, str]:
+    """A stream's device and its own name."""
+    device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
+    label = stream(trace, row)
+    if not trace.text(trace.lanes.name[row]):
+        label = say("Stream {stream}", stream=number) if number >= 0 else say("Stream")
+    return (say("Device {device}", device=device) if device >= 0 else say("Device")), label
+
+
+def thread(trace: Trace, row: int) -> tuple[str, str]:
+    """A host thread's process and its own name."""
+    threads = trace.threads
+    tid, name = trace.text(threads.tid[row]), trace.text(threads.name[row])
+    label = name if tid and tid in name else f"{name} {tid}".strip()
+    if not name:
+        label = say("Thread {tid}", tid=tid) if tid else say("Thread")
+    return say("Process {pid}", pid=trace.text(threads.pid[row])), label
+
+
+def _device(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    title = trace.vendor.title
+    if meta.backend:
+        title = say("{title} ({backend})", title=title, backend=meta.backend)
+    if meta.devices or meta.timeline != "none" or meta.backend:
+        yield Fact(say("Accelerator"), title)
+    names = Counter(str(d.get("name") or "unnamed") for d in meta.devices)
+    for name, count in names.items():
+        value = say("{count} x {name}", count=count, name=name) if count > 1 else name
+        yield Fact(say("Device"), value)
+    vendor = trace.vendor
+    told = {
+        say("Memory per device"): _each(meta.devices, _memory),
+        say("Compute capability"): _each(meta.devices, _capability),
+        vendor.compute_units: _each(meta.devices, _units),
+        say("Warp size"): _each(meta.devices, _warp),
+    }
+    for name in names:
+        peak = vendor.peak(name)
+        of = f" ({name})" if len(names) > 1 else ""
+        if peak and peak.half_tflops:
+            most = say("Peak in half precision{of}", of=of)
+            told[most] = [say("{peak:g} TFLOP/s, data sheet", peak=peak.half_tflops)]
+        if peak and peak.memory_gb_per_s:
+            most = say("Peak memory bandwidth{of}", of=of)
+            told[most] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
+    for label, values in told.items():
+        if values:
+            yield Fact(label, join_list(values))
+    streams = Counter(trace.lanes.device.tolist())
+    for device, count in streams.items():
+        yield Fact(say("Streams of device {device}", device=device), str(count))
+
+
+def _each(
+    devices: Iterable[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], str | None]
+) -> list[str]:
+    """What devices have to say of one thing: each answer once, in their order."""
+    return list(dict.fromkeys(said for d in devices if (said := tell(d)) is not None))
+
+
+def _memory(device: Mapping[str, Any]) -> str | None:
+    size = _whole(device.get("totalGlobalMem"))
+    return f"{size / 2**30:.1f} GiB" if size else None
+
+
+def _capability(device: Mapping[str, Any]) -> str | None:
+    major, minor = _whole(device.get("computeMajor")), _whole(device.get("computeMinor"))
+    return None if major is None or minor is None else f"{major}.{minor}"
+
+
+def _units(device: Mapping[str, Any]) -> str | None:
+    count = _whole(device.get("numSms"))
+    return f"{count:,}" if count else None
+
+
+def _warp(device: Mapping[str, Any]) -> str | None:
+    count = _whole(device.get("warpSize"))
+    return f"{count:,}" if count else None
+
+
+def _whole(value: Any) -> int | None:
+    """A number as a profiler may have written it; what is no such number is not told."""
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    return value if known else None
+
+
+def _run(trace: Trace) -> Iterable[Fact]:
+    meta = trace.meta
+    facts: dict[str, Any] = {
+        say("Worker"): meta.worker,
+        say("Host"): meta.hostname,
+        say("Rank"): None if meta.rank is None else str(meta.rank),
+        say("World size"): None if meta.world_size is None else str(meta.world_size),
+        say("Process group"): meta.distributed_backend,
+        say("torch"): meta.torch_version,
+        say("Profiler state"): meta.profiler.get("profiler_state"),
+        say("Recorded with"): join_list(k for k, on in meta.profiler.items() if on is True),
+        say("Operators"): f"{int((trace.ops.kind == OPERATOR).sum()):,}",
+        say("Host threads"): str(len(np.unique(trace.ops.thread))),
+    }
+    for constant in meta.grounds.constants if meta.grounds else ():
+        if constant.source != "assumed":
+            label = _CONSTANTS.get(constant.name, constant.name)
+            facts[label] = f"{constant.value_ns / 1000:g} us"
+    if (begin_us := unix_us(trace, 0)) is not None:
+        facts[say("Recorded at")] = (
+            f"{datetime.fromtimestamp(begin_us // 10**6, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        )
+    yield from (Fact(label, value) for label, value in facts.items() if value)

@@ -1,0 +1,24 @@
+"""How kernels were launched: a table of the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_privateuse1.trace.table import I32, I64, Table
+
+
+@dataclass(frozen=True)
+class Configs(Table):
+    """The different ways in which kernels were launched, as far as the file tells.
+
+    ``grid``, ``block``, ``blocks_per_sm`` and ``occupancy`` are JSON (``[4,106,1]``, ``5.3``):
+    indices into ``Trace.strings``, ``NONE`` where missing. ``occupancy`` is what CUPTI estimates,
+    in percent. ``registers`` are per thread, ``shared_bytes`` per block; ``MISSING`` where missing.
+    """
+
+    grid: I32
+    block: I32
+    registers: I64
+    shared_bytes: I64
+    blocks_per_sm: I32
+    occupancy: I32

@@ -1,0 +1,277 @@
+"""The one data structure everybody reads: a trace as read-only numpy columns.
+
+Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` holds the absolute
+start). A row of another table is an int32 index, ``NONE`` (-1) where there is none. Names are
+indices into ``Trace.strings``. ``event`` is an event's number in its file, see ``Checkpoints``.
+Nothing here computes: tables are filled by ``infer.build``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.inference_basis import InferenceBasis
+from tb_privateuse1.trace.launch_configs import Configs
+from tb_privateuse1.trace.table import I8, I32, I64, Bools, Table
+from tb_privateuse1.trace.vendor import GENERIC, Vendor
+
+NONE = -1
+"""No such row, no such string, no such id."""
+
+MISSING = np.int64(np.iinfo(np.int64).min)
+"""A quantity (bytes, count, bound) that the trace does not tell. Shown as null, never as 0."""
+
+KERNEL, MEMCPY, MEMSET = 0, 1, 2
+"""``Kernels.kind``."""
+
+OPERATOR, ANNOTATION = 0, 1
+"""``Ops.kind``: an operator (category ``cpu_op``) or a ``record_function`` range."""
+
+Evidence = Literal["measured", "events", "end_pinned", "catalogue", "sync", "bound"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+"""``Kernels.evidence`` is an index into this: how a kernel's start and duration are known.
+
+``measured``: recorded by a device profiler. The rest is inferred from elapsed device times:
+``events``: the device was behind, so that the time between the operator's events is device time;
+``end_pinned``: the device caught up inside the operator, only the end is known well;
+``catalogue``: the duration is that of other instances of the operator; ``sync``: the end is that
+of a blocking call; ``bound``: only limits are known.
+"""
+MEASURED, EVENTS, END_PINNED, CATALOGUE, SYNC, BOUND = range(len(EVIDENCE))
+
+Timeline = Literal["measured", "inferred", "none"]
+
+
+@dataclass(frozen=True)
+class Threads(Table):
+    """Host threads. ``pid`` and ``tid`` are strings: torch writes numbers and words there."""
+
+    pid: I32
+    tid: I32
+    name: I32
+
+
+@dataclass(frozen=True)
+class Ops(Table):
+    """Host ranges with an External id: operators and annotations, by thread and start.
+
+    ``parent`` is the innermost enclosing row of this table, ``frame`` the innermost enclosing
+    Python frame. ``self_ns`` is the duration less that of all ranges (operators, annotations,
+    frames, launches) directly inside. ``elapsed_ns`` is the device time between the operator's
+    two events as the sidecar has it, ``MISSING`` without one.
+    """
+
+    name: I32
+    kind: I8
+    start_ns: I64
+    end_ns: I64
+    self_ns: I64
+    elapsed_ns: I64
+    thread: I32
+    external_id: I64
+    parent: I32
+    frame: I32
+    step: I32
+    shapes: I32
+    dtypes: I32
+    stack: I32
+    sequence: I64
+    forward_thread: I64
+    single: Bools
+    """The only range directly inside one of its kind and name: torch counts both as one call."""
+    event: I32
+
+
+@dataclass(frozen=True)
+class Frames(Table):
+    """Python frames (category ``python_function``), by thread and start.
+
+    ``parent`` is the innermost enclosing frame, ``op`` the innermost enclosing row of ``Ops``.
+    """
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    self_ns: I64
+    thread: I32
+    parent: I32
+    op: I32
+    python_id: I64
+    module_id: I64
+    event: I32
+
+
+@dataclass(frozen=True)
+class Launches(Table):
+    """Calls of the device's runtime or driver on the host; ``op`` is who made them."""
+
+    name: I32
+    start_ns: I64
+    end_ns: I64
+    thread: I32
+    correlation: I64
+    op: I32
+    event: I32
+
+
+@dataclass(frozen=True)
+class Collectives(Table):
+    """Communication with other ranks, by start: a kernel, or a range (``op``) on the host.
+
+    ``kind`` is ``all_reduce``, …, ``other``; ``bytes`` are counted as the NCCL tests do.
+    """
+
+    kernel: I32
+    op: I32
+    kind: I32
+    group: I32
+    purpose: I32
+    group_size: I64
+    bytes: I64
+
+
+@dataclass(frozen=True)
+class Lanes(Table):
+    """What runs device activities one after another: a stream of a device."""
+
+    device: I64
+    stream: I64
+    name: I32
+
+
+@dataclass(frozen=True)
+class Kernels(Table):
+    """Device activities (kernels, copies, fills), by start.
+
+    ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
+    largest errors of start and duration; 0 if measured. ``event``: ``NONE`` for what no file tells.
+    """
+
+    name: I32
+    kind: I8
+    communication: Bools
+    start_ns: I64
+    end_ns: I64
+    lane: I32
+    launch: I32
+    op: I32
+    step: I32
+    config: I32
+    correlation: I64
+    bytes: I64
+    evidence: I8
+    start_bound_ns: I64
+    duration_bound_ns: I64
+    event: I32
+
+
+@dataclass(frozen=True)
+class Memory(Table):
+    """``[memory]`` instants, by time. ``bytes`` is negative for a release."""
+
+    ts_ns: I64
+    thread: I32
+    op: I32
+    device_type: I64
+    device: I64
+    address: I64
+    bytes: I64
+    allocated_bytes: I64
+    reserved_bytes: I64
+    event: I32
+
+
+@dataclass(frozen=True)
+class Steps(Table):
+    """``ProfilerStep#N`` ranges in order of time; one row over everything where there are none.
+
+    ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
+    window (docs/reference/definitions.md). In a ``primed`` one our capture kept the device busy.
+    """
+
+    name: I32
+    host_start_ns: I64
+    host_end_ns: I64
+    start_ns: I64
+    end_ns: I64
+    incomplete: Bools
+    primed: Bools
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is known of the trace as a whole."""
+
+    worker: str = ""
+    files: tuple[str, ...] = ()
+    size_bytes: int | None = None
+    """Of the trace file, as it is stored."""
+    events: Mapping[str, int] = field(default_factory=dict)
+    """How many events of each category the reader took, most first, as the file spells them."""
+    rank: int | None = None
+    world_size: int | None = None
+    hostname: str | None = None
+    backend: str | None = None
+    """The device as torch calls it (``cuda``, ``npu``, ``refdev``), if anything says it."""
+    vendor: str = "generic"
+    torch_version: str | None = None
+    distributed_backend: str | None = None
+    devices: tuple[Mapping[str, Any], ...] = ()
+    """``deviceProperties`` as the trace has them."""
+    profiler: Mapping[str, Any] = field(default_factory=dict)
+    """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
+    grounds: InferenceBasis | None = None
+    timeline: Timeline = "none"
+    findings: tuple[Finding, ...] = ()
+
+
+TABLES: dict[str, type[Table]] = {
+    "threads": Threads,
+    "ops": Ops,
+    "frames": Frames,
+    "launches": Launches,
+    "lanes": Lanes,
+    "kernels": Kernels,
+    "memory": Memory,
+    "steps": Steps,
+    "checkpoints": Checkpoints,
+    "configs": Configs,
+    "collectives": Collectives,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One rank's recording of one span: tables, names and where they come from."""
+
+    base_ns: int = 0
+    """Absolute time (Unix, where the file knows it) of the trace's 0."""
+    start_ns: int = 0
+    """The trace's 0 on the clock of the file's own ``ts``."""
+    end_ns: int = 0
+    """The end of the recording: of operators, device activities and steps; 0 is its start."""
+    strings: tuple[str, ...] = ()
+    meta: Meta = field(default_factory=Meta)
+    vendor: Vendor = GENERIC
+    """The data of ``meta.vendor``, as it was when the trace was opened."""
+    threads: Threads = field(default_factory=Threads.empty)
+    ops: Ops = field(default_factory=Ops.empty)
+    frames: Frames = field(default_factory=Frames.empty)
+    launches: Launches = field(default_factory=Launches.empty)
+    lanes: Lanes = field(default_factory=Lanes.empty)
+    kernels: Kernels = field(default_factory=Kernels.empty)
+    memory: Memory = field(default_factory=Memory.empty)
+    steps: Steps = field(default_factory=Steps.empty)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    configs: Configs = field(default_factory=Configs.empty)
+    collectives: Collectives = field(default_factory=Collectives.empty)
+
+    def text(self, string: int | np.integer[Any]) -> str:
+        """The string of an index; empty for ``NONE``."""
+        return self.strings[string] if string >= 0 else ""

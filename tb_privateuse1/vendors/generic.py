@@ -1,6 +1,0 @@
-"""Any other device: what torch itself writes for a PrivateUse1 backend."""
-
-from tb_privateuse1.texts import say
-from tb_privateuse1.vendors.base import Vendor
-
-VENDOR = Vendor(name="generic", title=say("PrivateUse1 device"), device_types=(20,))

@@ -1,0 +1,163 @@
+"""Work that may take longer than a request waits: once for all who ask for the same at a time.
+
+A request with a time limit starts the work in a thread of its own, waits until its limit, and then
+raises Pending with the progress. The next request for the same joins the work that runs, or gets
+the outcome of what has ended meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+
+_T = TypeVar("_T")
+
+Report = Callable[[Progress], None]
+"""Notes how far the work is. Raises an error, which ends the work, if nobody waits any more."""
+
+COMPUTING = Progress("computing", 0, 0, 0, None)
+
+_PATIENCE_S = 1.0
+"""Pages ask a few times a second: work that nobody has asked for in this time may end."""
+_KEPT_S = 60.0
+"""An outcome is kept so long for those who were told to come back."""
+_LOOK_S = 0.1
+"""How often work that waits for a trace or for its turn notes its progress."""
+
+
+class _NobodyWaits(Exception):
+    """All who asked for the work have left."""
+
+
+@dataclass(eq=False)
+class _Computation:
+    """Work for those who ask for it."""
+
+    progress: Progress = COMPUTING
+    future: Future[Any] = field(default_factory=Future)
+    askers: int = 0
+    owed: int = 0
+    """How many were told to come back and have not."""
+    left_s: float = 0.0
+    """When the last asker left."""
+    ended_s: float | None = None
+
+
+class Computations:
+    """What is being computed, by key. Its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_key: dict[Hashable, _Computation] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def run(self, key: Hashable, work: Callable[[Report], _T], wait_s: float | None) -> _T:
+        """The result of ``work``, or of the work with this key that runs already.
+
+        Raises what the work raises, or Pending if that takes longer than ``wait_s``. Without a
+        limit it runs in the caller's thread.
+        """
+        one, new = self._join(key)
+        try:
+            if new and wait_s is None:
+                self._work(key, one, work)
+            elif new:
+                arguments = (key, one, work)
+                threading.Thread(target=self._work, args=arguments, daemon=True).start()
+            if not wait([one.future], wait_s).done:
+                raise Pending(one.progress)
+            return cast(_T, one.future.result())
+        finally:
+            self._leave(key, one)
+
+    def _join(self, key: Hashable) -> tuple[_Computation, bool]:
+        now = time.monotonic()
+        with self._lock:
+            for other, old in list(self._by_key.items()):
+                if old.ended_s is not None and now - old.ended_s > _KEPT_S:
+                    del self._by_key[other]
+            new = key not in self._by_key
+            one = self._by_key.setdefault(key, _Computation())
+            one.askers += 1
+            one.owed = max(one.owed - 1, 0)
+        return one, new
+
+    def _leave(self, key: Hashable, one: _Computation) -> None:
+        with self._lock:
+            one.askers -= 1
+            one.left_s = time.monotonic()
+            if not one.future.done():
+                one.owed += 1
+            elif not one.owed:
+                self._forget(key, one)
+
+    def _work(self, key: Hashable, one: _Computation, work: Callable[[Report], Any]) -> None:
+        def report(progress: Progress) -> None:
+            one.progress = progress
+            with self._lock:
+                if not one.askers and time.monotonic() - one.left_s > _PATIENCE_S:
+                    self._forget(key, one)
+                    raise _NobodyWaits
+
+        result, error = None, None
+        try:
+            result = work(report)
+        except BaseException as raised:  # it is the askers'
+            error = raised
+        with self._lock:
+            one.ended_s = time.monotonic()
+            # Who asks again after a cancellation wants the work to begin anew.
+            if isinstance(error, TraceError) and error.code == "cancelled":
+                self._forget(key, one)
+            if error is None:
+                one.future.set_result(result)
+            else:
+                one.future.set_exception(error)
+
+    def _forget(self, key: Hashable, one: _Computation) -> None:
+        if self._by_key.get(key) is one:
+            del self._by_key[key]
+
+
+class Turns:
+    """Lets so many computations at a time do what takes much memory."""
+
+    def __init__(self, at_a_time: int) -> None:
+        self._free = threading.Semaphore(at_a_time)
+
+    @contextlib.contextmanager
+    def turn(self, report: Report) -> Iterator[None]:
+        """Wait for a turn, as long as somebody waits for the result, and have it."""
+        while not self._free.acquire(timeout=_LOOK_S):
+            report(dataclasses.replace(COMPUTING, phase="waiting"))
+        try:
+            report(COMPUTING)
+            yield
+        finally:
+            self._free.release()
+
+
+def open_trace(store: Store, files: TraceFiles, report: Report) -> Trace:
+    """The trace of some files, however long reading takes. Raises TraceError."""
+    while True:
+        try:
+            trace = store.trace(files, _LOOK_S)
+        except Pending as pending:
+            report(pending.progress)
+        else:
+            report(COMPUTING)
+            return trace

@@ -1,0 +1,28 @@
+"""The registry of lookups: small questions that pages ask, without a page each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1.views.lookups.area import area
+from tb_privateuse1.views.lookups.calls import calls
+from tb_privateuse1.views.lookups.clock import clock
+from tb_privateuse1.views.lookups.critical import critical
+from tb_privateuse1.views.lookups.instances import instances
+from tb_privateuse1.views.lookups.links import links
+from tb_privateuse1.views.lookups.search import search
+
+__all__ = [
+    "LOOKUPS",
+]
+
+LOOKUPS: dict[str, Callable[..., Any]] = {
+    "area": area,
+    "calls": calls,
+    "clock": clock,
+    "critical": critical,
+    "instances": instances,
+    "links": links,
+    "search": search,
+}

@@ -1,0 +1,177 @@
+"""What lies in a selected stretch of time, on all tracks or some: a row per kind and name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
+from tb_privateuse1.trace import intervals, labels, uncertainty
+from tb_privateuse1.trace.model import MISSING, Kernels, Trace
+from tb_privateuse1.trace.table import I32, I64, Bools
+from tb_privateuse1.views.base import chosen_tracks
+from tb_privateuse1.views.lookups.base import KINDS, TABLES, TableName
+
+_MOST = 500
+
+
+@dataclass(frozen=True)
+class AreaRow:
+    """The ranges of one name in one table that have a part in the selection."""
+
+    table: TableName
+    name: str
+    ranges: int
+    inside_ns: int
+    """Their time within the selection; nested ranges count each for itself."""
+    mean_ns: int
+    """Of their whole length."""
+    max_ns: int
+    bound_ns: int | None
+    """How far off ``inside_ns`` may be; 0 for what was recorded, null if that is not known."""
+    mean_bound_ns: int | None
+    max_bound_ns: int | None
+
+
+@dataclass(frozen=True)
+class Area:
+    """The result of the lookup."""
+
+    start_ns: int
+    stop_ns: int
+    unix_us: int | None
+    """Of the start, as that of a range (the lookup ``links``)."""
+    ranges: int
+    busy_ns: int | None
+    """When any device activity of these tracks runs; null where they have none."""
+    busy_bound_ns: int | None
+    """How far off that may be; 0 if measured, null if that is not known."""
+    rows: tuple[AreaRow, ...]
+    """By time inside; at most 500 of ``names``."""
+    names: int
+
+
+def area(
+    trace: Trace,
+    pyramid: Pyramid,
+    *,
+    start_ns: Annotated[int, "start of the window"] = 0,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
+    tracks: Annotated[
+        str | None, "numbers of the tracks, separated by commas; by default all but the steps"
+    ] = None,
+) -> Area:
+    """The ranges in [start_ns, stop_ns), by default of the whole recording.
+
+    ``tracks`` are numbers of the timeline's tracks, separated by commas: only what lies on them;
+    by default all but that of the steps. Raises TraceError ``bad_option``.
+    """
+    start, stop = start_ns, trace.end_ns if stop_ns is None else stop_ns
+    chosen = None if tracks is None else chosen_tracks("tracks", tracks, len(pyramid.tracks))
+    rows: list[AreaRow] = []
+    device = trace.kernels
+    for table in TABLES:
+        one = getattr(trace, table)
+        here = (one.end_ns > start) & (one.start_ns < stop)
+        if chosen is not None:
+            there = _on(trace, pyramid, table, chosen)
+            if table == "kernels" and not there.all():
+                device = device.take(there)
+            here &= there
+        elif table == "steps":
+            continue
+        rows += _rows(trace, table, here, start, stop)
+    rows.sort(key=lambda row: (-row.inside_ns, row.name))
+    window = (np.array([start]), np.array([max(stop, start)]))
+    length = intervals.length(intervals.intersect(breakdown.busy(device), window))
+    return Area(
+        start_ns=start,
+        stop_ns=stop,
+        unix_us=labels.unix_us(trace, start),
+        ranges=sum(row.ranges for row in rows),
+        busy_ns=length if len(device) else None,
+        busy_bound_ns=uncertainty.covered_bound(device, start, max(stop, start), length)
+        if len(device)
+        else None,
+        rows=tuple(rows[:_MOST]),
+        names=len(rows),
+    )
+
+
+def _on(trace: Trace, pyramid: Pyramid, table: TableName, chosen: I64) -> Bools:
+    """Which rows of a table lie on these tracks."""
+    one, kinds, owners = getattr(trace, table), pyramid.tracks.kind, pyramid.tracks.owner
+    owners = owners[chosen][kinds[chosen] == KINDS[table]]
+    if table == "steps":
+        return np.full(len(one), len(owners) > 0)
+    there = np.zeros(max(len(trace.threads), len(trace.lanes)) + 1, np.bool_)  # and of ``NONE``
+    there[owners] = True
+    found: Bools = there[one.lane if table == "kernels" else one.thread]
+    return found
+
+
+def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) -> list[AreaRow]:
+    one = getattr(trace, table)
+    # Nothing is copied where everything is inside.
+    rows = slice(None) if here.all() else np.flatnonzero(here)
+    name, starts, ends = one.name[rows], one.start_ns[rows], one.end_ns[rows]
+    group, names = _grouped(name, len(trace.strings))
+    counts = np.bincount(group, minlength=len(names))
+    length = ends - starts
+    inside = length
+    if len(starts) and (starts.min() < start or ends.max() > stop):
+        inside = np.minimum(ends, stop) - np.maximum(starts, start)
+    sums, totals, longest = np.zeros((3, len(names)), np.int64)
+    np.add.at(sums, group, inside)
+    np.add.at(totals, group, length)
+    np.maximum.at(longest, group, length)
+    none: list[int | None] = [0] * len(names)
+    bounds: tuple[list[int | None], ...] = (none, none, none)
+    if table == "kernels" and not uncertainty.all_measured(trace.kernels):
+        bounds = _bounds(trace.kernels.take(here), group, counts, inside, start, stop)
+    return [
+        AreaRow(
+            table=table,
+            name=trace.text(string),
+            ranges=int(counts[i]),
+            inside_ns=int(sums[i]),
+            mean_ns=round(int(totals[i]) / int(counts[i])),
+            max_ns=int(longest[i]),
+            bound_ns=bounds[0][i],
+            mean_bound_ns=bounds[1][i],
+            max_bound_ns=bounds[2][i],
+        )
+        for i, string in enumerate(names)
+    ]
+
+
+def _grouped(name: I32, strings: int) -> tuple[I64, list[int]]:
+    """The place of each one's name among those that there are, and these in order."""
+    key = name + 1  # ``NONE``
+    there = np.bincount(key, minlength=strings + 1) > 0
+    return (np.cumsum(there) - 1)[key], (np.flatnonzero(there) - 1).tolist()
+
+
+def _bounds(
+    kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
+) -> tuple[list[int | None], ...]:
+    """Of the time inside, the mean and the greatest length of the activities of each name."""
+    least, most = uncertainty.length_inside(kernels, start, stop)
+    unknown = kernels.duration_bound_ns == MISSING
+    lost, nowhere = np.zeros((2, len(counts)), np.bool_)
+    lost[group[unknown]] = True
+    nowhere[group[unknown | (kernels.start_bound_ns == MISSING)]] = True
+    own = np.where(unknown, 0, kernels.duration_bound_ns)
+    errors, owns, greatest = np.zeros((3, len(counts)), np.int64)
+    np.add.at(errors, group, np.maximum(inside - least, most - inside))
+    np.add.at(owns, group, own)
+    np.maximum.at(greatest, group, own)
+    mean = np.rint(owns / counts).astype(np.int64)
+    return _known(errors, nowhere), _known(mean, lost), _known(greatest, lost)
+
+
+def _known(bounds_ns: I64, lost: Bools) -> list[int | None]:
+    return [None if no else int(ns) for ns, no in zip(bounds_ns, lost, strict=True)]

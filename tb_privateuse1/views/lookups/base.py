@@ -1,0 +1,148 @@
+"""What lookups share: one range of a trace, wherever it is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tb_privateuse1.analysis.timeline import level_of_detail as pyramids
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
+from tb_privateuse1.i18n import say
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.trace.table import I64
+
+TableName = Literal["ops", "launches", "frames", "kernels", "steps"]
+TABLES: tuple[TableName, ...] = ("ops", "launches", "frames", "kernels", "steps")
+
+KINDS: Mapping[TableName, int] = {
+    "ops": pyramids.OPERATORS,
+    "launches": pyramids.OPERATORS,
+    "frames": pyramids.FRAMES,
+    "kernels": pyramids.DEVICE,
+    "steps": pyramids.STEPS,
+}
+"""The kind of track that shows a table's rows."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One range: a row of a table of the trace."""
+
+    table: TableName
+    index: int
+    name: str
+    start_ns: int
+    end_ns: int
+    bound_ns: int | None
+    """How far off an inferred start may be; 0 for what was recorded, null if unknown."""
+    track: int
+    """Where the timeline draws it; -1 if it does not."""
+    row: int
+
+
+def item(trace: Trace, pyramid: Pyramid, table: TableName, index: int | np.integer[Any]) -> Item:
+    """The range in a row of a table."""
+    rows = getattr(trace, table)
+    bound = int(rows.start_bound_ns[index]) if table == "kernels" else 0
+    return Item(
+        table,
+        int(index),
+        trace.text(rows.name[index]),
+        int(rows.start_ns[index]),
+        int(rows.end_ns[index]),
+        None if bound == MISSING else bound,
+        *_place(trace, pyramid, table, int(index)),
+    )
+
+
+def _place(trace: Trace, pyramid: Pyramid, table: TableName, index: int) -> tuple[int, int]:
+    rows = getattr(trace, table)
+    owner = 0
+    if table != "steps":
+        owner = int((rows.lane if table == "kernels" else rows.thread)[index])
+    ref = index + (len(trace.ops) if table == "launches" else 0)
+    return pyramid.place(KINDS[table], owner, int(rows.start_ns[index]), ref)
+
+
+def check(trace: Trace, table: TableName, index: int) -> None:
+    """Raises TraceError ``unknown_row`` if the table has no such row."""
+    rows = len(getattr(trace, table))
+    if not 0 <= index < rows:
+        message = say("There is no row {index} in the trace's {table}.", index=index, table=table)
+        raise TraceError("unknown_row", message, say("It has {rows:,}, counted from 0.", rows=rows))
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Those that took at least ``low_ns`` and less than ``high_ns``."""
+
+    low_ns: int
+    high_ns: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class Instances:
+    """The result of the lookup."""
+
+    name: str
+    calls: int
+    items: tuple[Item, ...]
+    histogram: tuple[Bin, ...]
+    """From the shortest to the longest, each about a fifth wider than the one before."""
+
+
+Order = Literal["duration", "time"]
+
+_MOST = 1000
+_BINS_PER_OCTAVE = 4
+
+
+def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
+    """Raises TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
+    if limit < 0 or offset < 0 or not (step is None or 0 <= step < len(trace.steps)):
+        raise TraceError("bad_option", say("limit, offset and step must be at least 0."))
+
+
+def listed(
+    trace: Trace,
+    pyramid: Pyramid,
+    table: TableName,
+    name: str,
+    rows: I64,
+    *,
+    order: Order,
+    limit: int,
+    offset: int,
+) -> Instances:
+    """Some of a table's rows, the longest first or by time, and how long all of them take."""
+    columns = getattr(trace, table)
+    duration = columns.end_ns[rows] - columns.start_ns[rows]
+    by = -duration if order == "duration" else columns.start_ns[rows]
+    page = rows[np.argsort(by, kind="stable")][offset : offset + min(limit, _MOST)]
+    return Instances(
+        name=name,
+        calls=len(rows),
+        items=tuple(item(trace, pyramid, table, row) for row in page),
+        histogram=_histogram(duration),
+    )
+
+
+def _histogram(duration: I64) -> tuple[Bin, ...]:
+    """Logarithmic bins from the shortest to the longest; one if all took equally long."""
+    if not len(duration):
+        return ()
+    least, most = max(int(duration.min()), 1), int(duration.max())
+    octaves = np.log2(max(most, 1) / least)
+    count = max(1, round(float(octaves) * _BINS_PER_OCTAVE))
+    inner = np.exp2(np.log2(least) + np.arange(1, count) * (octaves / count))
+    edges = np.unique(np.concatenate(([int(duration.min())], np.ceil(inner), [most + 1])))
+    calls, _ = np.histogram(duration, edges)
+    whole = edges.astype(np.int64).tolist()
+    return tuple(
+        Bin(a, b, n) for a, b, n in zip(whole[:-1], whole[1:], calls.tolist(), strict=True)
+    )

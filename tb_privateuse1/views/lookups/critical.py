@@ -1,0 +1,81 @@
+"""The critical path in a stretch of time, where the timeline draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_privateuse1.analysis.simulation import critical_path
+from tb_privateuse1.analysis.simulation.critical_path import Path
+from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.trace.table import I64
+from tb_privateuse1.views.lookups.base import TableName, item
+
+_PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Where the path is for a while: a range of the timeline, and why."""
+
+    cause: str
+    name: str
+    start_ns: int
+    end_ns: int
+    track: int
+    """Where the timeline draws the range; -1 if it does not, or if there is none."""
+    row: int
+
+
+@dataclass(frozen=True)
+class Critical:
+    """The result of the lookup."""
+
+    pieces: tuple[Piece, ...]
+    """By time. Of more than ``limit``, the longest ones."""
+    found: int
+    """How many pieces lie in the window."""
+
+
+def critical(
+    trace: Trace,
+    pyramid: Pyramid,
+    critical: Path,
+    *,
+    start_ns: Annotated[int, "start of the window"] = 0,
+    stop_ns: Annotated[int | None, "end of the window; by default that of the recording"] = None,
+    limit: Annotated[int, "at most this many pieces, 5000 or fewer"] = 1000,
+) -> Critical:
+    """The pieces of all steps' paths in [start_ns, stop_ns), at most ``limit`` (5000) of them."""
+    stop = trace.end_ns if stop_ns is None else stop_ns
+    rows = np.flatnonzero((critical.end_ns > start_ns) & (critical.start_ns < stop))
+    some = _longest(critical, rows, min(max(limit, 0), 5000))
+    names = critical_path.piece_names(trace, critical)
+    return Critical(
+        pieces=tuple(_piece(trace, pyramid, critical, names, row) for row in some.tolist()),
+        found=len(rows),
+    )
+
+
+def _longest(path: Path, rows: I64, limit: int) -> I64:
+    length = path.end_ns[rows] - path.start_ns[rows]
+    return np.sort(rows[np.argsort(-length, kind="stable")[:limit]])
+
+
+def _piece(trace: Trace, pyramid: Pyramid, path: Path, names: NDArray[np.int64], row: int) -> Piece:
+    track, line = -1, 0
+    if path.row[row] >= 0:
+        place = item(trace, pyramid, _PLACES[path.table[row]], int(path.row[row]))
+        track, line = place.track, place.row
+    return Piece(
+        cause=critical_path.CAUSES[path.cause[row]],
+        name=trace.text(names[row]),
+        start_ns=int(path.start_ns[row]),
+        end_ns=int(path.end_ns[row]),
+        track=track,
+        row=line,
+    )

@@ -1,0 +1,186 @@
+"""What every view's result is: tables, for CSV, Arrow, pandas and notebooks.
+
+A table is a field that is a tuple of dataclasses. The one meant if none is named is ``rows``; of
+a result without it (overview), the first one that holds times: the steps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tb_privateuse1.i18n.units import bounds, plain_text, title, with_bound
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.findings import Finding
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+_SHOWN = 20
+
+
+class Result:
+    """What every view's result is."""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of its tables."""
+        return tuple(tables(type(self)))
+
+    def to_arrow(self, table: str | None = None) -> pyarrow.Table:
+        """One of its tables as Arrow, with the field names as columns.
+
+        Numbers are int64 or float64 in the units of their names, missing ones are null. The
+        schema's metadata ``tb_privateuse1`` is the provenance as JSON. Raises TraceError
+        ``no_table`` or ``unknown_table``.
+        """
+        import pyarrow
+
+        name, row = tables_of(type(self), table)
+        kinds = {field: _arrow(hint) for field, hint in typing.get_type_hints(row).items()}
+        rows = [_plain(one) for one in getattr(self, name)]
+        columns = {
+            field: pyarrow.array([one[field] for one in rows], kind)
+            for field, kind in kinds.items()
+        }
+        told = msgspec.json.encode(getattr(self, "provenance", None), enc_hook=str)
+        schema = pyarrow.schema(list(kinds.items()), {"tb_privateuse1": told})
+        return pyarrow.table(columns, schema=schema)
+
+    def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
+        """One of its tables as a data frame; missing numbers are ``NA`` and times stay integers.
+
+        Raises ImportError without pandas, else as ``to_arrow``.
+        """
+        try:
+            import pandas
+        except ImportError:
+            message = "to_pandas needs pandas, which is not installed; to_arrow does without it"
+            raise ImportError(message, name="pandas") from None
+        import pyarrow
+
+        whole = {pyarrow.int64(): pandas.Int64Dtype(), pyarrow.bool_(): pandas.BooleanDtype()}
+        return self.to_arrow(table).to_pandas(types_mapper=whole.get)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its facts, and the first rows of its tables."""
+        return "".join(_blocks(self))
+
+
+def tables(result: type[Any]) -> dict[str, type[Any]]:
+    """The tables of a result class and the dataclass of their rows."""
+    hints = typing.get_type_hints(result)
+    return {
+        field.name: kind
+        for field in dataclasses.fields(result)
+        if typing.get_origin(hints[field.name]) is tuple
+        and dataclasses.is_dataclass(kind := typing.get_args(hints[field.name])[0])
+        and isinstance(kind, type)
+    }
+
+
+def tables_of(result: type[Any], table: str | None = None) -> tuple[str, type[Any]]:
+    """The table of a name, or the one that is meant, and the dataclass of its rows.
+
+    Raises TraceError ``no_table`` or ``unknown_table``.
+    """
+    found = tables(result)
+    if table is not None:
+        if table not in found:
+            message = f"{result.__name__} has no table {table!r}."
+            raise TraceError("unknown_table", message, f"It has: {', '.join(found) or 'none'}.")
+        return table, found[table]
+    timed = [n for n, kind in found.items() if any(f.endswith("_ns") for f in _fields(kind))]
+    for name in [n for n in found if n == "rows"] + timed:
+        return name, found[name]
+    raise TraceError("no_table", f"{result.__name__} has no table.", "Use JSON.")
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _plain(value: Any) -> Any:
+    """A value in what Arrow understands."""
+    if dataclasses.is_dataclass(value):
+        return {name: _plain(getattr(value, name)) for name in _fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _arrow(hint: Any) -> pyarrow.DataType:
+    import pyarrow
+
+    plain = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+    if hint in plain:
+        return plain[hint]
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return pyarrow.struct([(name, _arrow(hints[name])) for name in _fields(hint)])
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        (hint,) = (h for h in arguments if h is not type(None))
+        return _arrow(hint)
+    if origin is tuple:
+        return pyarrow.list_(_arrow(arguments[0]))
+    return pyarrow.string()
+
+
+def _blocks(result: Any) -> Iterator[str]:
+    yield f"<b>{html.escape(type(result).__name__)}</b>"
+    yield _html((), list(_facts(result)))
+    for name in tables(type(result)):
+        rows = getattr(result, name)
+        columns = _fields(rows[0]) if rows else ()
+        of = bounds(columns)
+        columns = tuple(c for c in columns if c not in of.values())
+        cells = [[_cell(row, c, of.get(c)) for c in columns] for row in rows[:_SHOWN]]
+        more = f": the first {_SHOWN} of {len(rows):,}" if len(rows) > _SHOWN else ""
+        yield f"<p>{html.escape(title(name))}{more if rows else ': none'}</p>"
+        yield _html([title(c) for c in columns], cells)
+
+
+def _cell(row: Any, name: str, bound: str | None) -> str:
+    value = getattr(row, name)
+    if isinstance(value, tuple):
+        return plain_text(", ".join(map(str, value))) if _are_plain(value) else str(len(value))
+    return with_bound(row, name, bound)
+
+
+def _are_plain(values: tuple[Any, ...]) -> bool:
+    return not any(dataclasses.is_dataclass(value) for value in values)
+
+
+def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
+    bound = bounds(_fields(result))
+    for name in _fields(result):
+        value = getattr(result, name)
+        if name in bound.values():
+            continue
+        if dataclasses.is_dataclass(value):
+            yield from _facts(value, f"{title(name)}: ")
+        elif isinstance(value, tuple):
+            for finding in value:
+                if isinstance(finding, Finding):
+                    yield of + title(name), plain_text(f"{finding.message} {finding.hint or ''}")
+        else:
+            yield of + title(name), with_bound(result, name, bound.get(name))
+
+
+def _html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; nothing in it is markup."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+        return f"<tr>{inside}</tr>"
+
+    head = f"<thead>{line(heads, 'th')}</thead>" if heads else ""
+    return f"<table>{head}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"

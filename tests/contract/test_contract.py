@@ -1,0 +1,204 @@
+"""What a new view, vendor, format, figure or dependency forgot.
+
+Every kind of thing has a registry; here each registry is held against the files, tests and
+documents that belong to its entries, in both directions. Whether ``types.ts`` is fresh is in
+``test_schema.py``, whether every view is a route in ``test_routes.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import subprocess
+import tomllib
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.export.reports import csv
+from tb_privateuse1.server import typescript
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors import VENDORS
+from tb_privateuse1.views import VIEWS, query, signature
+from tb_privateuse1.views import result as views_result
+from tb_privateuse1.views.lookups import LOOKUPS
+from tests.support.results import result as result_of
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tb_privateuse1"
+DOCS = ROOT / "docs"
+LONGEST = 400
+CODE = {".py", ".ts", ".tsx", ".css", ".cpp", ".h"}
+
+_PARTS_OF_READERS = {
+    "buffer", "columns", "decoder", "events", "interned", "metadata", "numbers", "parts", "quality",
+    "times", "trail", "windows",
+}  # fmt: skip
+"""Of the Chrome reader: tested with it."""
+
+
+def files(folder: str, *without: str) -> set[str]:
+    """The names of a layer's files, less its ``__init__`` and ``base``."""
+    found = {path.stem for path in (PACKAGE / folder).glob("*.py")}
+    return found - {"__init__", "base", *without}
+
+
+def headings(document: str) -> list[str]:
+    """The second-level headings of a document."""
+    return re.findall(r"^## (.+)$", (DOCS / document).read_text(), re.MULTILINE)
+
+
+def test_every_view_is_registered() -> None:
+    assert sorted(VIEWS) == sorted(files("views"))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_complete(name: str) -> None:
+    view = VIEWS[name]
+    assert (view.__name__, view.__module__) == (name, f"tb_privateuse1.views.{name}")
+    assert view.__doc__
+    assert name in headings("guide/pages.md"), "a section in docs/guide/pages.md"
+    assert (ROOT / "tests" / "views" / f"test_{name}.py").exists()
+    pages = ROOT / "frontend" / "src" / "pages"
+    assert (pages / name / "index.tsx").exists()
+    registry = (pages / "index.ts").read_text()
+    assert f'from "./{name}"' in registry
+    assert re.search(rf"^  {name}: {{", registry, re.MULTILINE), "a line in the pages' registry"
+
+
+@pytest.mark.parametrize("name", [*VIEWS, *LOOKUPS])
+def test_every_option_has_its_line(name: str) -> None:
+    """For the command line's help and docs/reference/options.md."""
+    for option in signature.options_of({**VIEWS, **LOOKUPS}[name]):
+        line = option["help"]
+        assert re.fullmatch(r"[a-z](.*[^.\s])?", line), f"{option['name']}: Annotated[…, 'a line']"
+        assert len(line) <= 90
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_lookup_is_complete(name: str) -> None:
+    lookup = LOOKUPS[name]
+    assert (lookup.__name__, lookup.__module__) == (name, f"tb_privateuse1.views.lookups.{name}")
+    assert lookup.__doc__
+    assert f"`{name}`" in (DOCS / "guide/pages.md").read_text()
+    assert (ROOT / "tests" / "lookups" / f"test_{name}.py").exists()
+
+
+def test_every_lookup_is_registered() -> None:
+    assert sorted(LOOKUPS) == sorted(files("lookups"))
+
+
+def test_the_documented_views_exist() -> None:
+    assert headings("guide/pages.md") == list(VIEWS)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_answers_on_an_empty_trace(name: str) -> None:
+    result = result_of(VIEWS[name], Trace())
+    assert json.loads(query.encode(result))["provenance"]["timeline"] == "none"
+    assert not list(not_finite(result))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_result_has_tables(name: str) -> None:
+    """For CSV, Arrow and notebooks: each of its tables, also without a row."""
+    result = result_of(VIEWS[name], Trace())
+    assert isinstance(result, views_result.Result)
+    main, _ = views_result.tables_of(type(result))
+    for table in result.tables:
+        heads = csv.csv_table(result, table).splitlines()[0].split(",")
+        assert result.to_arrow(table).column_names == heads
+    assert result.to_arrow() == result.to_arrow(main)
+    assert type(result).__name__ in result._repr_html_()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("run", ["ddp", "host", "mlp"])
+def test_no_view_says_nan(name: str, run: str, logdir: Path) -> None:
+    """JSON has none: it would be written as null, which means something else."""
+    trace = Store(jobs=0).trace(catalog.scan(str(logdir)).find(run))
+    assert not list(not_finite(result_of(VIEWS[name], trace)))
+
+
+def not_finite(value: Any, where: str = "") -> Iterator[str]:
+    """The paths of all floats in a result that are no numbers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield where
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from not_finite(getattr(value, field.name), f"{where}.{field.name}")
+    elif isinstance(value, tuple | np.ndarray):
+        for i, item in enumerate(value):
+            yield from not_finite(item, f"{where}[{i}]")
+
+
+def test_not_finite_finds() -> None:
+    @dataclasses.dataclass
+    class Row:
+        share: float
+
+    assert list(not_finite((Row(0.5), Row(math.nan), Row(math.inf)))) == ["[1].share", "[2].share"]
+
+
+def figures(kind: Any) -> Iterator[str]:
+    """The names of the numbers in a result dataclass, and in those inside it."""
+    for name, hint in typing.get_type_hints(kind).items():
+        for part in [hint, *typing.get_args(hint)]:
+            if part in (int, float):
+                yield name
+            elif dataclasses.is_dataclass(part):
+                yield from figures(part)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_figure_is_defined(name: str) -> None:
+    defined = set(re.findall(r"`(\w+)`", (DOCS / "reference/definitions.md").read_text()))
+    shown = set(figures(typing.get_type_hints(VIEWS[name])["return"]))
+    assert len(shown) > 5
+    assert sorted(shown - defined) == [], "a line in docs/reference/definitions.md"
+
+
+def test_every_vendor_is_registered() -> None:
+    assert sorted(vendor.name for vendor in VENDORS) == sorted(files("vendors"))
+
+
+@pytest.mark.parametrize("folder", ["read", "export", "rules"])
+def test_every_format_and_rule_has_a_test(folder: str) -> None:
+    tests = {path.stem for path in (ROOT / "tests" / folder).glob("test_*.py")}
+    without = {name for name in files(folder) if f"test_{name}" not in tests}
+    assert without <= _PARTS_OF_READERS
+
+
+def test_every_dependency_has_its_reason() -> None:
+    rows = re.findall(
+        r"^\| ([\w@/.-]+) \|", (DOCS / "internals/dependencies.md").read_text(), re.MULTILINE
+    )
+    told = set(rows) - {"package"}  # the tables' heads
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.split(r"[^\w.-]", line)[0] for line in project["dependencies"]}
+    package = json.loads((ROOT / "frontend" / "package.json").read_text())
+    assert needed | set(package["dependencies"]) == told
+
+
+def sources() -> list[Path]:
+    """Every source file, tracked or about to be."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
+    paths = [ROOT / name for name in names if Path(name).suffix in CODE]
+    return [path for path in paths if path.exists()]
+
+
+def test_no_file_is_long() -> None:
+    found = sources()
+    assert PACKAGE / "trace.py" in found
+    written = [path for path in found if path != typescript.API]  # that one is generated
+    lines = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in written}
+    assert {name: n for name, n in lines.items() if n > LONGEST} == {}

@@ -1,0 +1,135 @@
+"""Who imports whom: rooms in one direction, libraries in their rooms, seams by ``__all__``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "tb_privateuse1"
+ROOMS = (
+    "i18n < trace < vendors < discovery < readers < inference < analysis < storage < advice < "
+    "views < export < server < cli"
+)
+"""A room imports only rooms on its left. ``capture`` stands alone; ``api`` is below ``server``.
+
+``compat`` has the names of the last version."""
+ANALYSIS = (
+    "steps < timeline < operators < kernels < memory < idle < counters < ranks < simulation < "
+    "comparison"
+)
+"""The same for the rooms inside of ``analysis``."""
+LIBRARIES = {
+    "torch": ("capture",),
+    "tensorboard": ("server", "cli"),
+    "werkzeug": ("server",),
+    "pyarrow": ("storage", "views", "export"),
+    "duckdb": ("export",),
+    "pandas": ("views",),
+    "fsspec": ("discovery",),
+    "aiohttp": ("discovery",),
+    "argcomplete": ("cli",),
+}
+"""The rooms that may import a library."""
+FILES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def imports(source: str) -> Iterator[tuple[str, str]]:
+    """Yield each imported (module, name), those in functions and for types included."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide what is imported"
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def public(package: str) -> list[str]:
+    """Return the ``__all__`` of a package."""
+    for node in ast.parse(FILES[package].read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def is_above(order: str, room: str, other: str) -> bool:
+    """Return whether ``room`` may not import ``other``."""
+    names = order.split(" < ")
+    return other not in names or names.index(other) > names.index(room)
+
+
+def problem(importer: str, module: str, name: str) -> str | None:
+    """Return why a module may not import this, or None."""
+    top, _, inner = module.partition(".")
+    room, *mine = importer.split(".")
+    if top != PACKAGE.name:
+        return "another room's library" if room not in LIBRARIES.get(top, room) else None
+    if room in ("__init__", "api", "compat") or name == "__version__":
+        return "server and cli are above" if inner.startswith(("server", "cli")) else None
+    package, _, last = inner.rpartition(".")
+    if not inner or FILES[inner].name == "__init__.py":
+        package, last = inner, name
+    other, *theirs = f"{package}.{last}".strip(".").split(".")
+    if other == room:
+        subs = room == "analysis" and len(mine) > 1 and len(theirs) > 1 and mine[0] != theirs[0]
+        return "that room is above" if subs and is_above(ANALYSIS, mine[0], theirs[0]) else None
+    if "capture" in (room, other):
+        return "capture stands alone"
+    if is_above(ROOMS, room, other):
+        return "that room is above"
+    return None if not package or last in public(package) else "its room does not offer it"
+
+
+@pytest.mark.parametrize("importer", FILES)
+def test_imports_follow_the_rooms(importer: str) -> None:
+    found = [(m, n, problem(importer, m, n)) for m, n in imports(FILES[importer].read_text())]
+    assert [f"{m} {n}: {reason}" for m, n, reason in found if reason] == []
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert rooms == {*ROOMS.split(" < "), "capture", "compat"}
+    inner = {path.name for path in (PACKAGE / "analysis").iterdir() if path.is_dir()}
+    assert inner - {"__pycache__"} == set(ANALYSIS.split(" < "))
+    assert len([p for p in PACKAGE.iterdir() if p.name != "__pycache__"]) <= 18
+
+
+@pytest.mark.parametrize("package", [m for m, p in FILES.items() if p.name == "__init__.py"])
+def test_rooms_offer_what_is_there(package: str) -> None:
+    names = public(package)
+    assert len(names) == len(set(names))
+    for name in names:
+        inside = f"{package}.{name}" in FILES or name in FILES[package].read_text()
+        assert inside, name
+
+
+def test_the_loader_needs_only_the_host() -> None:
+    """TensorBoard imports it unguarded: what is imported at module level must not fail."""
+    body = ast.parse(FILES["server.loader"].read_text()).body
+    top = [n for n in body if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = sorted(module for node in top for module, _ in imports(ast.unparse(node)))
+    assert names == ["__future__", "logging", "tensorboard.plugins", "typing"]
+    assert not list(imports(FILES["server"].read_text()))
+
+
+@pytest.mark.parametrize(
+    ("importer", "source", "says"),
+    [
+        ("trace.model", "import tb_privateuse1.views.base", "that room is above"),
+        ("storage.store", "def f():\n    from tb_privateuse1.views import VIEWS", "room is above"),
+        ("cli", "from tb_privateuse1.capture import profile", "capture stands alone"),
+        ("capture.route", "from tb_privateuse1.trace import model", "capture stands alone"),
+        ("api", "from tb_privateuse1.server import loader", "server and cli are above"),
+        ("views.kernels", "from tb_privateuse1.readers.chrome.decoder import x", "not offer it"),
+        ("analysis.steps.table", "from tb_privateuse1.analysis.idle import causes", "is above"),
+        ("inference.steps", "import torch.profiler", "another room's library"),
+    ],
+)
+def test_the_test_finds_what_is_wrong(importer: str, source: str, says: str) -> None:
+    ((module, name),) = imports(source)
+    assert says in (problem(importer, module, name) or "")

@@ -1,0 +1,111 @@
+"""Outside of ``vendors`` and the capture, no code knows a vendor."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests.contract.test_layers import ALONE, MODULES, within
+
+NAMES = re.compile(
+    r"cuda|cudnn|cupti|cublas|cutlass|nvidia|nccl|tensor_?core|rocm|miopen|amdgpu|radeon|instinct"
+    r"|hccl|cncl|xccl|mccl|oneccl|mtia|gaudi|habana|huawei|ascend(?!ing)|cambricon|geforce"
+    r"|(?<![a-z])(hip|cu|acl|npu|mlu|xpu|hpu|musa|amd|cann)(?![a-z])|hip[_A-Z]|(?<![a-z])cu[A-Z]"
+    r"|(?<![A-Za-z])(HIP|XPU|HPU|NPU|MLU)(?![a-z])"
+)
+"""In code without regard to case, but for the parts that need it."""
+
+FORMATS = {
+    "export.chrome": {
+        *("cupti_version", "cuda_runtime_version", "cuda_driver_version", "nccl_version"),
+        *("hip_runtime_version", "hip_driver_version"),
+    },
+    "infer.facts": {"cuda_sync"},
+    "export.columns": {
+        "achieved occupancy that CUPTI estimates, in percent, JSON",
+        "bytes, counted as the NCCL tests do",
+    },
+}
+"""Words that a format prescribes, by module: keys and categories that Kineto writes for every
+device, and how figures of the exported tables are defined."""
+
+
+def words(source: str) -> set[str]:
+    """The names and strings of a source, but for its documentation and texts for people."""
+    tree = ast.parse(source)
+    ignored: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("say", "plural"):
+            ignored |= {id(inner) for inner in ast.walk(node)}
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            ignored.add(id(node.value))
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in ignored:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute | ast.arg):
+            found.add(node.attr if isinstance(node, ast.Attribute) else node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+    return found
+
+
+def leaks(source: str, allowed: set[str]) -> set[str]:
+    """What of a source is a vendor's, but for what is allowed."""
+    found = set()
+    for word in words(source):
+        rest = word
+        for known in allowed:
+            rest = rest.replace(known, "")
+        if NAMES.search(rest) or NAMES.search(rest.lower()):
+            found.add(word)
+    return found
+
+
+@pytest.mark.parametrize(
+    "module", [m for m in MODULES if not within(m, (*ALONE, "vendors"))], ids=lambda m: m or "face"
+)
+def test_no_module_knows_a_vendor(module: str) -> None:
+    assert leaks(MODULES[module], FORMATS.get(module, set())) == set()
+
+
+@pytest.mark.parametrize("module", FORMATS)
+def test_nothing_is_allowed_in_vain(module: str) -> None:
+    said = words(MODULES[module])
+    assert {w for w in FORMATS[module] if not any(w in word for word in said)} == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '_APIS = {"cuda": 4}',
+        '_TYPES = ("CPU", "HIP")',
+        'r"(_?c10d|gloo|mpi|hccl)::"',
+        'x = r"^(mkldnn|npu|native)_"',
+        'x = r"^(cu|hip)MemCreate$"',
+        "def is_nccl(): pass",
+        "cudaMalloc = 1",
+        'backend != "xpu"',
+    ],
+)
+def test_the_test_finds_a_leak(source: str) -> None:
+    assert leaks(f"x = [{source}]" if source.startswith("r") else source, set())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""As nccl does."""',
+        'say("Use the device\'s own backend: cuda:nccl")',
+        'x = "current ascending occupancy columns"',
+        'x = ["chip", "accumulate", "descending", "input"]',
+    ],
+)
+def test_the_test_allows_what_is_none(source: str) -> None:
+    assert leaks(source, set()) == set()

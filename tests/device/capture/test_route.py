@@ -1,0 +1,100 @@
+"""Which route a run takes, and what capture asks of torch to decide."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from torch.profiler import ProfilerActivity
+
+from tb_privateuse1 import capture
+from tb_privateuse1.capture import backend, route
+from tb_privateuse1.capture.warnings import Notes
+from tests.support.capture import CPU, PRIVATEUSE1
+
+
+@pytest.mark.parametrize(
+    ("activities", "wanted", "facts", "expected", "codes"),
+    [
+        ([CPU], "auto", {}, "torch", []),
+        (None, "auto", {"current": False}, "torch", []),
+        (None, "auto", {}, "events", []),
+        ([CPU, PRIVATEUSE1], "auto", {}, "events", []),
+        ([CPU, {PRIVATEUSE1: []}], "auto", {}, "events", []),
+        ([CPU, PRIVATEUSE1], "torch", {}, "torch", []),
+        ([CPU], "events", {}, "events", []),
+        ([PRIVATEUSE1], "auto", {}, "events", ["cpu-activity-added"]),
+        ([PRIVATEUSE1], "auto", {"native": True}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"native": True}, "native", []),
+        ([CPU, PRIVATEUSE1], "events", {"native": True}, "events", []),
+        ([CPU, PRIVATEUSE1], "native", {}, "native", []),
+        ([CPU, PRIVATEUSE1], "auto", {"native": None, "stubs": None}, "events", []),
+        ([CPU, PRIVATEUSE1], "auto", {"stubs": False}, "torch", ["no-stubs"]),
+        ([PRIVATEUSE1], "auto", {"stubs": False}, "torch", ["no-stubs", "cpu-activity-added"]),
+        ([CPU, PRIVATEUSE1], "auto", {"missing": "x"}, "torch", ["torch-changed"]),
+        ([CPU, PRIVATEUSE1], "auto", {"name": "privateuseone"}, "torch", ["not-renamed"]),
+        ([CPU, ProfilerActivity.CUDA], "events", {}, "torch", []),
+        ([CPU, ProfilerActivity.XPU, PRIVATEUSE1], "auto", {}, "torch", []),
+    ],
+)
+def test_the_route(
+    monkeypatch: pytest.MonkeyPatch,
+    activities: list[Any] | None,
+    wanted: Any,
+    facts: dict[str, Any],
+    expected: str,
+    codes: list[str],
+) -> None:
+    given = {"name": "openreg", "current": True, "native": False, "stubs": True, "missing": None}
+    given |= facts
+    monkeypatch.setattr(backend, "backend_name", lambda: given["name"])
+    monkeypatch.setattr(backend, "is_current", lambda: given["current"])
+    monkeypatch.setattr(backend, "has_native_profiler", lambda: given["native"])
+    monkeypatch.setattr(backend, "has_stubs", lambda: given["stubs"])
+    monkeypatch.setattr(backend, "missing_internals", lambda: given["missing"])
+    notes = Notes()
+    plan = route.choose(activities, wanted, notes)
+    assert plan.route == expected
+    assert list(notes.found) == codes
+    if plan.device and plan.route != "native":
+        assert plan.activities is not None
+        assert CPU in plan.activities
+
+
+def test_a_route_that_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="route must be"):
+        capture.profile(route="fast")  # type: ignore[arg-type]
+
+
+def test_torch_without_a_backend_is_understood() -> None:
+    """In a process of its own: other tests load the reference device into this one."""
+    code = """
+from tb_privateuse1._capture import backend
+assert backend.missing_internals() is None
+assert not backend.is_current()
+assert not backend.has_native_profiler()
+assert not backend.has_stubs()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_torch_whose_internals_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(*, use_kineto: bool) -> object:
+        return object()
+
+    monkeypatch.setattr(backend, "autograd_profile", moved)
+    assert backend.missing_internals() == "torch.autograd.profiler.profile.profiler_kind"
+    monkeypatch.setattr(backend, "autograd_profile", lambda: None)
+    assert "use_kineto" in str(backend.missing_internals())
+    monkeypatch.setattr(backend, "torch_profile", object)
+    assert backend.missing_internals() == "torch.profiler.profile.prepare_trace"
+    monkeypatch.setattr(backend, "FALLBACK", None)
+    assert "KINETO_PRIVATEUSE1_FALLBACK" in str(backend.missing_internals())
+
+
+def test_libraries_that_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_symbol", lambda _: None)
+    assert backend.has_native_profiler() is None
+    assert backend.has_stubs() is None

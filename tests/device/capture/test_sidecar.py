@@ -1,0 +1,190 @@
+"""Calibration, the sidecar's contents, and what is said of times that cannot be right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tb_privateuse1 import capture
+from tb_privateuse1.capture import backend, sidecar
+from tb_privateuse1.capture import calibration as capture_calibration
+from tb_privateuse1.capture.warnings import CaptureWarning, Notes
+
+
+def test_calibration_never_raises() -> None:
+    measured = capture_calibration.calibrate("no_such_backend")
+    assert measured.launch_latency_ns is None
+    assert measured.elapsed_kind is None
+    assert {"events_failed", "probe_failed"} <= measured.evidence.keys()
+    assert capture_calibration.calibrate("no_such_backend") is measured
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "expected"),
+    [
+        (1260, ("event", "us")),
+        (1, ("event", "ms")),
+        (1_260_000, ("event", "ns")),
+        (0, ("kernel_sum", None)),
+        (-1, (None, None)),
+        (40, (None, None)),
+    ],
+)
+def test_what_a_sleep_tells_of_elapsed(elapsed: int, expected: tuple[str, str]) -> None:
+    assert capture_calibration._judge(1250.0, elapsed) == expected
+
+
+def test_a_probe_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([(None, None), ("event", "us"), ("kernel_sum", None)])
+    monkeypatch.setattr(capture_calibration, "_events", lambda *_: (1, 2))
+    monkeypatch.setattr(capture_calibration, "_probe", lambda *_: next(answers))
+    monkeypatch.setattr(capture_calibration, "_runs_on_the_host", lambda *_: False)
+    found = capture_calibration._calibrate.__wrapped__("openreg")
+    assert (found.elapsed_kind, found.elapsed_unit) == ("event", "us")
+    assert next(answers) == ("kernel_sum", None)
+
+
+def test_synchronize_takes_the_backends_own_where_torch_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(backend, "backend_name", lambda: "openreg")
+    monkeypatch.setattr(torch, "accelerator", SimpleNamespace())
+    with pytest.raises(RuntimeError, match="no synchronize"):
+        backend.synchronize()
+    module = SimpleNamespace(synchronize=lambda: calls.append("openreg"))
+    monkeypatch.setattr(torch, "openreg", module, raising=False)
+    backend.synchronize()
+    assert calls == ["openreg"]
+
+
+class Row:
+    """A row of the profiler's results, as torch's C++ shows it."""
+
+    def __init__(self, external_id: int, elapsed: int | Exception, host_us: int = 10) -> None:
+        self.external_id, self.elapsed, self.host_us = external_id, elapsed, host_us
+
+    def correlation_id(self) -> int:
+        return self.external_id
+
+    def privateuse1_elapsed_us(self) -> int:
+        if isinstance(self.elapsed, Exception):
+            raise self.elapsed
+        return self.elapsed
+
+    def duration_ns(self) -> int:
+        return self.host_us * 1000
+
+
+def build(rows: list[Row], **calibration: Any) -> tuple[dict[str, Any], list[str]]:
+    inner = SimpleNamespace(
+        kineto_results=SimpleNamespace(events=lambda: rows), profiler_kind=backend.FALLBACK
+    )
+    cycle = Notes()
+    value = sidecar.build(
+        inner, "npu", capture_calibration.Calibration(**calibration), [], Notes(), cycle
+    )
+    return value, list(cycle.found)
+
+
+def rows_of(times: list[int], host_us: int = 10) -> list[Row]:
+    return [Row(i + 1, time, host_us) for i, time in enumerate(times)]
+
+
+def test_the_sidecars_contract() -> None:
+    value, codes = build([Row(0, 5), Row(7, 5), Row(9, -1)], launch_latency_ns=6000)
+    assert codes == []
+    assert value["schema"] == "tb_privateuse1.kernel_event/1"
+    assert value["backend"] == "npu"
+    assert value["rank"] is None
+    assert value["torch_version"] == torch.__version__.partition("+")[0]
+    assert value["profiler_state"] == "KINETO_PRIVATEUSE1_FALLBACK"
+    assert value["elapsed_resolution_ns"] == 1000
+    assert value["launch_latency_ns"] == 6000
+    assert (value["external_id"], value["elapsed_us"]) == ([7, 9], [5, None])
+    json.dumps(value)
+    documented = (Path(capture.__file__).parents[1] / "docs" / "guide" / "capture.md").read_text()
+    assert [key for key in value if f"`{key}`" not in documented] == []
+
+
+def test_streams_where_the_backend_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter([(0, 1, 1), (0, 0, 1), (1, 0, 0)])
+    module = SimpleNamespace(elapsed_streams=lambda: next(told))
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5), Row(3, RuntimeError("lost")), Row(4, 6)])
+    assert codes == ["row-raised"]
+    assert value["device"] == [0, 0, None, 1]
+    assert value["stream"] == [1, None, None, 0]
+
+
+@pytest.mark.parametrize("answer", [(), "xyz", (1, 2), None])
+def test_a_backend_that_tells_streams_wrongly(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = SimpleNamespace(elapsed_streams=lambda: answer)
+    monkeypatch.setattr(torch, "npu", module, raising=False)
+    value, codes = build([Row(1, 4), Row(2, 5)])
+    assert codes == ["streams-failed"]
+    assert value["elapsed_us"] == [4, 5]
+    assert "stream" not in value
+
+
+def test_a_row_that_raises_costs_only_itself() -> None:
+    value, codes = build([Row(1, 4), Row(2, RuntimeError("two devices")), Row(3, 5)])
+    assert value["elapsed_us"] == [4, None, 5]
+    assert codes == ["row-raised"]
+    assert "1 of 3 rows" in value["warnings"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "calibration", "codes", "resolution_us"),
+    [
+        ([], {}, ["no-rows"], 1),
+        (rows_of([-1] * 5), {}, ["no-elapsed"], 1),
+        (rows_of([0] * 5), {}, ["all-zero"], 1),
+        (rows_of([3, 40, 77] * 6), {}, [], 1),
+        (rows_of([10, 40, 70, 90, 240]), {}, ["elapsed-coarse"], 10),
+        (rows_of(list(range(2, 40, 2))), {}, [], 2),
+        (rows_of([10, 40, 70] * 6), {}, [], 1),
+        (rows_of([1000, 2000, 5000] * 6, 3000), {}, ["elapsed-coarse"], 1000),
+        (rows_of([1, 2] * 10, 10_000), {}, ["elapsed-unit"], 1),
+        (rows_of([1, 2] * 10, 10_000), {"elapsed_kind": "kernel_sum"}, [], 1),
+        (rows_of([400_000, 310_007] * 10, 1000), {}, ["elapsed-unit"], 1),
+        (rows_of([3, 40] * 10), {"elapsed_unit": "ms"}, ["elapsed-unit"], 1),
+    ],
+)
+def test_times_that_cannot_be_right_are_named(
+    rows: list[Row], calibration: dict[str, Any], codes: list[str], resolution_us: int
+) -> None:
+    value, found = build(rows, **calibration)
+    assert found == codes
+    assert [warning["code"] for warning in value["warnings"]] == codes
+    assert value["elapsed_resolution_ns"] == resolution_us * 1000
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected"),
+    [
+        ("log/me.12.pt.trace.json", "log/me.12.kernel_event.json"),
+        ("me.12.pt.trace.json.gz", "me.12.kernel_event.json.gz"),
+        ("trace.json", "trace.kernel_event.json"),
+    ],
+)
+def test_the_sidecars_place(trace: str, expected: str) -> None:
+    assert capture.sidecar_path(trace) == Path(expected)
+
+
+def test_a_note_is_shown_once_unless_renewed() -> None:
+    notes = Notes()
+    notes.add("code", "first")
+    notes.add("code", "second")
+    with pytest.warns(CaptureWarning, match="first"):
+        notes.show()
+    notes.show()
+    notes.renew("code", "third")
+    with pytest.warns(CaptureWarning, match="third"):
+        notes.show()
+    assert notes.as_json() == [{"code": "code", "message": "third"}]

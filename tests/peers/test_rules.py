@@ -1,0 +1,82 @@
+"""All rules on real traces: what they find is what docs/internals/advice.md says was checked by
+reading, and what is claimed of an inferred timeline holds in the truth beside it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docs.generate.rules import LEFT_OUT, verdicts
+from tb_privateuse1.advice.context import RuleContext
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.trace import intervals
+from tests.peers.test_shared_traces import FOLDER, TRACES, load
+from tests.support.program import check
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "internals" / "advice.md"
+
+_WRONG = 0.002
+"""Of the judged time. Bounds of inferred times are no proof: one in thousands is passed."""
+
+_ENDS = ("start_ns", "end_ns")
+
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+
+
+def documented() -> dict[str, dict[str, int | None]]:
+    """Per cent by rule, of each trace in the document's table; None where no saving is known."""
+    return {f"{row.trace}/{row.rank}": row.found for row in verdicts(DOCUMENT.read_text())}
+
+
+def place(path: Path) -> str:
+    rank = re.search(r"rank-1\.", path.name)
+    return f"{path.parent.parent.name}/{path.parent.name}/{1 if rank else 0}"
+
+
+def test_each_trace_is_judged_once_with_a_reason() -> None:
+    rows = verdicts(DOCUMENT.read_text())
+    assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(map(place, TRACES))
+    for row in rows:
+        assert re.fullmatch(r"(right|wrong)[:,] .{5,}", row.verdict), row
+        assert set(row.found) <= {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize("path", TRACES, ids=place)
+def test_what_is_found_was_checked(path: Path) -> None:
+    trace = load(path)
+    told = advise(trace)
+    check(told)
+    assert "failed" not in {one.answer for one in told.asked}
+    found = {
+        row.rule: None if row.saving_share is None else round(100 * row.saving_share)
+        for row in told.found
+        if row.rule != LEFT_OUT
+    }
+    known = documented()[place(path)]
+    if trace.meta.timeline != "inferred":
+        assert found == known
+        return
+    # How much bounds carry changes with the inference; what is found must have been judged.
+    causes = {rule.name for rule in RULES if rule.rank == "cause"}
+    assert set(found) & causes <= set(known)
+
+
+TRUE = [path for path in TRACES if (path.parent / "truth.json.gz").exists()]
+
+
+@pytest.mark.parametrize("path", TRUE, ids=place)
+def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
+    trace = load(path)
+    columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))
+    start, end = (np.array(columns[name], np.int64) - trace.base_ns for name in _ENDS)
+    truth = intervals.union(start, end)
+    case = RuleContext(trace)
+    found = case.limits
+    assert intervals.length(intervals.intersect(found.all_idle, truth)) <= _WRONG * case.window_ns
+    assert intervals.length(intervals.subtract(found.busy, truth)) <= _WRONG * case.window_ns

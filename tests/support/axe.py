@@ -1,0 +1,43 @@
+"""axe-core in our frame: what it finds that those who cannot see or use a mouse stumble over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.support.dashboard import WAIT_MS, Dashboard
+
+_SCRIPT = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+_UNREADY = ", ".join(
+    ('[data-testid="loading"]', '[data-testid="progress"]', '[aria-busy="true"]', ".frame:empty")
+)
+_COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules whose answer depends on the theme."""
+
+_RUN = """async (rules) => {
+    const options = { resultTypes: ["violations"], ...(rules && { runOnly: rules }) };
+    const { violations } = await axe.run(document, options);
+    return violations.flatMap((v) => v.nodes.map((n) =>
+        `${v.impact} ${v.id}: ${n.target.join(" ")}: ${n.failureSummary.replace(/\\s+/g, " ")}`));
+}"""
+
+
+def settled(dashboard: Dashboard) -> Dashboard:
+    """Wait until nothing of the page is on its way."""
+    expect(dashboard.inside.locator(_UNREADY)).to_have_count(0, timeout=3 * WAIT_MS)
+    return dashboard
+
+
+def violations(dashboard: Dashboard) -> list[str]:
+    """What axe objects to, of any severity, by light and by dark; the page is left as it was."""
+    settled(dashboard)
+    frame = dashboard.frame
+    if not frame.evaluate("typeof axe === 'object'"):
+        assert _SCRIPT.exists(), "axe-core is not installed: npm ci in frontend/"
+        frame.evaluate(_SCRIPT.read_text())
+    found = ["light: " + line for line in frame.evaluate(_RUN, None)]
+    dashboard.dark(True)
+    found += ["dark: " + line for line in frame.evaluate(_RUN, _COLOURS)]
+    dashboard.dark(False)
+    return found

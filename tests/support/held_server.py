@@ -1,0 +1,76 @@
+"""A server that stops where a test wants to kill it.
+
+``python -m tests.support.held_server WHERE MARK CACHE LOGDIR`` reads all traces of a logdir one by one.
+When it is in the middle of ``parsing``, ``writing`` or ``evicting``, it writes the id of the
+process that is there to MARK and goes no further.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage import cache_directory, worker_process
+from tb_privateuse1.storage.store import Store
+
+HOLD = """
+import os, time
+from pathlib import Path
+def hold():
+    mark = Path({mark!r})
+    mark.with_suffix(".new").write_text(str(os.getpid()))
+    mark.with_suffix(".new").rename(mark)
+    time.sleep(600)
+"""
+IN_READER = {
+    "parsing": """
+from tb_privateuse1 import ingest
+def read(path, progress):
+    progress("reading", 1, 4, 7)
+    hold()
+ingest.chrome.read = read
+""",
+    "writing": """
+from tb_privateuse1 import arrowfile
+write = arrowfile._Summed.write
+def some(self, data):
+    if self.checksum:
+        self._file.write(bytes(data)[: len(data) // 2])
+        self._file.flush()
+        hold()
+    return write(self, data)
+arrowfile._Summed.write = some
+""",
+}
+
+
+def main(where: str, mark: str, folder: str, logdir: str) -> None:
+    code = HOLD.format(mark=mark)
+    if where == "evicting":
+        space: dict[str, Any] = {}
+        exec(code, space)
+        removed = cache_directory.remove
+
+        def some(path: Path) -> bool:
+            assert removed(path)
+            space["hold"]()
+            return True
+
+        cache_directory.remove = some
+    else:
+        popen = subprocess.Popen
+
+        def held(command: list[str], **options: Any) -> Any:
+            return popen([*command[:-1], code + IN_READER[where] + command[-1]], **options)
+
+        worker_process.subprocess.Popen = held  # type: ignore[misc, assignment]
+    made = Store(1, Path(folder))
+    for files in catalog.scan(logdir).files.values():
+        made.trace(files)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

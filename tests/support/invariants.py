@@ -1,0 +1,126 @@
+"""What must hold of every trace, sound or not: every view answers, and every sum closes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tb_privateuse1.analysis.comparison.items_per_step import By
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views.advice import advice
+from tb_privateuse1.views.diff import diff
+from tb_privateuse1.views.distributed import distributed
+from tb_privateuse1.views.flame import flame
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.memory import memory
+from tb_privateuse1.views.modules import modules
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+from tb_privateuse1.views.quality import quality
+from tests.support.results import ranks, result
+
+
+def check(trace: Trace) -> None:
+    """Raises AssertionError, or whatever a view raises."""
+    for view in VIEWS.values():
+        assert query.encode(result(view, trace))
+    of_time(trace)
+    of_trees(trace)
+    of_memory(trace)
+    of_findings(trace)
+    of_ranks(trace)
+    of_differences(trace)
+    of_advice(trace)
+
+
+def of_advice(trace: Trace) -> None:
+    """No rule fails, and no instant is saved twice."""
+    told = advice(trace)
+    assert "failed" not in {one.answer for one in told.asked}
+    assert 0 <= told.saving_ns <= told.window_ns
+    assert all(row.saving_ns is None or row.saving_ns >= 0 for row in told.rows)
+    assert sum(cause.saving_ns or 0 for cause in told.causes) == told.saving_ns
+
+
+def of_time(trace: Trace) -> None:
+    """Steps, the device's totals, operators and kernels."""
+    result = overview(trace)
+    for s in result.steps:
+        parts = (s.kernel_ns, s.memcpy_ns, s.memset_ns, s.communication_ns, s.runtime_ns,
+                 s.dataloader_ns, s.cpu_ns, s.other_ns)  # fmt: skip
+        assert min(parts) >= 0
+        assert sum(parts) == s.duration_ns
+    totals, links = result.totals, quality(trace)
+    if totals.span_ns is None:
+        assert links.linked is None
+        return
+    assert totals.busy_ns is not None
+    assert totals.idle_ns is not None
+    assert totals.span_ns == totals.busy_ns + totals.idle_ns
+    assert min(totals.busy_ns, totals.idle_ns) >= 0
+    own, rows = operators(trace), kernels(trace)
+    assert own.device_self_ns is not None
+    assert own.unlinked_device_ns is not None
+    assert own.device_self_ns + own.unlinked_device_ns == rows.total_ns
+    assert sum(r.total_ns for r in rows.rows) == rows.total_ns
+    assert (links.linked, links.device_ns) == (totals.linked, rows.total_ns)
+    assert links.unlinked_device_ns == own.unlinked_device_ns
+
+
+def of_trees(trace: Trace) -> None:
+    """Modules and the flame graph, with what is in no row."""
+    tree, graph = modules(trace), flame(trace)
+    if tree.device_ns is not None:
+        assert tree.outside_device_ns is not None
+        outermost = [r for r in tree.rows if r.parent is None]
+        inside = sum((r.device_total_ns or 0) + (r.backward_device_ns or 0) for r in outermost)
+        assert inside + tree.outside_device_ns == tree.device_ns == graph.total_ns
+    for one in (graph, flame(trace, by="host")):
+        assert min((r.self_ns for r in one.rows), default=0) >= 0
+        assert sum(r.self_ns + r.merged_ns for r in one.rows) + one.merged_ns == one.total_ns
+
+
+def of_memory(trace: Trace) -> None:
+    """Allocations, and what was alive at the peak."""
+    use = memory(trace)
+    if use.window is None:
+        return
+    assert sum(o.self_allocated_bytes for o in use.operators) == use.window.allocated_bytes
+    assert sum(r.bytes for r in use.alive) == (use.window.peak_bytes if use.alive else 0)
+    if use.allocations == len(use.rows):
+        made = [r.bytes for r in use.rows if r.allocated_ns is not None]
+        assert sum(made) == use.window.allocated_bytes
+
+
+def of_findings(trace: Trace) -> None:
+    """Each names rows that are there, and no more than its count."""
+    for finding in trace.meta.findings:
+        assert finding.count is None or finding.count >= len(finding.examples)
+        for example in finding.examples:
+            assert 0 <= example.row < len(getattr(trace, example.table))
+            assert len(example.name) <= 200
+
+
+def of_ranks(trace: Trace) -> None:
+    """Each step of a rank, and its collectives by the matches with a rank like it."""
+    (one,) = ranks(trace)
+    whole = distributed((one, dataclasses.replace(one, rank=one.rank + 1)))
+    for s in whole.steps:
+        parts = (s.computation_ns, s.exposed_ns, s.copy_ns, s.idle_ns)
+        assert min(parts) >= 0
+        assert sum(parts) == s.duration_ns
+        assert s.communication_ns == s.exposed_ns + s.overlap_ns
+    assert sum(c.calls for c in whole.collectives) == 2 * len(trace.collectives)
+
+
+def of_differences(trace: Trace) -> None:
+    """A trace does not differ from itself, and its rows sum to all device time."""
+    names: tuple[By, ...] = ("operators", "kernels", "modules", "annotations")
+    for by in names:
+        one = diff(trace, trace, by=by)
+        assert {r.verdict for r in one.rows} <= {"same"}
+        assert {f.verdict for f in one.figures} <= {"same", "unknown"}
+        outermost = [r.now_ns for r in one.rows if r.parent is None]
+        # Means are doubles: of decades, which no run takes, they keep 2^-52 each.
+        rounding = len(outermost) * (1 + abs(one.now_total_ns) * 2**-52)
+        assert abs(sum(outermost) - one.now_total_ns) <= rounding

@@ -1,0 +1,35 @@
+"""A view's result on traces that are at hand, whatever it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tb_privateuse1.trace.findings import Finding
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import REDUCTIONS, query, signature
+from tb_privateuse1.views.base import Rank
+
+
+def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
+    """Of one trace: the only rank of its run, and its own base."""
+    names = signature.reads_of(view)
+    if names == ("ranks",):
+        return view(ranks(trace, view=view.__name__), **options)
+    return (
+        view(trace, trace, **options) if "base" in names else query.run_view(view, trace, options)
+    )
+
+
+def ranks(*traces: Trace | None, view: str = "distributed") -> tuple[Rank, ...]:
+    """All ranks of a run, by their metadata or their order; None for one that is not there."""
+    reduce = REDUCTIONS.get(view, lambda trace: trace)
+    found = []
+    for i, trace in enumerate(traces):
+        if trace is None:
+            problem = Finding("truncated", f"Rank {i} is cut off.")
+            found.append(Rank(i, f"worker{i}", None, problem))
+            continue
+        number = i if trace.meta.rank is None else trace.meta.rank
+        found.append(Rank(number, trace.meta.worker or f"worker{number}", reduce(trace)))
+    return tuple(found)

@@ -1,0 +1,168 @@
+"""A device that runs marks and kernels in order, and a host that feeds it: exact truth.
+
+The host runs a program of operators; around each one it records a mark, as torch's profiler does.
+The device takes its commands in order: a mark executes when it has arrived and the one before it
+is done, a kernel likewise. Elapsed times are what two marks read, in whole microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1 import inference
+from tb_privateuse1.inference.device_timeline import Others
+from tb_privateuse1.readers import chrome, sidecar
+from tb_privateuse1.trace.model import Kernels, Trace
+from tb_privateuse1.trace.table import I64
+from tests.support import make
+
+LATENCY, MARK, GAP = 6_000, 300, 800
+BEFORE, AFTER = 200, 700
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operator: host ns before and after its inside, children, and its kernel's ns (0: none).
+
+    The kernel is launched at the end, after the children. ``blocking``: it returns when the
+    device is done. ``held``: how long the thread has no core then, before the second mark.
+    """
+
+    name: str
+    before: int
+    after: int
+    kernel: int = 0
+    children: Sequence[Op] = ()
+    blocking: bool = False
+    category: str = "cpu_op"
+    held: int = 0
+
+
+@dataclass
+class Machine:
+    """Runs operators and keeps what the profiler and the truth see."""
+
+    latency: int = LATENCY
+    mark: int = MARK
+    gap: int = GAP
+    now: int = 1_000_000
+    device: int = 0
+    shapes: dict[str, Any] = field(default_factory=dict)
+    """Arguments of every operator."""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    elapsed: dict[int, float | None] = field(default_factory=dict)
+    kernels: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def run(self, op: Op) -> None:
+        """One operator with all that is inside."""
+        number = len(self.events) + 1
+        self.events.append({})
+        self.now += BEFORE
+        first = self._mark()
+        self.now += BEFORE
+        start = self.now
+        self.now += op.before
+        for child in op.children:
+            self.run(child)
+        if op.kernel:
+            self.kernels[number] = self._launch(op.kernel)
+        if op.blocking:
+            self.now = max(self.now, self.device) + 4_000
+        self.now += op.after
+        end = self.now
+        self.now += op.held + AFTER
+        last = self._mark()
+        self.now += BEFORE
+        self.elapsed[number] = float((last - first) // 1000)
+        args = {"External id": number, **self.shapes}
+        self.events[number - 1] = make.span(op.category, op.name, start / 1e3, end / 1e3, **args)
+
+    def _launch(self, kernel: int) -> tuple[int, int]:
+        begin = max(self.now + self.latency, self.device + self.gap)
+        self.device = begin + kernel
+        return begin, self.device
+
+    def _mark(self) -> int:
+        self.device = max(self.now + self.latency, self.device) + self.mark
+        return self.device
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trace as inferred, and its truth on the trace's clock, by operator in order."""
+
+    trace: Trace
+    ids: I64
+    start_ns: I64
+    end_ns: I64
+
+
+def simulate(
+    program: Sequence[Op],
+    *,
+    backlog: int = 0,
+    shift: int = 0,
+    shapes: dict[str, Any] | None = None,
+    others: Others | None = None,
+    **facts: Any,
+) -> Result:
+    """Run a program behind a device that is busy for another ``backlog`` ns, and infer."""
+    machine = Machine(now=1_000_000 + shift, shapes=shapes or {})
+    machine.device = machine.now + backlog
+    for op in program:
+        machine.run(op)
+    facts = {"launch_latency_ns": LATENCY, **facts}
+    trace = infer_from(machine.events, machine.elapsed, others, **facts)
+    ids = np.array(list(machine.kernels), np.int64)
+    times = np.array(list(machine.kernels.values()), np.int64).reshape(-1, 2) - trace.base_ns
+    return Result(trace, ids, times[:, 0], times[:, 1])
+
+
+def infer_from(
+    events: Sequence[dict[str, Any]],
+    elapsed: dict[int, float | None],
+    others: Others | None = None,
+    **facts: Any,
+) -> Trace:
+    """The trace of some events and a sidecar of their elapsed times."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, beside = write(Path(folder), events, elapsed, **facts)
+        trace = inference.build_trace(
+            chrome.read(str(path)), sidecar.read_sidecar(str(beside)), files=(path.name,),
+            others=others,
+        )  # fmt: skip
+    types = Kernels.column_types()
+    assert {name: column.dtype for name, column in trace.kernels.columns()} == types
+    return trace
+
+
+def write(
+    folder: Path,
+    events: Sequence[dict[str, Any]],
+    elapsed: dict[int, float | None],
+    name: str = "w.1",
+    **facts: Any,
+) -> tuple[Path, Path]:
+    """The trace of some events and a sidecar of their elapsed times, as files of a directory."""
+    path, beside = folder / f"{name}.pt.trace.json", folder / f"{name}.kernel_event.json"
+    path.write_text(json.dumps(make.document(*events)))
+    beside.write_text(json.dumps(make.sidecar(elapsed, **facts)))
+    return path, beside
+
+
+def linear(host: int, kernel: int) -> Op:
+    """A composite with a view and a launching operator inside, as torch's ``aten::linear``."""
+    view = Op("aten::t", 2_000, 600, children=(Op("aten::transpose", 900, 400),))
+    return Op("aten::linear", 1_500, 700, children=(view, Op("aten::addmm", host, 1_000, kernel)))
+
+
+def step(number: int, *ops: Op) -> Op:
+    """A ``ProfilerStep#N`` around some operators."""
+    return Op(f"ProfilerStep#{number}", 3_000, 2_000, children=ops, category="user_annotation")

@@ -1,0 +1,36 @@
+"""One rank is late, and the others wait for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rank_runs import FINE, SLOW, Does, by_turns, found, run
+
+
+def test_it_is_named_with_the_kernel_that_takes_longer() -> None:
+    slow = Does(5000, name="flash_backward")
+    (row,) = found(run(FINE, FINE, slow, FINE), "straggler")
+    assert row.title == "Rank 2 keeps the others waiting: 20 % of their time"
+    assert row.saving_ns == pytest.approx(2_000_000, rel=0.01)
+    assert (row.severity, row.confidence) == ("high", "high")
+    assert "computes 2 ms a step longer" in row.explanation
+    assert "2 ms of it in `flash_backward`" in row.explanation
+    assert [(one.rank, one.note in row.explanation) for one in row.evidence] == [(2, True)]
+
+
+def test_a_slow_data_loader_of_one_rank() -> None:
+    (row,) = found(run(FINE, FINE, FINE, Does(loads=1500)), "straggler")
+    assert row.saving_ns == pytest.approx(1_500_000, rel=0.01)
+    assert "1.5 ms of it waiting for its data loader" in row.explanation
+
+
+@pytest.mark.parametrize(("more", "speaks"), [(190, False), (210, True)])
+def test_it_speaks_from_two_per_cent(more: float, speaks: bool) -> None:
+    result = run(FINE, FINE, FINE, Does(3000 + more))
+    assert bool(found(result, "straggler")) == speaks
+    assert result.stragglers, "the view tells of it in any case"
+
+
+def test_who_is_last_by_turns_is_none() -> None:
+    assert found(run(*by_turns(2000)), "straggler") == []
+    assert found(run(SLOW, SLOW, SLOW, SLOW), "straggler") == []

@@ -1,0 +1,36 @@
+"""Ranks wait, and no single one is to blame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.rank_runs import FINE, SLOW, STEPS, by_turns, found, run
+
+
+def test_by_turns() -> None:
+    (row,) = found(run(*by_turns(2000)), "uneven_ranks")
+    assert row.saving_ns == pytest.approx(1_500_000, rel=0.01)
+    assert "who is late changes from step to step" in row.explanation
+    assert row.confidence == "low"
+
+
+@pytest.mark.parametrize(("extra", "speaks"), [(650, False), (680, True)])
+def test_it_speaks_from_five_per_cent(extra: float, speaks: bool) -> None:
+    """Three of four ranks wait in each step."""
+    assert bool(found(run(*by_turns(extra)), "uneven_ranks")) == speaks
+
+
+def test_ranks_with_more_work_are_named() -> None:
+    """Two of four are late together: neither is the last one more often than the other."""
+    more = replace(SLOW, computes=4001)
+    late = [[SLOW, more] * (STEPS // 2), [more, SLOW] * (STEPS // 2)]
+    (row,) = found(run(FINE, *late, FINE, FINE, FINE), "uneven_ranks")
+    assert "most have ranks 1, 2" in row.explanation
+    assert row.confidence == "medium"
+
+
+def test_a_straggler_is_none() -> None:
+    assert found(run(FINE, FINE, SLOW, FINE), "uneven_ranks") == []
+    assert found(run(FINE, FINE, FINE, FINE), "uneven_ranks") == []

@@ -1,0 +1,29 @@
+"""Attention by the general path, and by a fused kernel."""
+
+from tb_privateuse1.advice.rules.attention_math import RULE
+from tests.support.program import Program, found
+
+
+def program(name: str) -> Program:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            with run.around(name):
+                run.op("aten::matmul", 10, kernel=100)
+                run.op("aten::mul", 10, kernel=80)
+                run.op("aten::_softmax", 10, kernel=120)
+                run.op("aten::matmul", 10, kernel=100)
+            run.wait()
+    return run
+
+
+def test_the_general_path_is_found_without_its_products() -> None:
+    (row,) = found(RULE, program("aten::_scaled_dot_product_attention_math").trace())
+    assert row.events == 4
+    assert row.saving_ns is not None
+    assert row.saving_ns < 4 * 240_000, "the products stay"
+    assert row.saving_ns > 4 * 150_000
+
+
+def test_a_fused_kernel_is_fine() -> None:
+    assert found(RULE, program("aten::_scaled_dot_product_flash_attention").trace()) == []

@@ -1,0 +1,50 @@
+"""Training with nothing to mend, recorded on the reference device: no rule fires.
+
+The device's kernels take its own, simulated time, here hundreds of times the host's.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+from tests.peers.test_shared_traces import load
+from tests.support import recording
+from tests.support.program import check
+
+SLOWNESS = ("--steps", "3", "--set", "speed=0.04")
+
+_TRIES, _STARVED = 4, 0.01
+
+
+def starved(trace: Trace, folder: Path) -> float:
+    """The share of the steps in which the device truly had nothing to do."""
+    log = recording.truth(folder)
+    start, end = (np.array(log[name], np.int64) - trace.base_ns for name in ("start_ns", "end_ns"))
+    window = intervals.union(trace.steps.start_ns, trace.steps.end_ns)
+    busy = intervals.length(intervals.intersect(intervals.union(start, end), window))
+    return 1 - busy / intervals.length(window)
+
+
+@pytest.mark.parametrize(("route", "timeline"), [("0", "inferred"), ("1", "measured")])
+def test_no_rule_fires(tmp_path: Path, route: str, timeline: str) -> None:
+    folder = tmp_path / "log"
+    for _ in range(_TRIES):  # a host that others stop for a second does starve the device
+        shutil.rmtree(folder, ignore_errors=True)
+        recording.record(folder, "clean", *SLOWNESS, REFDEVICE_KINETO=route)
+        (path,) = folder.glob("*.pt.trace.json")
+        trace = load(path)
+        if starved(trace, folder) < _STARVED:
+            break
+    assert trace.meta.timeline == timeline
+    assert len(trace.steps) == 3
+    told = advise(trace)
+    check(told)
+    assert [(row.rule, row.title) for row in told.found] == []
+    assert "failed" not in {one.answer for one in told.asked}

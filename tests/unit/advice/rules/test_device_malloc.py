@@ -1,0 +1,33 @@
+"""Memory that is asked of the driver in the loop."""
+
+from tb_privateuse1.advice.rules.device_malloc import RULE
+from tests.support import make
+from tests.support.program import Program, found
+
+
+def program(call: str) -> Program:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            start = run.now
+            run.rest(300)
+            run.launched += 1
+            correlation = {"correlation": run.launched}
+            run.events.append(make.span("cuda_runtime", call, start, run.now, **correlation))
+            run.op("aten::mm", 10, kernel=50)
+    return run
+
+
+def test_allocations_are_found() -> None:
+    for call in ("cudaMalloc", "hipFree", "aclrtMallocAlign32", "cuMemCreate"):
+        rows = found(RULE, program(call).trace())
+        assert [row.events for row in rows] == [4], call
+    (row,) = found(RULE, program("cudaMalloc").trace())
+    assert row.saving_ns is not None
+    assert row.saving_ns > 4 * 210_000, "300 us less what the kernel before still runs"
+
+
+def test_other_calls_are_none() -> None:
+    for call in ("cudaMemcpyAsync", "cudaLaunchKernel", "cudaDeviceGetAttribute"):
+        assert found(RULE, program(call).trace()) == []

@@ -1,0 +1,38 @@
+"""Elementwise operators in a row."""
+
+from tb_privateuse1.advice.rules.elementwise_chain import RULE
+from tests.support.program import Program, found
+
+
+def program(names: tuple[str, ...], around: str = "forward") -> Program:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=300)
+            with run.range(around):
+                for name in names:
+                    run.op(name, 10, kernel=100)
+            run.op("aten::mm", 10, kernel=300)
+            run.wait()
+    return run
+
+
+def test_a_run_is_found_less_one_of_its_kernels() -> None:
+    (row,) = found(RULE, program(("aten::mul", "aten::add", "aten::relu")).trace())
+    assert row.events == 12
+    assert row.saving_ns is not None
+    assert 4 * 150_000 < row.saving_ns <= 4 * 200_000
+
+
+def test_others_in_between_are_no_run() -> None:
+    names = ("aten::mul", "aten::mm", "aten::add", "aten::mm", "aten::relu", "aten::mul")
+    assert found(RULE, program(names).trace()) == []
+
+
+def test_two_are_no_run() -> None:
+    assert found(RULE, program(("aten::mul", "aten::add")).trace()) == []
+
+
+def test_the_optimizer_is_another_matter() -> None:
+    names = ("aten::mul_", "aten::add_", "aten::addcdiv_")
+    assert found(RULE, program(names, around="Optimizer.step#Adam.step").trace()) == []

@@ -1,0 +1,35 @@
+"""Copies during which the device computes nothing."""
+
+from tb_privateuse1.advice.rules.exposed_copy import RULE
+from tests.support import make
+from tests.support.program import Program, found
+
+
+def program(beside: bool) -> Program:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=400)
+            if beside:
+                run.launched += 1
+                run.events.append(make.launch(run.now, run.now + 1, run.launched))
+                begin = run.device - 300
+                copy = "Memcpy HtoD (Pinned -> Device)"
+                run.events.append(
+                    make.kernel(copy, begin, begin + 200, run.launched, 9, category="gpu_memcpy")
+                )
+            else:
+                run.copy("HtoD", 200)
+            run.wait()
+    return run
+
+
+def test_a_copy_alone_is_found() -> None:
+    (row,) = found(RULE, program(beside=False).trace())
+    assert row.events == 4
+    assert row.saving_ns is not None
+    assert 4 * 180_000 < row.saving_ns <= 4 * 200_000
+
+
+def test_a_copy_beside_a_kernel_is_fine() -> None:
+    assert found(RULE, program(beside=True).trace()) == []

@@ -1,0 +1,35 @@
+"""Memory that is almost used up."""
+
+from tb_privateuse1.advice.rules.memory_capacity import RULE
+from tests.support import make
+from tests.support.program import found
+
+GIB = 1 << 30
+DEVICES = [{"id": 0, "name": "x", "totalGlobalMem": 16 * GIB}]
+
+
+def found_at(peak: int, **args: int) -> int:
+    events = [make.memory(10, GIB, peak - GIB, **args), make.memory(20, GIB, peak, **args)]
+    trace = make.trace(make.op("aten::empty", 0, 30), *events, deviceProperties=DEVICES)
+    return len(found(RULE, trace))
+
+
+def test_above_ninety_percent() -> None:
+    events = [make.memory(20, GIB, 12 * GIB, **{"Total Reserved": 15 * GIB})]
+    trace = make.trace(make.op("aten::empty", 0, 30), *events, deviceProperties=DEVICES)
+    (row,) = found(RULE, trace)
+    assert row.title == "PrivateUse1 0 is 94 % full at its peak"
+    assert (row.severity, row.saving_ns, row.evidence[0].table) == ("medium", None, "memory")
+
+
+def test_both_sides_of_the_threshold() -> None:
+    assert found_at(15 * GIB) == 1
+    assert found_at(14 * GIB) == 0
+
+
+def test_a_peak_above_the_capacity_is_of_something_else() -> None:
+    assert found_at(17 * GIB) == 0
+
+
+def test_host_memory_is_not_compared_with_the_device() -> None:
+    assert found_at(15 * GIB, device_type=0) == 0

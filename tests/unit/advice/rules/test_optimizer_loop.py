@@ -1,0 +1,42 @@
+"""An optimizer that updates one parameter after the other."""
+
+import pytest
+
+from tb_privateuse1.advice.rules.optimizer_loop import RULE
+from tests.support.program import Program, found
+
+KINDS = ("aten::mul_", "aten::add_", "aten::addcdiv_")
+
+
+def program(*, together: bool, parameters: int = 40, name: str = "Adam") -> Program:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            with run.range(f"Optimizer.step#{name}.step"):
+                for kind in KINDS:
+                    if together:
+                        run.op(kind.replace("aten::", "aten::_foreach_"), 40, kernel=30)
+                    else:
+                        for _ in range(parameters):
+                            run.op(kind, 9, kernel=2)
+    return run
+
+
+def test_it_is_found_with_its_cost() -> None:
+    trace = program(together=False).trace()
+    (row,) = found(RULE, trace)
+    assert row.title == "Adam updates one parameter after the other: 120 operators a step"
+    assert row.saving_ns == pytest.approx(3 * 120 * 8_000 * (1 - 3 / 120), rel=0.05)
+
+
+def test_for_each_operators_are_fine() -> None:
+    assert found(RULE, program(together=True).trace()) == []
+
+
+def test_a_handful_of_parameters_is_fine() -> None:
+    assert found(RULE, program(together=False, parameters=5).trace()) == []
+
+
+def test_a_fused_one_knows_what_it_does() -> None:
+    assert found(RULE, program(together=False, name="FusedAdam").trace()) == []

@@ -1,0 +1,35 @@
+"""A device that waits for Python."""
+
+from tb_privateuse1.advice.rules.python_overhead import RULE
+from tests.support.program import Program, found
+
+
+def program(frame: str, us: float = 100) -> Program:
+    run = Program()
+    for _ in range(3):
+        with run.step(), run.frame("train.py(5): step"):
+            for _ in range(10):
+                run.op("aten::mm", 10, kernel=30)
+                with run.frame(frame):
+                    run.rest(us)
+    return run
+
+
+def test_it_is_found_with_the_busiest_line() -> None:
+    (row,) = found(RULE, program("metrics.py(9): update").trace())
+    assert row.source == "metrics.py(9): update"
+    assert row.saving_ns is not None
+    assert 3 * 10 * 65_000 < row.saving_ns < 3 * 10 * 75_000
+    assert row.confidence == "low"
+
+
+def test_waiting_for_a_thread_is_no_work() -> None:
+    assert found(RULE, program("threading.py(359): wait").trace()) == []
+
+
+def test_the_profilers_own_time_is_not_the_programs() -> None:
+    assert found(RULE, program("torch/autograd/profiler.py(918): __enter__").trace()) == []
+
+
+def test_python_while_the_device_works_costs_nothing() -> None:
+    assert found(RULE, program("metrics.py(9): update", us=15).trace()) == []

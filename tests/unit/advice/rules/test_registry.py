@@ -1,0 +1,60 @@
+"""What a new rule forgot: its line, its tests on both sides, its words, its place in the docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.advice.engine import advise
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import CAUSES, LACKS, Rule
+from tb_privateuse1.trace.model import Trace
+from tests.support import chinese
+from tests.support.program import check, device_bound
+
+ROOT = Path(__file__).parents[4]
+FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "rules").glob("*.py")}
+
+
+def test_every_rule_is_registered_once() -> None:
+    names = [rule.name for rule in RULES]
+    assert sorted(names) == sorted(FILES - {"__init__", "base"})
+
+
+def test_rules_stand_by_cause() -> None:
+    order = [CAUSES.index(rule.cause) for rule in RULES]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_is_complete(rule: Rule) -> None:
+    assert rule.check.__module__ == f"tb_privateuse1.advice.rules.{rule.name}"
+    assert rule.title[:1].isupper()
+    words = (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference)
+    for text in words:
+        assert text.endswith("."), text
+    chinese.check((rule.title, *words, *(LACKS[need] for need in rule.needs)))
+    assert set(rule.needs) <= set(LACKS)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_is_tested_on_both_sides(rule: Rule) -> None:
+    source = (ROOT / "tests" / "rules" / f"test_{rule.name}.py").read_text()
+    assert re.search(r"\(row,\) = |== 1\b", source), "a trace where it speaks"
+    assert re.search(r"== \[\]|== 0\b", source), "a trace where it is silent"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_is_silent_on_nothing(rule: Rule) -> None:
+    told = advise(Trace(), rules=(rule,))
+    assert told.found == ()
+    assert told.asked[0].answer in ("nothing", "not_asked")
+
+
+def test_a_program_without_faults() -> None:
+    """A busy device with a full recording but for what the events of a test leave out."""
+    told = advise(device_bound(steps=5).trace())
+    check(told)
+    assert [row.rule for row in told.found] == ["incomplete_recording"]

@@ -1,0 +1,45 @@
+"""Gradients that are filled with zeros."""
+
+import pytest
+
+from tb_privateuse1.advice.rules.zeroed_gradients import RULE
+from tests.support.program import Program, found
+
+
+def program(fill: str, where: str = "range") -> Program:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            run.op("aten::mm", 10, kernel=50)
+            name = "Optimizer.zero_grad#SGD.zero_grad"
+            if where == "range":
+                with run.range(name):
+                    _fills(run, fill)
+            elif where == "frame":
+                with run.frame("torch/nn/modules/module.py(2873): zero_grad"):
+                    _fills(run, fill)
+            else:
+                _fills(run, fill)
+    return run
+
+
+def _fills(run: Program, fill: str) -> None:
+    for _ in range(20):
+        run.op(fill, 9, kernel=2)
+
+
+@pytest.mark.parametrize("where", ["range", "frame"])
+def test_they_are_found(where: str) -> None:
+    (row,) = found(RULE, program("aten::zero_", where).trace())
+    assert row.events == 60
+    assert row.title.startswith("Gradients are filled with zeros: 20 fills a step")
+    assert row.saving_ns is not None
+    assert row.saving_ns > 3 * 110_000, "20 times 8 us less the product's 50"
+
+
+def test_other_zeros_are_none_of_it() -> None:
+    assert found(RULE, program("aten::zero_", where="elsewhere").trace()) == []
+
+
+def test_dropped_gradients_are_fine() -> None:
+    assert found(RULE, program("aten::detach").trace()) == []

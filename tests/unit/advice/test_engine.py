@@ -1,0 +1,181 @@
+"""Who gets the time that several findings claim, and how they are ranked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tb_privateuse1.advice import engine
+from tb_privateuse1.advice.engine import Advice, advise, top_findings
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import Rank, Rule, RuleContext, RuleFinding
+from tb_privateuse1.advice.savings import Savings
+from tb_privateuse1.trace import intervals
+from tests.support import chinese, make
+from tests.support.program import Program, check
+
+US = 1000
+TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))
+
+
+def rule(
+    name: str, *claims: tuple[int, int] | None, rank: Rank = "cause", urgent: bool = False
+) -> Rule:
+    """A rule that claims these microseconds, a finding for each."""
+
+    def check(case: RuleContext) -> Iterable[RuleFinding]:
+        for claim in claims:
+            spent = None
+            if claim is not None:
+                begin, end = claim
+                spent = intervals.union(np.array([begin * US]), np.array([end * US]))
+            yield RuleFinding("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
+
+    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), rank=rank)
+
+
+def savings(*rules: Rule) -> dict[str, int | None]:
+    told = advise(TRACE, rules=rules)
+    check(told)
+    return {row.rule: row.saving_ns for row in told.found}
+
+
+def test_no_instant_is_in_two_savings() -> None:
+    told = savings(rule("short", (100, 300)), rule("long", (200, 900)))
+    assert told == {"long": 700 * US, "short": 100 * US}
+
+
+def test_a_symptom_has_what_no_cause_explains() -> None:
+    assert savings(rule("idle", (0, 900), rank="symptom"), rule("item", (100, 300))) == {
+        "idle": 700 * US,
+        "item": 200 * US,
+    }
+
+
+def test_the_rest_comes_after_symptoms_though_it_is_greater() -> None:
+    told = savings(rule("idle", (0, 900), rank="rest"), rule("short", (100, 300), rank="symptom"))
+    assert told == {"idle": 700 * US, "short": 200 * US}
+
+
+def test_a_symptom_that_is_explained_is_not_told() -> None:
+    assert savings(rule("idle", (100, 300), rank="symptom"), rule("item", (100, 300))) == {
+        "item": 200 * US
+    }
+
+
+def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a replay says that something else would be waited for instead."""
+    monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
+    (row,) = advise(TRACE, rules=(rule("a", (0, 500)),)).found
+    assert (row.saving_ns, row.severity, row.how) == (0, "note", "R")
+    monkeypatch.setattr(engine, "advise", lambda trace: Advice((row,), (), 1, 1))
+    assert top_findings(TRACE) == ()
+
+
+def test_a_cause_stands_though_another_has_its_time() -> None:
+    told = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
+    (row,) = (one for one in told.found if one.rule == "b")
+    assert (row.saving_ns, row.shared_ns, row.severity) == (0, 200 * US, "low")
+
+
+def test_what_is_outside_of_the_steps_saves_nothing() -> None:
+    assert savings(rule("late", (900, 5000))) == {"late": 100 * US}
+
+
+def test_next_to_nothing_is_left_out() -> None:
+    told = advise(TRACE, rules=(rule("little", (0, 4)),))
+    assert told.found == ()
+    assert [one.answer for one in told.asked] == ["nothing"]
+
+
+def test_severity_and_rank() -> None:
+    told = advise(
+        TRACE,
+        rules=(
+            rule("note", None), rule("low", (0, 20)), rule("medium", (30, 70)),
+            rule("high", (100, 300)), rule("danger", None, urgent=True), rule("more", (300, 900)),
+        ),
+    )  # fmt: skip
+    assert [(row.rule, row.severity) for row in told.found] == [
+        ("more", "high"), ("high", "high"), ("medium", "medium"), ("danger", "medium"),
+        ("low", "low"), ("note", "note"),
+    ]  # fmt: skip
+
+
+def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(case: RuleContext) -> Iterable[RuleFinding]:
+        raise ValueError("a mistake")
+
+    broken = dataclasses.replace(RULES[0], name="broken", check=fails, needs=())
+    told = advise(TRACE, rules=(broken, rule("fine", (0, 500))))
+    assert [(one.rule, one.answer) for one in told.asked] == [
+        ("broken", "failed"),
+        ("fine", "found"),
+    ]
+    check(told)
+    fine, note = told.found
+    assert (fine.rule, note.rule) == ("fine", "broken")
+    assert (note.severity, note.saving_ns, note.events) == ("note", None, 0)
+    assert note.title == f"A check failed: {broken.title}"
+    assert "`ValueError: a mistake`" in note.explanation
+    chinese.check((note.title, note.explanation, note.how, note.fix))
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ValueError
+
+
+def test_a_rule_is_not_asked_about_what_the_trace_lacks() -> None:
+    picky = dataclasses.replace(rule("picky", (0, 500)), needs=("memory", "operators"))
+    (asked,) = advise(TRACE, rules=(picky,)).asked
+    assert asked.answer == "not_asked"
+    assert asked.lacks == ("memory events (profile_memory=True)",)
+
+
+def test_the_best_have_a_saving() -> None:
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            for _ in range(30):
+                run.op("aten::mm", 100, kernel=20)
+    found = top_findings(run.trace(), 3)
+    assert [row.rule for row in found] == ["host_bound"]
+    assert all(row.saving_ns for row in found)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1200), st.integers(0, 1200), st.booleans()), min_size=1, max_size=8
+    )
+)
+def test_savings_never_exceed_the_step(claims: list[tuple[int, int, bool]]) -> None:
+    rules = tuple(
+        rule(f"r{i}", (min(a, b), max(a, b)), rank="symptom" if general else "cause")
+        for i, (a, b, general) in enumerate(claims)
+    )
+    told = advise(TRACE, rules=rules)
+    check(told)
+    whole = intervals.union(
+        np.array([min(a, b) for a, b, _ in claims]) * US,
+        np.minimum(np.array([max(a, b) for a, b, _ in claims]), 1000) * US,
+    )
+    assert sum(row.saving_ns or 0 for row in told.found) <= intervals.length(whole)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_savings_are_those_of_the_judged_steps(steps: int) -> None:
+    run = Program()
+    for _ in range(3):
+        with run.step():
+            for _ in range(60):
+                run.op("aten::mm", 100, kernel=20)
+    told = advise(run.trace(), 1 if steps == 1 else None)
+    assert told.steps == steps
+    (row,) = (one for one in told.found if one.rule == "host_bound")
+    assert row.saving_ns == pytest.approx(steps * 60 * 80_000, rel=0.03)
+    assert row.saving_per_step_ns == pytest.approx(60 * 80_000, rel=0.03)

@@ -1,0 +1,228 @@
+"""What findings save: never more than they claim, and less where the replay gains less."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+
+from tb_privateuse1.advice import savings
+from tb_privateuse1.advice.engine import Advice, AdviceRow, advise
+from tb_privateuse1.advice.rules import RULES, item_sync, synchronize
+from tb_privateuse1.advice.rules.base import Rule, RuleContext, RuleFinding
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+from tests.support.program import Program, check
+
+US = 1000
+STEPS = 4
+
+
+def reading(*, again: bool) -> Trace:
+    """Steps that read a value while the device works, and then work on the host.
+
+    ``again``: they wait for the device a second time at once, which nothing but that would tell.
+    """
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::item"):
+                run.wait()
+            if again:
+                run.wait()
+            run.rest(300)
+            run.op("aten::relu", 10, kernel=20)
+            run.wait()
+    return run.trace()
+
+
+def the(told: Advice, name: str) -> AdviceRow:
+    (row,) = (one for one in told.found if one.rule == name)
+    return row
+
+
+def test_what_the_replay_gains_as_well_is_saved() -> None:
+    told = advise(reading(again=False), rules=(item_sync.RULE,))
+    row = the(told, "item_sync")
+    assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "bears that out" in row.how
+
+
+def test_time_that_becomes_another_wait_is_not_promised() -> None:
+    told = advise(reading(again=True), rules=(item_sync.RULE,))
+    check(told)
+    row = the(told, "item_sync")
+    assert row.saving_ns is not None
+    assert row.saving_ns <= 0.01 * told.window_ns
+    assert "something else would be waited for" in row.how
+
+
+def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
+    """Findings are mended one after the other; the second has what the first made free."""
+    trace = reading(again=True)
+
+    def whole(case: RuleContext) -> Iterable[RuleFinding]:
+        (found,) = item_sync.RULE.check(case)
+        waits = np.arange(len(case.limits.waits))
+        yield dataclasses.replace(found, removes=case.without(waits=waits))
+
+    after = dataclasses.replace(synchronize.RULE, check=whole, rank="symptom")
+    told = advise(trace, rules=(item_sync.RULE, after))
+    check(told)
+    assert the(told, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+
+
+def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
+    """Steps that launch, perhaps read a value, perhaps wait again, and work on the host."""
+    run = Program()
+    for _ in range(STEPS):
+        with run.step():
+            for length in kernels:
+                run.op("aten::mm", 10, kernel=length)
+            if reads:
+                with run.around("aten::item"):
+                    run.wait()
+            if again == "at once":
+                run.wait()
+            run.rest(rest)
+            run.op("aten::relu", 10, kernel=20)
+            if again == "later":
+                run.wait()
+            run.rest(rest // 2)
+    return run.trace()
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(1, 400), min_size=1, max_size=8),
+    st.integers(0, 800),
+    st.sampled_from(["never", "at once", "later"]),
+)
+@example([400, 400], 300, "at once")
+def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, again: str) -> None:
+    """Beside the same program that really does not read."""
+    before = program(kernels, rest, again, reads=True)
+    truth = before.end_ns - program(kernels, rest, again, reads=False).end_ns
+    for row in advise(before, rules=(item_sync.RULE,)).found:
+        assert row.saving_ns is not None
+        assert row.saving_ns <= 1.02 * truth + 0.01 * before.end_ns
+
+
+def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
+    """A user's rule may be wrong; its claim stands then, and so do the findings after it."""
+
+    def wrong(case: RuleContext) -> Iterable[RuleFinding]:
+        for found in item_sync.RULE.check(case):
+            gone = case.without(kernels=np.array([10**6]), share=1.0)
+            yield dataclasses.replace(found, removes=gone)
+
+    broken = dataclasses.replace(item_sync.RULE, name="broken", check=wrong)
+    after = dataclasses.replace(item_sync.RULE, rank="symptom")
+    told = advise(reading(again=False), rules=(broken, after))
+    check(told)
+    assert the(told, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "replay" not in the(told, "broken").how
+
+
+def test_a_claim_without_a_removal_stands() -> None:
+    def bare(case: RuleContext) -> Iterable[RuleFinding]:
+        for found in item_sync.RULE.check(case):
+            yield dataclasses.replace(found, removes=None)
+
+    told = advise(reading(again=True), rules=(dataclasses.replace(item_sync.RULE, check=bare),))
+    row = the(told, "item_sync")
+    assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "replayed" not in row.how
+
+
+@pytest.mark.parametrize(
+    ("gain", "off", "saved", "words"),
+    [
+        (120, 0, 100, "bears that out"),
+        (98, 50, 98, "bears that out"),
+        (40, 30, 40, "something else"),
+        (1, 5, 1, "something else"),
+        (20, 30, 50, "too wide"),
+        (20, 300, 100, "too wide"),
+    ],
+)
+def test_a_gain_is_weighed_by_its_error(gain: int, off: int, saved: int, words: str) -> None:
+    saving, how = savings.weigh("H.", 100, gain, off, 1000)
+    assert saving == saved
+    assert how.startswith("H. ")
+    assert words in how
+
+
+def test_of_many_steps_some_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Program()
+    for _ in range(40):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around("aten::item"):
+                run.wait()
+            run.rest(300)
+            run.op("aten::relu", 10, kernel=20)
+    trace = run.trace()
+    whole = the(advise(trace, rules=(item_sync.RULE,)), "item_sync")
+    monkeypatch.setattr(savings, "_MOST_EVENTS", 100)
+    few = the(advise(trace, rules=(item_sync.RULE,)), "item_sync")
+    assert "of 40 steps were replayed" in few.how
+    assert whole.saving_ns is not None
+    assert few.saving_ns == pytest.approx(whole.saving_ns, rel=0.05)
+
+
+def test_a_step_that_is_too_long_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(savings, "_MOST_EVENTS", 5)
+    row = the(advise(reading(again=True), rules=(item_sync.RULE,)), "item_sync")
+    assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "too long" in row.how
+
+
+def test_only_some_findings_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(savings, "_MOST_REPLAYS", 0)
+    row = the(advise(reading(again=True), rules=(item_sync.RULE,)), "item_sync")
+    assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "greater findings" in row.how
+
+
+BUSY = reading(again=True)
+Claims = list[tuple[int, int, list[int], float, bool]]
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 4000), st.integers(0, 4000), st.lists(st.integers(0, 7), max_size=6),
+            st.floats(0, 1), st.booleans(),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)  # fmt: skip
+def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> None:
+    def rule(number: int) -> Rule:
+        begin, end, rows, share, host = claims[number]
+        claim = intervals.union(np.array([min(begin, end)]) * US, np.array([max(begin, end)]) * US)
+
+        def found(case: RuleContext) -> Iterable[RuleFinding]:
+            chosen = np.unique(np.array(rows, np.int64))
+            removes = case.without(
+                ops=chosen if host else None, kernels=None if host else chosen, share=share
+            )
+            yield RuleFinding("T", "E", 1, (), "H", claim=claim, removes=removes)
+            yield RuleFinding("T", "E", 1, (), "H", claim=None, removes=removes)
+
+        return dataclasses.replace(RULES[0], name=f"r{number}", check=found, needs=())
+
+    told = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
+    check(told)
+    for row in told.found:
+        begin, end, *_ = claims[int(row.rule[1:])]
+        if row.saving_ns is not None:
+            assert 0 <= row.saving_ns <= abs(end - begin) * US

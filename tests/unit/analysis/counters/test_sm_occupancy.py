@@ -1,0 +1,90 @@
+"""How full the multiprocessors were: by what CUPTI tells of launches."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_privateuse1.analysis.counters import counters, curve_forms, sm_occupancy
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.overview import overview
+from tests.support.make import kernel, step, trace
+
+OF_DEVICE = "SM efficiency of device 0"
+
+
+def told(blocks: float, percent: float) -> dict[str, Any]:
+    launched = {"grid": [8, 1, 1], "block": [128, 1, 1]}
+    return {**launched, "blocks per SM": blocks, "est. achieved occupancy %": percent}
+
+
+def made() -> Trace:
+    """A third of the time two kernels that fill a quarter and a half; then more than all."""
+    return trace(
+        step(1, 0, 60),
+        kernel("a", 0, 20, **told(0.25, 10)),
+        kernel("b", 0, 20, stream=8, **told(0.5, 30)),
+        kernel("c", 20, 30, **told(7, 80)),
+        kernel("d", 30, 40),
+    )
+
+
+def test_of_steps_and_over_time() -> None:
+    one = made()
+    result = overview(one)
+    assert result.sm_efficiency == pytest.approx((20 * 0.75 + 10) / 60)
+    assert result.occupancy == pytest.approx((20 * 0.1 + 20 * 0.3 + 10 * 0.8) / 50)
+    (curve,) = (c for c in counters.build_curves(one) if c.what == "sm_efficiency")
+    assert curve.name == OF_DEVICE
+    points = curve.window(0, 60_000, 6)
+    at = np.searchsorted(points.at_ns, np.arange(6) * 10_000, side="right") - 1
+    assert points.value[at] == pytest.approx([0.75, 0.75, 1, 0, 0, 0])
+
+
+def test_what_nobody_tells_is_not_zero() -> None:
+    one = trace(step(1, 0, 60), kernel("a", 0, 20), kernel("b", 20, 20, **told(1, 1)))
+    result = overview(one)
+    assert (result.sm_efficiency, result.occupancy) == (None, None)
+    assert not [c for c in counters.build_curves(one) if c.what == "sm_efficiency"]
+    assert (overview(trace()).sm_efficiency, overview(trace()).occupancy) == (None, None)
+
+
+def test_devices_that_tell_count_alike() -> None:
+    one = trace(
+        step(1, 0, 40),
+        kernel("a", 0, 20, **told(1, 50)),
+        kernel("b", 0, 40, device=1, **told(1, 50)),
+        kernel("c", 0, 40, device=2),
+    )
+    assert overview(one).sm_efficiency == pytest.approx((0.5 + 1) / 2)
+    names = [c.name for c in counters.build_curves(one) if c.what == "sm_efficiency"]
+    assert names == [OF_DEVICE, OF_DEVICE.replace("0", "1")]
+
+
+STRETCHES = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 50), st.floats(0, 2)), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=60)
+@given(STRETCHES, st.integers(1, 12))
+def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int) -> None:
+    start, length, value = map(np.array, zip(*stretches, strict=True))
+    form = curve_forms.mean(start, start + length, value.astype(np.float64))
+    edges = np.arange(parts + 1) * 120 // parts
+    each = np.arange(120)
+    running = (start[:, None] <= each) & (each < (start + length)[:, None])
+    level = np.minimum((running * value[:, None]).sum(axis=0), 1)
+    true = [level[low:high].mean() for low, high in itertools.pairwise(edges)]
+    assert form.of_parts(edges) == pytest.approx(true, abs=1e-9)
+
+
+def test_no_window_has_no_share() -> None:
+    one = made()
+    none = np.zeros(0, np.int64)
+    assert sm_occupancy.sm_efficiency(one, one.kernels, none, none) is None

@@ -1,0 +1,56 @@
+"""Calls that return when the device is done, on plain cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.idle import blocking_calls
+from tb_privateuse1.trace.model import Trace
+from tests.support.make import kernel, launch, op, span, trace
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cudaStreamSynchronize", True), ("hipDeviceSynchronize", True), ("synchronize", True),
+        ("synchronizeStream", True), ("<built-in function _npu_synchronize>", True),
+        ("torch/cuda/__init__.py(5): synchronise", True), ("aclrtSynchronizeStream", True),
+        ("event_sync", True), ("cnrtQueueWaitFor", True),
+        ("runner.py(1): synchronize_input_prep", False), ("cudaStreamWaitEvent", False),
+        ("cudaEventQuery", False), ("event_record_sync_event", False), ("aten::mm", False),
+        ("enqueueEventSync", False), ("synchronizes.py(3): run", False),
+    ],
+)  # fmt: skip
+def test_names(name: str, expected: bool) -> None:
+    t = trace(op("a", 0, 9), span("cuda_runtime", name, 1, 2))
+    assert blocking_calls.blocking_calls(t).tolist() == [expected]
+
+
+def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
+    def called(end: float) -> list[bool]:
+        copied = kernel("Memcpy DtoH", 5, 20, 1, category="gpu_memcpy")
+        return blocking_calls.blocking_calls(trace(launch(0, end, 1), copied)).tolist()
+
+    assert (called(20), called(19)) == ([True], [False])
+
+
+@pytest.mark.parametrize("name", ["aten::_local_scalar_dense", "aten::nonzero"])
+def test_operators_that_hand_over_a_value(name: str) -> None:
+    def read(end: float, category: str = "gpu_memcpy", named: str = name) -> list[int]:
+        copied = kernel("Memcpy DtoH", 5, 20, 1, category=category)
+        return blocking_calls.blocking_operators(
+            trace(op(named, 0, end), launch(1, 2, 1), copied)
+        ).tolist()
+
+    assert read(20) == [0]
+    assert read(19) == read(30, "kernel") == read(30, named="aten::to") == []
+
+
+def test_an_empty_trace_has_none() -> None:
+    assert (
+        len(blocking_calls.blocking_names(Trace()))
+        == len(blocking_calls.blocking_calls(Trace()))
+        == 0
+    )
+    assert blocking_calls.blocking_operators(Trace()).dtype == np.int32

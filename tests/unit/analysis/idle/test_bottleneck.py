@@ -1,0 +1,125 @@
+"""What limits: the host while the device has nothing to do, the device where somebody waits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle.bottleneck import Limits
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
+from tests.support.program import Program
+from tests.support.simulate import Op, simulate
+
+
+def whole(trace: Trace) -> Limits:
+    window = intervals.union(trace.steps.start_ns, trace.steps.end_ns)
+    return bottleneck.find_limits(trace, window)
+
+
+def kernels_of(trace: Trace) -> intervals.Set:
+    return intervals.union(trace.kernels.start_ns, trace.kernels.end_ns)
+
+
+def test_in_a_program_that_the_host_limits_faster_kernels_save_nothing() -> None:
+    run = Program()
+    for _ in range(50):
+        run.op("aten::mm", 100, kernel=20)
+    found = whole(run.trace())
+    assert intervals.length(found.idle) == pytest.approx(50 * 81_000, rel=0.03)
+    assert intervals.length(found.of_device(kernels_of(run.trace()))) <= 21_000, "only the last"
+
+
+def test_in_a_program_that_waits_they_save_the_wait() -> None:
+    """The host is done after 50 x 10 us and waits for 50 x 100 us of work."""
+    run = Program()
+    for _ in range(3):
+        for _ in range(50):
+            run.op("aten::mm", 10, kernel=100)
+        run.wait()
+    trace = run.trace()
+    found = whole(trace)
+    saved = intervals.length(found.of_device(kernels_of(trace)))
+    assert saved == pytest.approx(3 * (50 * 100 - 50 * 11) * 1000, rel=0.02)
+
+
+def test_a_gap_inside_the_queue_is_not_the_hosts() -> None:
+    """Both were handed in before the first was done: the device made the gap itself."""
+    trace = make.trace(
+        make.op("aten::mm", 0, 10, id=1), make.launch(1, 2, 1), make.launch(3, 4, 2),
+        make.kernel("a", 10, 100, 1), make.kernel("b", 150, 200, 2),
+    )  # fmt: skip
+    found = whole(trace)
+    assert intervals.length(found.all_idle) == 10_000 + 50_000
+    assert intervals.length(found.idle) == 10_000
+
+
+def test_idle_that_ends_with_a_late_launch_is_the_hosts() -> None:
+    trace = make.trace(
+        make.op("aten::mm", 0, 140, id=1), make.launch(1, 2, 1), make.launch(130, 131, 2),
+        make.kernel("a", 10, 100, 1), make.kernel("b", 150, 200, 2),
+    )  # fmt: skip
+    assert intervals.length(whole(trace).idle) == 10_000 + 50_000
+
+
+def test_what_the_bounds_allow_is_neither_idle_nor_busy() -> None:
+    pair = [Op("aten::mm", 10_000, 2_000, kernel=20_000), Op("aten::view", 200_000, 200)]
+    result = simulate(pair * 100)
+    found = whole(result.trace)
+    truth = intervals.union(result.start_ns, result.end_ns)
+    assert intervals.length(found.idle) > 0
+    assert intervals.length(intervals.intersect(found.idle, truth)) == 0
+    assert intervals.length(intervals.subtract(found.busy, truth)) == 0
+
+
+def test_waits_are_calls_copies_and_reads() -> None:
+    run = Program()
+    run.op("aten::mm", 10, kernel=500)
+    run.wait("cudaDeviceSynchronize")
+    run.wait("cudaStreamWaitEvent")
+    run.wait("cudaEventQuery")
+    with run.around("aten::copy_"):
+        run.copy("DtoH", 50)
+        run.copy("HtoD", 50, blocking=False)
+    trace = run.trace()
+    waits = whole(trace).waits
+    names = [trace.text(trace.launches.name[row]) for row in waits.launch]
+    assert names == ["cudaDeviceSynchronize", "cudaMemcpyAsync"]
+    assert (np.diff(waits.start_ns) > 0).all()
+
+
+def test_without_device_times_only_a_host_alone_is_judged() -> None:
+    host = make.trace(make.op("aten::mm", 0, 100))
+    found = whole(host)
+    assert (found.known, intervals.length(found.idle)) == ("host", 100_000)
+    device = make.trace(make.op("aten::mm", 0, 100), make.memory(5, 8, 8))
+    found = whole(device)
+    assert (found.known, intervals.length(found.idle)) == ("none", 0)
+
+
+def test_activities_of_no_length_tell_nothing() -> None:
+    trace = make.trace(make.op("aten::mm", 0, 100), make.kernel("a", 10, 10), make.step(1, 0, 90))
+    found = whole(trace)
+    assert (found.known, intervals.length(found.idle)) == ("none", 0)
+
+
+def test_a_blocked_launch_is_a_wait() -> None:
+    """The queue is full: the host is as far ahead as it may be."""
+    events = [make.op("aten::mm", 0, 10, id=1), make.launch(1, 2, 1), make.kernel("a", 10, 5000, 1)]
+    events += [make.op("aten::mm", 20, 4000, id=2), make.launch(30, 3990, 2)]
+    events += [make.kernel("b", 5000, 5010, 2)]
+    trace = make.trace(*events)
+    assert intervals.length(whole(trace).of_device(kernels_of(trace))) > 3_900_000
+
+
+def test_waits_of_a_thread_that_launches_no_kernel_stop_nobody() -> None:
+    """Such as one that pins memory, or watches collectives."""
+    run = Program()
+    run.op("aten::mm", 10, kernel=500)
+    run.wait()
+    watching = {"thread": 9, "correlation": 77}
+    run.events.append(make.span("cuda_runtime", "cudaEventSynchronize", 0, 600, **watching))
+    waits = whole(run.trace()).waits
+    assert len(waits) == 1

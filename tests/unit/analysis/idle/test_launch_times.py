@@ -1,0 +1,77 @@
+"""What ran before the first recorded activity: nothing, or what was launched before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.advice.rules.host_bound import RULE as HOST_BOUND
+from tb_privateuse1.advice.rules.uneven_steps import RULE as UNEVEN_STEPS
+from tb_privateuse1.analysis.idle import bottleneck, causes, launch_times
+from tb_privateuse1.trace import intervals
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
+from tests.support.program import Program, found
+
+
+def queued(delay_us: float, later_us: float = 5) -> Trace:
+    """Four activities; the first starts so long after its launch, the others after theirs."""
+    first = 1 + delay_us
+    events = [make.launch(0, 1, 1), make.kernel("k", first, first + 10, 1)]
+    for number in range(2, 5):
+        at = first + number * 1000
+        events += [make.launch(at, at + 1, number)]
+        events += [make.kernel("k", at + 1 + later_us, at + 11 + later_us, number)]
+    return make.trace(*events)
+
+
+def lengths(trace: Trace) -> tuple[int, int]:
+    """Of the unseen time, and of what is idle for the host."""
+    window = intervals.union(np.array([0]), trace.kernels.end_ns[-1:])
+    limits = bottleneck.find_limits(trace, window)
+    return intervals.length(launch_times.unrecorded_start(trace)), intervals.length(limits.idle)
+
+
+def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
+    trace = queued(delay_us=8000)
+    unseen, idle_ns = lengths(trace)
+    assert unseen == 8_001_000
+    assert idle_ns == (1000 - 4 + 1000 - 10 + 1000 - 10 + 1000) * 1000
+    sets = causes.classify_gaps(trace, causes.find_gaps(trace))
+    assert int(np.sum(sets["launch_latency"][1] - sets["launch_latency"][0])) == 3 * 6_000
+
+
+@pytest.mark.parametrize(("delay_us", "expected"), [(499, 0), (501, 502_000)])
+def test_half_a_millisecond_is_queued(delay_us: float, expected: int) -> None:
+    assert lengths(queued(delay_us))[0] == expected
+
+
+@pytest.mark.parametrize(("later_us", "expected"), [(2001, 0), (1990, 8_001_000)])
+def test_a_device_that_is_always_late_was_not_busy(later_us: float, expected: int) -> None:
+    assert lengths(queued(8000, later_us))[0] == expected
+
+
+def test_nothing_tells_without_activities_or_launches() -> None:
+    for trace in (Trace(), make.trace(make.op("a", 0, 9), make.kernel("k", 5000, 5010))):
+        assert launch_times.unrecorded_start(trace) == intervals.EMPTY
+
+
+def behind(unseen_us: float) -> Trace:
+    """Steps of 6 ms, device-bound; at the first one the device works on what came before."""
+    run = Program()
+    run.device = unseen_us
+    for _ in range(4):
+        start = run.device
+        for _ in range(60):
+            run.op("aten::mm", 10, kernel=100)
+        run.events.append(make.step(run.steps, 0 if not run.steps else start, run.device))
+        run.steps += 1
+    return run.trace()
+
+
+def test_unseen_work_is_neither_a_late_host_nor_an_uneven_step() -> None:
+    trace = behind(20_000)
+    duration = trace.steps.end_ns - trace.steps.start_ns
+    assert duration[0] > 4 * duration[1]
+    assert found(HOST_BOUND, trace) == []
+    assert found(UNEVEN_STEPS, trace) == []

@@ -1,0 +1,140 @@
+"""Changes in words, what they touch, and what they do to a replay: by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.analysis.simulation import changes, dependency_graph, prediction
+from tb_privateuse1.analysis.simulation.changes import KINDS, Change
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.unit.analysis.simulation.test_dependency_graph import waiting
+
+US = 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("aten::mm=0.5", Change("operator", "aten::mm", 0.5)),
+        ("mm=0", Change("kernel", "mm", 0)),
+        ("operator:aten::mm=2", Change("operator", "aten::mm", 2)),
+        ("kernel:mm=0.1", Change("kernel", "mm", 0.1)),
+        ("category:gemm=0.5", Change("category", "gemm", 0.5)),
+        ("launches=0.5", Change("launches", "", 0.5)),
+        ("synchronisation=0", Change("synchronisation", "", 0)),
+    ],
+)
+def test_a_change_in_words(text: str, found: Change) -> None:
+    assert changes.parse_changes(waiting(), text) == (found,)
+    assert changes.parse_changes(waiting(), found.text) == (found,)
+
+
+def test_several_changes() -> None:
+    assert len(changes.parse_changes(waiting(), "aten::mm=0.5\n\n copies=0 \nmm=0.5")) == 3
+    assert changes.parse_changes(waiting(), None) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("aten::mm", "is no change"),
+        ("aten::mm=fast", "is no change"),
+        ("aten::mm=-1", "is no change"),
+        ("aten::mm=nan", "is no change"),
+        ("aten::mm=101", "is no change"),
+        ("aten::mn=0.5", "There is no operator 'aten::mn'"),
+        ("kernel:aten::mm=0.5", "There is no kernel"),
+        ("category:x=0", "There is no category"),
+        ("synchronisation=0.5", "cannot be scaled"),
+        ("\n" * 200 + "mm=1", "more than 100"),
+    ],
+)
+def test_what_is_no_change(text: str, says: str) -> None:
+    with pytest.raises(TraceError, match=says) as error:
+        changes.parse_changes(waiting(), text)
+    assert error.value.code == "bad_change"
+
+
+def test_a_near_name_is_offered() -> None:
+    with pytest.raises(TraceError) as error:
+        changes.parse_changes(waiting(), "operator:aten::mn=0.5")
+    assert error.value.hint == "Near to it: aten::mm, aten::add."
+
+
+def gain(made: Trace, text: str) -> float:
+    """In us, over all steps."""
+    graph = dependency_graph.build_graph(made)
+    base = prediction.replay_baseline(made, graph)
+    found = prediction.predict(made, graph, base, changes.parse_changes(made, text))
+    assert not found.bound.any()
+    return float(found.gain.sum()) / US
+
+
+@pytest.mark.parametrize(
+    ("text", "us"),
+    [
+        # mm ends at 37, add runs from 38 to 58, the wait returns at 60.
+        ("kernel:mm=0.5", 20),
+        # add is launched at 32 and starts at 37, ends at 57; the wait returns at 59.
+        ("kernel:mm=0", 21),
+        # The host is 10 earlier, too: add starts at 27 and ends at 47, the wait returns at 49.
+        ("operator:aten::mm=0", 31),
+        # The host ends at 70, the device at 78.
+        ("synchronisation=0", 22),
+        # mm starts at 12; the host's own time of the launches passes while it runs.
+        ("launches=0", 5),
+        ("kernel:add=0.5", 10),
+        ("kernel:mm=0.5\nkernel:add=0.5", 30),
+        ("kernel:mm=0.5\nkernel:mm=0.5", 21),
+        ("kernel:mm=2", -40),
+        ("category:gemm=0", 31),
+        ("copies=0", 0),
+        ("communication=0", 0),
+        ("data_loader=0", 0),
+    ],
+)
+def test_what_a_change_gains(text: str, us: float) -> None:
+    assert gain(waiting(), text) == us
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_factor_of_one_changes_nothing(kind: str) -> None:
+    names = {"operator": ":aten::mm", "kernel": ":mm", "category": ":gemm", "module": ":Linear"}
+    assert gain(modules(), f"{kind}{names.get(kind, '')}=1") == 0
+
+
+def modules() -> Trace:
+    """A module with a forward and a backward operator, and a batch."""
+    return trace(
+        step(1, 0, 100),
+        annotation("enumerate(DataLoader)#x.__next__", 0, 10),
+        frame("nn.Module: Linear_0", 10, 40),
+        op("aten::mm", 15, 35, **{"Sequence number": 4, "Fwd thread id": 0}),
+        launch(16, 17, 1),
+        kernel("mm", 18, 30, 1),
+        op("MmBackward0", 50, 70, **{"Sequence number": 4, "Fwd thread id": 1}),
+        launch(52, 53, 2),
+        kernel("back", 60, 65, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "us"),
+    [
+        ("module:Linear=0", 50),  # 30 of the forward pass and 20 of its gradient
+        ("module:Linear_0=0.5", 25),
+        ("data_loader=0", 10),
+        ("operator:aten::mm=0", 20),
+    ],
+)
+def test_modules_and_batches(text: str, us: float) -> None:
+    assert gain(modules(), text) == us
+
+
+def test_what_a_module_touches() -> None:
+    made = modules()
+    (change,) = changes.parse_changes(made, "Linear_0=0")
+    assert change.kind == "module"
+    assert changes.change_scope(made, change).kernels.tolist() == [True, True]

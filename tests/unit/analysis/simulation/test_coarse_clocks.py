@@ -1,0 +1,121 @@
+"""Clocks with ticks of 10 us to 1 ms, on which many events share an instant: all still ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_privateuse1.analysis.simulation import dependency_graph, prediction, replay
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.whatif import whatif
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import Event, kernel, launch, op, span, step, trace
+from tests.support.results import result
+from tests.unit.analysis.simulation import test_critical_path
+
+OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz"))
+
+
+def check(made: Trace) -> None:
+    """The recording is its own replay, no edge leads back, paths fill steps, What if answers."""
+    graph = dependency_graph.build_graph(made)
+    own = graph.network.replay(graph.held)
+    assert own.tolist() == graph.time_ns.tolist()
+    assert (graph.network.replay(graph.held.bare()) <= own).all()
+    _, forward = replay.settled(graph.time_ns, graph.before, graph.edges.source, graph.edges.target)
+    assert forward.all()
+    test_critical_path.tiles(made)
+    told = result(whatif, made)
+    assert len(told.steps) == len(prediction.judged_steps(made, None))
+
+
+def coarse(source: Path, tick_us: int, folder: Path) -> Path:
+    """A trace with all times cut to whole ticks, and its sidecar as it is."""
+    opened: Any = gzip.open if source.suffix == ".gz" else open
+    with opened(source, "rt") as file:
+        document = json.load(file)
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    for event in events:
+        for key in ("ts", "dur"):
+            if isinstance(event.get(key), int | float):
+                event[key] = int(event[key] // tick_us * tick_us)
+    target = folder / source.name.removesuffix(".gz")
+    target.write_text(json.dumps(document))
+    beside = Path(str(source).replace(".pt.trace.", ".kernel_event."))
+    if beside.exists():
+        (folder / beside.name).write_bytes(beside.read_bytes())
+    return target
+
+
+@pytest.mark.parametrize("tick_us", [10, 100, 1000])
+@pytest.mark.parametrize("path", OWN + TRACES, ids=lambda p: p.parent.name)
+def test_a_real_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
+    check(load(coarse(path, tick_us, tmp_path)))
+
+
+@st.composite
+def tiny(draw: st.DrawFn) -> list[Event]:
+    """A few operators, launches, activities, waits and steps within three instants."""
+
+    def times() -> tuple[int, int]:
+        start, end = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
+        return 10 * start, 10 * end
+
+    events = [step(number, *times()) for number in range(draw(st.integers(0, 2)))]
+    for number in range(draw(st.integers(1, 6))):
+        thread = draw(st.integers(1, 2))
+        backward = draw(st.booleans())
+        name = "autograd::engine::evaluate_function: M" if backward else "aten::mm"
+        events.append(op(name, *times(), id=number, thread=thread))
+        events.append(launch(*times(), number, thread=thread))
+        stream = draw(st.integers(7, 8))
+        copies = draw(st.booleans())
+        category: dict[str, Any] = {"category": "gpu_memcpy"} if copies else {}
+        events.append(kernel("k", *times(), number, stream, **category))
+        if draw(st.booleans()):
+            call = draw(st.sampled_from(["cudaStreamSynchronize", "cudaMemcpyAsync"]))
+            told = {"correlation": number + 100} if call == "cudaMemcpyAsync" else {}
+            events.append(span("cuda_runtime", call, *times(), thread=thread, **told))
+            if told:
+                events.append(kernel("c", *times(), number + 100, stream, category="gpu_memcpy"))
+    return events
+
+
+@given(tiny())
+def test_a_few_events_at_equal_times(events: list[Event]) -> None:
+    check(trace(*events))
+
+
+def test_a_wait_of_no_length() -> None:
+    """A launch, what it launched and the wait for that, all at one instant."""
+    made = trace(
+        step(1, 0, 40),
+        op("aten::mm", 10, 20),
+        launch(10, 10, 1),
+        kernel("mm", 10, 10, 1),
+        span("cuda_runtime", "cudaStreamSynchronize", 10, 10),
+        op("aten::add", 20, 30),
+    )
+    check(made)
+    kinds = dependency_graph.build_graph(made).edges.kind
+    assert sorted(kinds.tolist()) == [dependency_graph.LAUNCH, dependency_graph.WAIT]
+
+
+def test_the_circle_of_five_events() -> None:
+    """Seconds instead of microseconds: everything within a nanosecond or so."""
+    at = 1682725898
+    check(
+        trace(
+            kernel("Memcpy HtoD", at + 0.233911, at + 0.233913, 1, 23, category="gpu_memcpy"),
+            kernel("k", at + 0.247408, at + 0.247414, 2),
+            span("cuda_runtime", "cudaLaunchKernel", at + 0.2324638, at + 0.2324728),
+            span("cuda_runtime", "cudaMemcpyAsync", at + 0.233878, at + 0.233909, correlation=1),
+            span("cuda_runtime", "cudaLaunchKernel", at + 0.235059, at + 0.235078, correlation=2),
+        )
+    )

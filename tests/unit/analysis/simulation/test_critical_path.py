@@ -1,0 +1,112 @@
+"""The path that decides when a step ends: by hand, and as long as the step on every trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
+from tb_privateuse1.analysis.simulation.critical_path import CAUSES
+from tb_privateuse1.trace.model import Trace
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import frame, kernel, launch, op, step, trace
+from tests.unit.analysis.simulation.test_dependency_graph import backward, needs_traces, waiting
+
+
+def told(made: Trace) -> list[tuple[str, str, int, int]]:
+    """The pieces: cause, name, start and end in us."""
+    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
+    names = critical_path.piece_names(made, path)
+    return [
+        (CAUSES[cause], made.text(name), int(start) // 1000, int(end) // 1000)
+        for cause, name, start, end in zip(
+            path.cause, names, path.start_ns, path.end_ns, strict=True
+        )
+    ]
+
+
+def test_through_host_and_device() -> None:
+    assert told(waiting()) == [
+        ("host_code", "ProfilerStep#1", 0, 10),
+        ("operator", "aten::mm", 10, 12),
+        ("launch_latency", "mm", 12, 17),
+        ("kernel", "mm", 17, 57),
+        ("pause", "add", 57, 58),
+        ("kernel", "add", 58, 78),
+        ("wait_return", "add", 78, 80),
+        ("host_code", "ProfilerStep#1", 80, 100),
+    ]
+
+
+def test_through_threads() -> None:
+    assert told(backward()) == [
+        ("host_code", "ProfilerStep#1", 0, 10),
+        ("operator", "aten::mm", 10, 30),
+        ("turn", "", 30, 40),
+        ("operator", "autograd::engine::evaluate_function: MmBackward0", 40, 80),
+        ("turn", "", 80, 85),
+        ("operator", "aten::add_", 85, 95),
+        ("host_code", "ProfilerStep#1", 95, 100),
+    ]
+
+
+def test_a_host_that_is_too_slow() -> None:
+    """The device only matters behind the host's last launch."""
+    made = trace(
+        step(1, 0, 50),
+        op("aten::mm", 10, 20),
+        launch(12, 15, 1),
+        kernel("mm", 17, 25, 1),
+        op("aten::add", 30, 40),
+        launch(32, 34, 2),
+        kernel("add", 36, 60, 2),
+    )
+    assert told(made) == [
+        ("host_code", "ProfilerStep#1", 0, 10),
+        ("operator", "aten::mm", 10, 12),
+        ("runtime", "cudaLaunchKernel", 12, 15),
+        ("operator", "aten::mm", 15, 20),
+        ("host_code", "ProfilerStep#1", 20, 30),
+        ("operator", "aten::add", 30, 32),
+        ("launch_latency", "add", 32, 36),
+        ("kernel", "add", 36, 60),
+    ]
+
+
+def test_nested_and_equal_ranges() -> None:
+    made = trace(
+        op("outer", 0, 30), op("inner", 10, 20), op("deepest", 10, 20), frame("f", 0, 40),
+        op("after", 30, 40),
+    )  # fmt: skip
+    assert told(made) == [
+        ("operator", "outer", 0, 10),
+        ("operator", "deepest", 10, 20),
+        ("operator", "outer", 20, 30),
+        ("operator", "after", 30, 40),
+    ]
+
+
+def tiles(made: Trace) -> None:
+    """The pieces of each step follow each other without a gap and fill its window."""
+    path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
+    for step_, (start, end) in enumerate(
+        zip(made.steps.start_ns.tolist(), made.steps.end_ns.tolist(), strict=True)
+    ):
+        own = path.take(path.step == step_)
+        assert [start, *own.end_ns.tolist()] == [*own.start_ns.tolist(), end]
+
+
+@pytest.mark.parametrize("made", [waiting(), backward()])
+def test_it_is_as_long_as_the_step(made: Trace) -> None:
+    tiles(made)
+
+
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+def test_it_is_as_long_as_every_real_step(path: Path) -> None:
+    tiles(load(path))
+
+
+def test_nothing() -> None:
+    assert told(Trace()) == []

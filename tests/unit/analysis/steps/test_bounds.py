@@ -1,0 +1,149 @@
+"""Whatever truth the bounds of the kernels allow, each figure lies within its own bound of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.ranks import collectives
+from tb_privateuse1.analysis.steps import bounds as steps_bounds
+from tb_privateuse1.analysis.steps import breakdown
+from tb_privateuse1.analysis.steps.table import step_averages, step_spread, step_table
+from tb_privateuse1.trace.model import MISSING
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+from tests.support import make
+from tests.support.uncertain import pair
+
+SEEDS = range(24)
+FORMS = [(1, False), (1, True), (2, False), (3, True)]
+
+
+@pytest.mark.parametrize(("lanes", "hosted"), FORMS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, hosted: bool) -> None:
+    shown, true = pair(seed, lanes, hosted)
+    for mine, theirs in zip(step_table(shown), step_table(true), strict=True):
+        for part in (*breakdown.PARTS, "duration"):
+            error = abs(getattr(mine, f"{part}_ns") - getattr(theirs, f"{part}_ns"))
+            bound = getattr(mine, f"{part}_bound_ns")
+            assert bound is not None
+            assert error <= bound, (mine.name, part)
+    mean, real = step_spread(step_table(shown)), step_spread(step_table(true))
+    assert mean is not None
+    assert real is not None
+    assert mean.bound_ns is not None
+    for name in ("mean_ns", "median_ns", "min_ns", "max_ns", "deviation_ns"):
+        assert abs(getattr(mean, name) - getattr(real, name)) <= mean.bound_ns + 1, name
+    for part, exact in zip(step_averages(shown), step_averages(true), strict=True):
+        assert part.bound_ns is not None
+        for name in ("mean_ns", "min_ns", "max_ns", "deviation_ns"):
+            error = abs(getattr(part, name) - getattr(exact, name))
+            assert error <= part.bound_ns + 1, (part.part, name)
+
+
+@pytest.mark.parametrize(("lanes", "hosted"), FORMS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_totals_and_utilisation_are_within_their_bounds(
+    seed: int, lanes: int, hosted: bool
+) -> None:
+    pairs = [overview(trace, step=2 if seed % 2 else None) for trace in pair(seed, lanes, hosted)]
+    mine, theirs = pairs
+    for name in ("span", "busy", "idle", "compute", "communication", "memcpy", "overlap"):
+        error = abs(getattr(mine.totals, f"{name}_ns") - getattr(theirs.totals, f"{name}_ns"))
+        bound = getattr(mine.totals, f"{name}_bound_ns")
+        assert bound is not None
+        assert error <= bound, name
+    assert mine.utilisation is not None
+    assert theirs.utilisation is not None
+    assert mine.utilisation_bound is not None
+    assert abs(mine.utilisation - theirs.utilisation) <= mine.utilisation_bound + 1e-12
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tables_are_within_their_bounds(seed: int) -> None:
+    shown, true = pair(seed)
+    (row,), (real,) = kernels(shown).rows, kernels(true).rows
+    names = {"total_ns": "bound_ns"} | {f"{n}_ns": f"{n}_bound_ns" for n in
+             ("mean", "median", "min", "max")}  # fmt: skip
+    for name, bound in names.items():
+        error = getattr(row, bound)
+        assert error is not None
+        assert abs(getattr(row, name) - getattr(real, name)) <= error + 1, name
+    assert 0 < row.bounded_share < 1
+    mine, theirs = operators(shown), operators(true)
+    for a, b in zip(mine.rows, theirs.rows, strict=True):
+        assert a.device_self_ns is not None
+        assert b.device_self_ns is not None
+        assert a.device_bound_ns is not None
+        assert a.device_total_bound_ns is not None
+        assert abs(a.device_self_ns - b.device_self_ns) <= a.device_bound_ns
+        assert a.device_total_bound_ns >= a.device_bound_ns
+    assert mine.device_bound_ns == row.bound_ns
+
+
+def test_measured_figures_have_the_bound_0() -> None:
+    events = [make.step(1, 0, 100), make.op("a", 5, 20), make.launch(6, 8, 1)]
+    (step,) = step_table(make.trace(*events, make.kernel("k", 20, 60, 1)))
+    assert {getattr(step, f"{part}_bound_ns") for part in (*breakdown.PARTS, "duration")} == {0}
+
+
+def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
+    shown, _ = pair(0)
+    lost = shown.kernels.duration_bound_ns.copy()
+    lost[0] = MISSING
+    of_one = dataclasses.replace(shown.kernels, duration_bound_ns=lost)
+    trace = dataclasses.replace(shown, kernels=of_one)
+    result = overview(trace)
+    assert result.totals.busy_bound_ns is result.utilisation_bound is None
+    assert result.average_step_bound_ns is None
+    assert {s.kernel_bound_ns for s in result.steps} == {None}
+
+
+def test_without_a_bound_of_the_start_the_device_parts_keep_theirs() -> None:
+    shown, _ = pair(1)
+    lost = np.full(len(shown.kernels), MISSING)
+    trace = dataclasses.replace(
+        shown, kernels=dataclasses.replace(shown.kernels, start_bound_ns=lost)
+    )
+    result = overview(trace)
+    assert result.totals.busy_bound_ns is not None
+    assert result.totals.idle_bound_ns is None
+    for step in result.steps:
+        assert step.kernel_bound_ns is not None
+        assert step.cpu_bound_ns is step.duration_bound_ns is None
+
+
+def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
+    """Where starts are hardly known, the sums of durations still are: a step cannot hold more."""
+    shown, _ = pair(2)
+    far = np.full(len(shown.kernels), 10_000_000)
+    near = np.full(len(shown.kernels), 10)
+    kernels = dataclasses.replace(shown.kernels, start_bound_ns=far, duration_bound_ns=near)
+    parts = breakdown.step_breakdown(shown)
+    trace = dataclasses.replace(shown, kernels=kernels)
+    edge = steps_bounds.step_windows(trace).bound(trace.steps)
+    bounds = steps_bounds.part_bounds(trace, parts)
+    assert (bounds["kernel"] <= 10 * 41).all()
+    width = trace.steps.end_ns - trace.steps.start_ns
+    assert (bounds["cpu"] - edge <= width - parts["kernel"] + 10 * 41).all()
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_counted_of_a_rank_is_within_its_bounds(
+    seed: int, lanes: int, hosted: bool
+) -> None:
+    shown, true = (collectives.reduce_trace(one).steps for one in pair(seed, lanes, hosted))
+    assert set(shown.bounds) == set(steps_bounds.RANK)
+    for name, bound in shown.bounds.items():
+        if name == "exposed":
+            told, truth = (s.communication_ns - s.overlap_ns for s in (shown, true))
+        else:
+            told, truth = (getattr(s, f"{name}_ns") for s in (shown, true))
+        assert (np.abs(told - truth) <= bound).all(), name
+    assert hosted or not shown.bounds["communication"].any()

@@ -1,0 +1,46 @@
+"""How ranges look: what they are, and how well they are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_privateuse1.analysis.timeline import appearance
+from tb_privateuse1.trace.model import BOUND, Trace
+from tb_privateuse1.trace.uncertainty import LOOKS
+from tests.support.make import annotation, frame, kernel, launch, op, step, trace
+from tests.support.uncertain import pair
+
+
+def seen(one: Trace, table: str) -> list[tuple[str, str, str, float]]:
+    number, rows = appearance.TABLES.index(table), len(getattr(one, table))
+    found = appearance.appearances(
+        one, np.full(rows, number, np.int8), np.arange(rows, dtype=np.int32)
+    )
+    return [
+        (one.text(found.name[i]), appearance.CLASSES[found.kind[i]], LOOKS[found.look[i]],
+         float(found.bound_ns[i]))
+        for i in range(rows)
+    ]  # fmt: skip
+
+
+def test_recorded_ranges_are_solid() -> None:
+    one = trace(
+        step(1, 0, 100), op("a", 0, 10), annotation("b", 20, 40), launch(2, 3, 7),
+        kernel("k", 5, 9, 7), kernel("ncclAllReduce", 11, 12), frame("f", 0, 50),
+    )  # fmt: skip
+    assert ("a", "operator", "measured", 0) in seen(one, "ops")
+    assert ("b", "annotation", "measured", 0) in seen(one, "ops")
+    assert [row[1:] for row in seen(one, "launches")] == [("runtime", "measured", 0)]
+    assert [row[1] for row in seen(one, "kernels")] == ["kernel", "communication"]
+    assert {row[2] for row in seen(one, "kernels")} == {"measured"}
+    assert [row[1] for row in seen(one, "frames")] == ["frame"]
+    assert [row[1] for row in seen(one, "steps")] == ["step"]
+
+
+def test_inferred_ones_are_hatched_or_hollow() -> None:
+    one, _ = pair(3)
+    found = seen(one, "kernels")
+    hollow = (one.kernels.evidence == BOUND).tolist()
+    assert [row[2] for row in found] == ["bounded" if h else "inferred" for h in hollow]
+    assert {"bounded", "inferred"} == {row[2] for row in found}
+    assert [row[3] for row in found] == one.kernels.start_bound_ns.tolist()

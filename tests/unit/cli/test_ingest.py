@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from tb_privateuse1 import cli, views
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.server.routes import Routes
+from tb_privateuse1.storage import disk_cache as disk
+from tb_privateuse1.storage import store
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.vendors.user_file import Vendors
+from tests.support.trace_files import sidecar, trace
+
+COMMAND = [sys.executable, "-m", "tb_privateuse1.cli", "ingest"]
+EVENT = '{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1,"pid":1,"tid":1},'
+
+
+@pytest.fixture(autouse=True)
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Five traces: two ranks, one of them with a sidecar, and a worker with three spans."""
+    folder = tmp_path / "log"
+    for rank in (0, 3):
+        trace(folder / "r1" / f"host_{rank}.1.pt.trace.json", rank=rank)
+    sidecar(folder / "r1" / "host_3.1.kernel_event.json")
+    for span in (1, 2, 3):
+        trace(folder / "r2" / f"host_1.{span}.pt.trace.json.gz", rank=0)
+    return folder
+
+
+def outcome(capfd: pytest.CaptureFixture[str], code: int, *arguments: object) -> dict[str, Any]:
+    """What ``--json`` prints, of a call that must exit so."""
+    capfd.readouterr()
+    assert cli.main(["ingest", *map(str, arguments), "--json"]) == code
+    result: dict[str, Any] = json.loads(capfd.readouterr().out)
+    return result
+
+
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on, whoever reads a trace fails."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("it was read again")
+
+    monkeypatch.setattr(store, "in_process", fail)
+    monkeypatch.setattr(store, "ingest", fail)
+
+
+def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+    return value
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process started and that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_a_server_and_the_command_line_do_not_read_again(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = outcome(capfd, 0, log)
+    assert (found["traces"], found["read"], found["cached"], found["failed"]) == (5, 5, 0, [])
+    unread(monkeypatch)
+    scanner = Scanner(str(log), interval_s=0)
+    until(lambda: not scanner.catalog().runs.scanning)
+    client = Client(Routes(scanner, Store()))
+    for run, rank, span in catalog.scan(str(log)).files:
+        query = {"run": run, "rank": rank, "span": span, "wait_ms": 60_000}
+        for name in views.VIEWS:
+            answer = client.get(f"/data/plugin/privateuse1/{name}", query_string=query)
+            assert answer.status_code == 200, answer.text
+        chosen = ["--run", run, "--rank", str(rank), "--span", str(span)]
+        assert cli.main(["view", "overview", str(log), *chosen]) == 0
+    scanner.close()
+
+
+def test_what_is_there_is_not_read_again(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome(capfd, 0, log / "r2")
+    found = outcome(capfd, 0, log)
+    assert (found["read"], found["cached"]) == (2, 3)
+    assert found["events"] == 8
+    assert found["bytes_read"] < found["bytes"]
+    trace(log / "r1" / "host_0.1.pt.trace.json", rank=0, name="aten::another")
+    assert outcome(capfd, 0, log)["read"] == 1
+    unread(monkeypatch)
+    assert cli.main(["ingest", str(log)]) == 0
+    assert capfd.readouterr().out == "5 traces: 0 read, 5 already in the cache\n"
+
+
+def test_force_reads_all_again(log: Path, cached: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    outcome(capfd, 0, log)
+    before = {path.name: path.stat().st_ino for path in cached.glob("*.arrow")}
+    kept = [path.open() for path in cached.glob("*.arrow")]  # so that no inode is used again
+    assert outcome(capfd, 0, log, "--force")["read"] == 5
+    after = {path.name: path.stat().st_ino for path in cached.glob("*.arrow")}
+    assert after.keys() == before.keys()
+    assert not set(after.values()) & set(before.values())
+    for file in kept:
+        file.close()
+
+
+def test_failures_are_told_at_the_end_and_the_others_are_done(
+    logdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (failure,) = outcome(capfd, 1, logdir)["failed"]
+    assert (failure["run"], failure["rank"], failure["span"]) == ("unreadable", 0, 1)
+    assert failure["code"] == "not_json"
+    assert cli.main(["ingest", str(logdir)]) == 1
+    out, err = capfd.readouterr()
+    assert out == "6 traces: 0 read, 5 already in the cache, 1 failed\n"
+    assert err.splitlines()[-1].startswith(
+        f"tb-privateuse1: run unreadable, rank 0, span 1: {failure['message']}"
+    )
+
+
+def test_a_single_trace(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = outcome(capfd, 0, log / "r1" / "host_3.1.pt.trace.json")
+    assert (found["traces"], found["read"]) == (1, 1)
+    assert outcome(capfd, 0, log)["cached"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["{log}/nowhere"], "no file or directory"),
+        (["{log}/empty"], "no traces in"),
+        (["{log}", "--jobs", "0"], "at least one reader"),
+        (["{log}", "--jobs", "many"], "invalid int"),
+        ([], "required: PATH"),
+    ],
+)
+def test_bad_use(
+    log: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    (log / "empty").mkdir()
+    assert cli.main(["ingest", *(a.format(log=log) for a in arguments)]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert says in err
+
+
+def test_a_cache_that_cannot_be_written(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE", "/dev/null/cache")
+    found = outcome(capfd, 1, log / "r1")
+    assert [failure["code"] for failure in found["failed"]] == ["not_kept"] * 2
+
+
+def test_a_cache_that_is_too_small_for_all(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TB_PRIVATEUSE1_CACHE_BYTES", "1")
+    found = outcome(capfd, 1, log, "--jobs", 1)
+    assert (found["read"], found["removed"], found["failed"]) == (5, 4, [])
+    assert cli.main(["ingest", str(log), "--jobs", "1"]) == 1
+    assert "TB_PRIVATEUSE1_CACHE_BYTES" in capfd.readouterr().err
+
+
+def test_our_own_mistake_costs_one_trace(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have = Store.in_cache
+
+    def fails(self: Store, files: TraceFiles) -> bool:
+        if files.rank == 3:
+            raise ZeroDivisionError("oops")
+        return have(self, files)
+
+    monkeypatch.setattr(Store, "in_cache", fails)
+    found = outcome(capfd, 1, log / "r1")
+    (failure,) = found["failed"]
+    assert (failure["rank"], failure["code"]) == (3, "internal")
+    assert failure["message"] == "ZeroDivisionError: oops"
+    assert found["read"] == 1
+
+
+def test_few_traces_are_open_at_a_time(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive: weakref.WeakSet[Trace] = weakref.WeakSet()
+    most = 0
+    read = disk.read_trace
+
+    def watched(path: Path, vendors: Vendors) -> Trace | None:
+        nonlocal most
+        found = read(path, vendors)
+        if found is not None:
+            gc.collect()
+            alive.add(found)
+            most = max(most, len(alive))
+        return found
+
+    monkeypatch.setattr(disk, "read_trace", watched)
+    monkeypatch.setattr(Trace, "__hash__", object.__hash__)
+    for span in range(4, 8):
+        trace(log / "r2" / f"host_1.{span}.pt.trace.json.gz", rank=0)
+    outcome(capfd, 0, log, "--jobs", 2)
+    assert 0 < most <= 5
+    gc.collect()
+    assert len(alive) <= 1
+
+
+def test_ctrl_c_ends_at_once_and_the_next_call_goes_on(
+    log: Path, cached: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for rank in (8, 9):
+        large = log / "r3" / f"host_{rank}.1.pt.trace.json"
+        large.parent.mkdir(exist_ok=True)
+        large.write_text('{"traceEvents": [' + EVENT * 600_000 + EVENT[:-1] + "]}")
+    outcome(capfd, 0, log / "r1")
+    process = subprocess.Popen(
+        [*COMMAND, str(log), "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        readers = until(lambda: len(found := children(process.pid)) == 2 and found)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert time.monotonic() - began < 3
+    assert process.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1].startswith("tb-privateuse1: interrupted: ")
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in readers))
+    assert [name for name in os.listdir(cached) if name.startswith(".")] == []
+    found = outcome(capfd, 0, log)
+    assert found["read"] + found["cached"] == 7
+    assert found["cached"] >= 2
+
+
+def test_progress_is_on_the_error_stream_and_out_of_the_way(
+    log: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_privateuse1.cli.progress._LOG_S", 0.0)
+    assert cli.main(["ingest", str(log)]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("5 traces: 5 read (")
+    assert ", 20 events, " in out
+    last = err.splitlines()[-1]
+    assert last.startswith("5 of 5 traces, 100 %, ")
+    assert "\x1b" not in err

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tests.support.listing import codes, layout, only_run, ranks
+from tests.support.trace_files import events, sidecar, trace, write
+
+
+def test_the_rank_is_the_metadatas_before_the_names(tmp_path: Path) -> None:
+    trace(tmp_path / "r" / "rank7.1.pt.trace.json", rank=3)
+    trace(tmp_path / "r" / "host_5.1.pt.trace.json.gz", rank=1)
+    assert ranks(tmp_path) == {"host_5": (1, "metadata"), "rank7": (3, "metadata")}
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+def test_metadata_behind_the_events(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "r" / f"host_5.1.pt.trace.{suffix}"
+    write(path, {"traceEvents": events() * 400, "distributedInfo": {"rank": 6}})
+    assert ranks(tmp_path) == {"host_5": (6, "metadata")}
+
+
+def test_metadata_larger_than_a_block(tmp_path: Path) -> None:
+    groups = [{"ranks": list(range(10_000))} for _ in range(20)]
+    info = {"pg_config": groups, "rank": 9}
+    path = tmp_path / "r" / "host_5.1.pt.trace.json.gz"
+    write(path, {"distributedInfo": info, "traceEvents": events()})
+    assert ranks(tmp_path) == {"host_5": (9, "metadata")}
+
+
+@pytest.mark.parametrize("rank", [-1, "x", None, 1 << 40, [1]])
+def test_an_absurd_rank_is_none(tmp_path: Path, rank: object) -> None:
+    path = tmp_path / "r" / "host_5.1.pt.trace.json"
+    write(path, {"distributedInfo": {"rank": rank}, "traceEvents": events()})
+    assert ranks(tmp_path) == {"host_5": (0, "order")}
+
+
+def test_a_sidecar_tells_the_rank(tmp_path: Path) -> None:
+    trace(tmp_path / "r" / "host_5.1.pt.trace.json")
+    sidecar(tmp_path / "r" / "host_5.1.kernel_event.json.gz", rank=2)
+    assert ranks(tmp_path) == {"host_5": (2, "metadata")}
+
+
+def test_ranks_by_order_fill_the_gaps(tmp_path: Path) -> None:
+    trace(tmp_path / "r" / "host_10.1.pt.trace.json")
+    trace(tmp_path / "r" / "host_9.1.pt.trace.json")
+    trace(tmp_path / "r" / "host_8.1.pt.trace.json", rank=1)
+    found = ranks(tmp_path)
+    assert found == {"host_9": (0, "order"), "host_8": (1, "metadata"), "host_10": (2, "order")}
+
+
+def test_a_restarted_job_goes_on_in_the_spans_of_its_ranks(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        first, later = 1_700_000_000 * 10**9, 1_700_000_100 * 10**9
+        trace(tmp_path / "r" / f"host_{10 + rank}.{first}.pt.trace.json", rank=rank)
+        trace(tmp_path / "r" / f"host_{20 + rank}.{later}.pt.trace.json", rank=rank)
+    run = only_run(tmp_path)
+    assert [(w.worker, w.rank, len(w.spans)) for w in run.workers] == [
+        ("host_20", 0, 2),
+        ("host_21", 1, 2),
+    ]
+    assert codes(tmp_path) == ["joined_workers", "joined_workers"]
+    found = catalog.scan(str(tmp_path))
+    assert found.find("r", 1, 1).worker == "host_11"
+    assert found.find("r", 1).worker == "host_21"
+
+
+def test_a_rank_twice_at_a_time_is_a_visible_collision_and_nothing_is_lost(tmp_path: Path) -> None:
+    stamp = 1_700_000_000 * 10**9
+    for process in range(3):
+        name = f"host_{process}.{stamp + process}.pt.trace.json"
+        trace(tmp_path / "r" / name, rank=0)
+    trace(tmp_path / "r" / f"host_9.{stamp}.pt.trace.json", rank=1)
+    assert ranks(tmp_path) == {
+        "host_0": (0, "metadata"),
+        "host_9": (1, "metadata"),
+        "host_1": (2, "order"),
+        "host_2": (3, "order"),
+    }
+    assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+    assert "shown as rank 2" in only_run(tmp_path).warnings[0].message
+
+
+def test_a_collision_is_settled_by_the_names(tmp_path: Path) -> None:
+    for rank in range(3):
+        trace(tmp_path / "r" / f"rank{rank}.1.pt.trace.json", rank=0)
+    assert [r for r, _ in ranks(tmp_path).values()] == [0, 1, 2]
+    assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+
+
+def test_a_collision_takes_no_missing_ranks_number(tmp_path: Path) -> None:
+    for rank in (0, 1, 4, 12):
+        trace(tmp_path / "r" / f"rank{rank}.1.pt.trace.json", rank=rank)
+    trace(tmp_path / "r" / "host.1.pt.trace.json", rank=4)  # first by name
+    trace(tmp_path / "r" / "rank11.1.pt.trace.json", rank=12)
+    assert {worker: rank for worker, (rank, _) in ranks(tmp_path).items()} == {
+        "rank0": 0, "rank1": 1, "rank4": 4, "rank11": 11, "rank12": 12, "host": 13,
+    }  # fmt: skip
+    assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+
+
+def test_names_that_give_rank_and_step_are_spans(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for step in (9, 100):
+            trace(tmp_path / "r" / f"rank{rank}_step{step}.json")
+    assert layout(tmp_path)["r"] == {
+        0: ["rank0_step9", "rank0_step100"],
+        1: ["rank1_step9", "rank1_step100"],
+    }
+
+
+def test_one_worker_name_for_all_ranks(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        trace(tmp_path / "r" / f"bert.{100 + rank}.pt.trace.json", rank=rank)
+    assert layout(tmp_path)["r"] == {0: ["100"], 1: ["101"]}
+    assert codes(tmp_path) == []
+
+
+def test_packed_and_plain_copies_are_one_trace(tmp_path: Path) -> None:
+    trace(tmp_path / "r" / "host_1.1.pt.trace.json")
+    trace(tmp_path / "r" / "host_1.1.pt.trace.json.gz")
+    assert layout(tmp_path)["r"] == {0: ["1"]}
+    assert catalog.scan(str(tmp_path)).find().trace.name == "host_1.1.pt.trace.json"
+
+
+def test_our_sidecar_before_the_recipes_which_is_the_latest_spans(tmp_path: Path) -> None:
+    for stamp in (1, 2, 3):
+        trace(tmp_path / "r" / f"host_1.{stamp}.pt.trace.json", rank=4)
+    ours = sidecar(tmp_path / "r" / "host_1.2.kernel_event.json")
+    recipe = write(tmp_path / "r" / "kernel_event_4.json.gz", {})
+    write(tmp_path / "r" / "kernel_event_5.json.gz", {})
+    found = catalog.scan(str(tmp_path))
+    paths = [side and side.path for side in (found.find(span=n).sidecar for n in (1, 2, 3))]
+    assert paths == [None, str(ours), str(recipe)]
+    assert [s.has_sidecar for s in only_run(tmp_path).workers[0].spans] == [False, True, True]
+    sidecar(tmp_path / "r" / "host_1.3.kernel_event.json")
+    latest = catalog.scan(str(tmp_path)).find().sidecar
+    assert latest is not None
+    assert latest.name == "host_1.3.kernel_event.json"

@@ -1,0 +1,67 @@
+"""Advice as text, Markdown and SARIF."""
+
+from __future__ import annotations
+
+import json
+
+from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.export.reports import advice as export
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.advice import AdviceTable, advice
+from tests.unit.views.test_advice import program
+
+MARKUP = "a[x](http://evil)*<b>\x1b[31m.py(3): f|g"
+
+
+def result(frame: str | None = None) -> AdviceTable:
+    run = program()
+    for event in run.events:
+        if frame is not None and event["name"].startswith("train.py"):
+            event["name"] = frame
+    return advice(run.trace())
+
+
+def test_text_says_what_to_do() -> None:
+    text = export.advice_text(result())
+    assert text.startswith("Up to ")
+    assert "Where: train.py(7): step" in text
+    assert "To mend: " in text
+    assert "rules could not be asked" in text
+
+
+def test_names_of_a_trace_are_no_markup_and_no_control() -> None:
+    table = result(MARKUP)
+    assert any(row.source == MARKUP for row in table.rows)
+    for words in (
+        export.advice_text(table),
+        export.advice_markdown(table),
+        export.advice_sarif(table),
+    ):
+        assert "\x1b" not in words
+    markdown = export.advice_markdown(table)
+    assert "<b>" not in markdown.replace("\\<b\\>", "")
+    assert "[x](" not in markdown
+
+
+def test_sarif_has_rules_levels_and_places() -> None:
+    log = json.loads(export.advice_sarif(result()))
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0"
+    names = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert names == {rule.name for rule in RULES}
+    assert {one["ruleId"] for one in run["results"]} <= names
+    assert {one["level"] for one in run["results"]} <= {"error", "warning", "note"}
+    (item,) = (one for one in run["results"] if one["ruleId"] == "item_sync")
+    (place,) = item["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "train.py"},
+        "region": {"startLine": 7},
+    }
+    assert item["properties"]["saving_ns"] > 0
+
+
+def test_nothing_to_mend() -> None:
+    empty = advice(Trace())
+    assert export.advice_text(empty).startswith("Nothing to mend was found in 0 steps.")
+    assert export.advice_markdown(empty).startswith("**Nothing to mend was found")
+    assert json.loads(export.advice_sarif(empty))["runs"][0]["results"] == []

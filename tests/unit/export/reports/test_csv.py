@@ -1,0 +1,22 @@
+"""A result's table as CSV."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.export.reports import csv
+from tb_privateuse1.trace.errors import TraceError
+from tests.support.small_result import RESULT
+
+
+def test_csv() -> None:
+    assert csv.csv_table(RESULT).splitlines() == [
+        "name,total_ns,moved_bytes,share,incomplete",
+        '"a,\x07b",1500000,2048,0.125,True',
+        "long name,,3,1.0,False",
+    ]
+
+
+def test_a_result_without_a_table_has_no_csv() -> None:
+    with pytest.raises(TraceError, match="Source has no table"):
+        csv.csv_table(RESULT.provenance)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import dataclasses
+
+from tb_privateuse1.export.reports import text
+from tests.support.small_result import RESULT, Result
+
+
+def test_text() -> None:
+    assert text.text_report(RESULT).splitlines() == [
+        "step: 999 ns",
+        "",
+        "table",
+        "name          total      moved    share  incomplete",
+        "---------  --------  ---------  -------  ----------",
+        "a,\\x07b    1.500 ms  2.000 KiB   12.5 %         yes",
+        "long name         -        3 B  100.0 %          no",
+        "",
+        "provenance",
+        "  timeline: none",
+        "  warnings:",
+        "    odd \\x1b[1m mend it",
+        "  files: none",
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inferred:
+    name: str
+    total_ns: int | None
+    bound_ns: int | None
+    mean_ns: int | None
+    mean_bound_ns: int | None
+    start_bound_ns: int | None
+    share: float
+    share_bound: float
+
+
+def test_figures_that_are_inferred_say_how_far_off_they_may_be() -> None:
+    rows = (
+        Inferred("a", 1500, 20, 30, None, 7, 0.5, 0.25),
+        Inferred("b", None, None, 40, 0, 0, 1, 0),
+    )
+    many = dataclasses.make_dataclass("Many", [("rows", tuple[Inferred, ...])], frozen=True)(rows)
+    assert text.text_report(many).splitlines()[1:] == [
+        "name             total             mean  start bound            share",
+        "----  ----------------  ---------------  -----------  ---------------",
+        "a     1.500 us ± 20 ns  30 ns ± unknown         7 ns  50.0 % ± 25.0 %",
+        "b                    -            40 ns         0 ns          100.0 %",
+    ]
+    one = dataclasses.make_dataclass("One", [("what", Inferred)], frozen=True)(rows[0])
+    assert "  total: 1.500 us ± 20 ns" in text.text_report(one).splitlines()
+
+
+def test_lines_are_cut_to_the_width() -> None:
+    lines = text.text_report(RESULT, 20).splitlines()
+    assert max(map(len, lines)) == 20
+    assert lines[6] == "long name         -…"
+
+
+def test_long_tables_end_with_how_many_more() -> None:
+    many = Result(RESULT.provenance, RESULT.table * 30, 1)
+    assert "… and 20 more rows: --csv or --json has all of them" in text.text_report(many)

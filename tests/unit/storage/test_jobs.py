@@ -1,0 +1,236 @@
+"""What is read first, what is given up, and what may not stand in the way."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.storage import disk_cache, jobs, store
+from tb_privateuse1.storage.jobs import Pending
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tests.server.storage.test_store import running, until
+from tests.support.trace_files import trace
+
+
+def ask(made: Store, files: TraceFiles) -> None:
+    with pytest.raises(Pending):
+        made.trace(files, wait_s=0)
+
+
+def reading(made: Store, files: TraceFiles) -> jobs.Job:
+    job: list[jobs.Job] = []
+
+    def begun() -> bool:
+        found = made._jobs.get(disk_cache.cache_key(files))
+        if found is not None and found.process and found.progress.phase == "reading":
+            job.append(found)
+        return bool(job)
+
+    until(begun)
+    return job[0]
+
+
+@pytest.fixture
+def others(files: TraceFiles, tmp_path: Path) -> list[TraceFiles]:
+    """Three more traces, in files of their own."""
+    paths = [tmp_path / "more" / name / "t.json" for name in "abc"]
+    for path in paths:
+        trace(path, name=f"aten::{path.parent.name}")
+    return [catalog.scan(str(path)).find() for path in paths]
+
+
+def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Path) -> None:
+    made = Store(1, tmp_path / "cache")
+    with ThreadPoolExecutor(2) as pool:
+        askers = [pool.submit(made.trace, files) for _ in range(2)]
+        job = reading(made, files)
+        assert job.process is not None
+        assert made.cancel(files)
+        for asker in askers:
+            error = asker.exception(5)
+            assert isinstance(error, TraceError)
+            assert error.code == "cancelled"
+            assert "host_1.1.pt.trace.json.gz was cancelled" in error.message
+    until(lambda: not running(job.process.pid))
+    assert not made.cancel(files)
+    ask(made, files)  # anew
+    slow.touch()
+    assert len(made.trace(files).ops) == 4
+    made.close()
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_cancelled_while_it_waits(
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, slow: Path
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    ask(made, files)
+    reading(made, files)
+    with ThreadPoolExecutor(1) as pool:
+        asker = pool.submit(made.trace, others[0])
+        until(lambda: len(made._jobs) == 2)
+        assert made.cancel(others[0])
+        assert getattr(asker.exception(5), "code", None) == "cancelled"
+    assert not made.cancel(others[1])
+    slow.touch()
+    assert len(made.trace(files).ops) == 4  # it goes on
+    assert made.trace(others[0]).ops
+    made.close()
+
+
+def test_cancelled_where_there_is_no_process(
+    files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread cancels what this one reads."""
+    heard: list[str] = []
+
+    def cancel(_: TraceFiles, progress: jobs.Progress) -> None:
+        heard.append(progress.phase)
+        made.cancel(files)
+
+    made = Store(0, tmp_path / "cache", on_progress=cancel)
+    with pytest.raises(TraceError, match="was cancelled"):
+        made.trace(files)
+    assert len(heard) == 1
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_trace_that_grew_can_still_be_cancelled(
+    files: TraceFiles, tmp_path: Path, slow: Path
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    ask(made, files)
+    trace(Path(files.trace.path), name="aten::another")
+    assert made.cancel(files)
+    Path(files.trace.path).unlink()
+    assert not made.cancel(files)
+    made.close()
+
+
+@pytest.fixture
+def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The directories of the traces, in the order in which they are read."""
+    begun: list[str] = []
+    original = store.in_process
+
+    def noted(files: TraceFiles, *rest: Any) -> Path:
+        begun.append(Path(files.trace.path).parent.name)
+        return original(files, *rest)
+
+    monkeypatch.setattr(store, "in_process", noted)
+    return begun
+
+
+def test_what_was_asked_for_most_recently_is_read_first(
+    files: TraceFiles,
+    others: list[TraceFiles],
+    tmp_path: Path,
+    slow: Path,
+    order: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    ask(made, files)
+    reading(made, files)
+    a, b, c = others
+    for one in (a, b, c, b):  # b and c are asked for all the time: that is no new question
+        ask(made, one)
+    monkeypatch.setattr(jobs, "_PAUSE_S", 0)
+    ask(made, a)  # but this is
+    slow.touch()
+    until(lambda: not len(made._jobs))
+    made.close()
+    assert order == ["r", "a", "c", "b"]
+
+
+def test_what_nobody_asks_for_any_more_is_not_read(
+    files: TraceFiles,
+    others: list[TraceFiles],
+    tmp_path: Path,
+    slow: Path,
+    order: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    ask(made, files)
+    reading(made, files)
+    with ThreadPoolExecutor(1) as pool:
+        asker = pool.submit(made.trace, others[0])  # waits, however long
+        ask(made, others[1])
+        monkeypatch.setattr(jobs, "FORGOTTEN_S", 0.2)
+        until(lambda: made._jobs.get(disk_cache.cache_key(others[1])) is None)
+        slow.touch()
+        assert asker.result(20).ops
+    made.close()
+    assert order == ["r", "a"]  # what is being read goes on
+
+
+def test_when_everybody_has_gone_nothing_more_is_read(
+    files: TraceFiles,
+    others: list[TraceFiles],
+    tmp_path: Path,
+    slow: Path,
+    order: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Store(1, tmp_path / "cache")
+    for one in (files, *others):
+        ask(made, one)
+    reading(made, files)
+    monkeypatch.setattr(jobs, "FORGOTTEN_S", 0)
+    slow.touch()
+    until(lambda: not len(made._jobs))
+    made.close()
+    assert order == ["r"]
+
+
+def test_a_stuck_trace_leaves_the_other_place_usable(
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, stuck: None
+) -> None:
+    made = Store(2, tmp_path / "cache")
+    ask(made, files)
+    job = reading(made, files)
+    for other in others:
+        assert made.trace(other, wait_s=20).ops
+    assert not job.future.done()
+    assert job.progress.phase == "reading"
+    made.close()
+
+
+def test_a_reader_without_progress_is_ended(
+    files: TraceFiles, others: list[TraceFiles], tmp_path: Path, stuck: None
+) -> None:
+    made = Store(1, tmp_path / "cache", stall_s=5)  # which another reader needs at most to begin
+    began = time.monotonic()
+    ask(made, files)
+    job = reading(made, files)
+    assert job.process is not None
+    assert made.trace(others[0]).ops  # those who ask for another look after it
+    assert time.monotonic() - began > 5
+    assert not running(job.process.pid)
+    with pytest.raises(TraceError, match="no progress for 5 seconds") as caught:
+        made.trace(files)
+    assert caught.value.code == "reader_stalled"
+    made.close()
+
+
+def test_a_stopped_server_does_not_blame_its_readers(
+    files: TraceFiles, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it goes on, hours have passed in which it heard of no progress."""
+    made = Store(1, tmp_path / "cache")
+    ask(made, files)
+    reading(made, files)
+    now = time.monotonic
+    monkeypatch.setattr(jobs.time, "monotonic", lambda: now() + 7200)
+    ask(made, files)
+    slow.touch()
+    assert len(made.trace(files).ops) == 4
+    made.close()

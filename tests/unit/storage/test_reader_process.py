@@ -1,0 +1,94 @@
+"""What a reader may take, and what becomes of a trace that needs more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
+from tb_privateuse1.storage.store import Store
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tests.support import make
+from tests.support.trace_files import trace
+
+
+def test_by_default_a_reader_may_take_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "machine_bytes", lambda: 1001)
+    assert reader_process.limit_bytes() == 500
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "3G")
+    assert reader_process.limit_bytes() == 3 * 10**9
+
+
+def test_where_nobody_knows_the_memory_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "machine_bytes", lambda: None)
+    assert reader_process.limit_bytes() is None
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> TraceFiles:
+    """A trace that takes some 70 MB to read."""
+    document = make.document(*[make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(200_000)])
+    (tmp_path / "large").mkdir()
+    (tmp_path / "large" / "trace.json").write_text(json.dumps(document))
+    return catalog.scan(str(tmp_path / "large")).find()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this limit")
+def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
+    large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace(tmp_path / "small" / "host_1.1.pt.trace.json")
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "40M")
+    made = Store(1, tmp_path / "cache")
+    with pytest.raises(TraceError) as caught:
+        made.trace(large)
+    assert caught.value.code == "out_of_memory"
+    assert caught.value.message == (
+        "trace.json needs more than the 40,000,000 bytes of memory that a reader may take."
+    )
+    assert "TB_PRIVATEUSE1_READER_BYTES" in str(caught.value.hint)
+    assert len(made.trace(catalog.scan(str(tmp_path / "small")).find()).ops)
+    made.close()
+    monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "1G")
+    enough = Store(1, tmp_path / "cache")
+    assert len(enough.trace(large).ops) == 200_000
+    enough.close()
+
+
+def answered(files: TraceFiles, target: Path) -> dict[str, object]:
+    answers: list[dict[str, object]] = []
+    request = {"files": files, "targets": [str(target), str(target.with_name("spare"))]}
+    reader_process._answer(request, lambda **words: answers.append(words))
+    return answers[-1]
+
+
+@pytest.mark.parametrize("where", ["ingest", "save"])
+def test_out_of_memory_anywhere_is_told(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    trace(tmp_path / "log" / "host_1.1.pt.trace.json")
+    monkeypatch.setattr(reader_process, where, fail)
+    answer = answered(catalog.scan(str(tmp_path / "log")).find(), tmp_path / f"{1:032x}.arrow")
+    assert isinstance(answer["error"], dict)
+    assert answer["error"]["code"] == "out_of_memory"
+
+
+def test_a_trace_without_its_pyramid_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Trace:
+        raise MemoryError
+
+    trace(tmp_path / "log" / "host_1.1.pt.trace.json")
+    monkeypatch.setattr(pyramid_file, "prepare", fail)
+    target = tmp_path / f"{1:032x}.arrow"
+    assert answered(catalog.scan(str(tmp_path / "log")).find(), target) == {"done": str(target)}

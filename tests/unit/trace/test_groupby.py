@@ -1,0 +1,58 @@
+"""Groups of equal rows, against numpy's own way to find them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
+
+VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
+
+
+@given(st.integers(0, 30), st.data())
+def test_rows_with_equal_values_are_one_group(n: int, data: st.DataObject) -> None:
+    some = st.lists(VALUES, min_size=n, max_size=n) | st.lists(
+        st.integers(0, 3), min_size=n, max_size=n
+    )
+    columns = [np.array(c, np.int64) for c in data.draw(st.lists(some, min_size=1, max_size=3))]
+    first, group = group_rows(*columns)
+    rows = np.stack(columns, axis=1)
+    _, expected_first, expected = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    assert first.tolist() == expected_first.tolist()
+    assert group.tolist() == expected.ravel().tolist()
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.int32])
+def test_columns_of_any_kind(kind: Any) -> None:
+    first, group = group_rows(np.array([1, 0, 1, 1, 0]).astype(kind), np.array([2, 2, 2, 3, 2]))
+    assert (first.tolist(), group.tolist()) == ([1, 0, 3], [1, 0, 1, 2, 0])
+
+
+def test_no_rows() -> None:
+    first, group = group_rows(np.empty(0, np.int32), np.empty(0, np.int64))
+    assert (len(first), len(group)) == (0, 0)
+
+
+@given(st.lists(VALUES))
+def test_different_values_in_order(values: list[int]) -> None:
+    column = np.array(values, np.int64)
+    assert distinct_values(column).tolist() == np.unique(column).tolist()
+
+
+def test_different_values_of_small_numbers_of_any_kind() -> None:
+    column = np.array([7, -1, 7, 3], np.int32)
+    assert distinct_values(column).tolist() == [-1, 3, 7]
+    assert distinct_values(column).dtype == np.int64
+
+
+@given(st.lists(VALUES | st.integers(0, 3)))
+def test_each_value_comes_with_its_rows(values: list[int]) -> None:
+    column = np.array(values, np.int64)
+    found = {value: rows.tolist() for value, rows in split_by_value(column)}
+    assert list(found) == sorted(set(values))
+    assert found == {v: [i for i, one in enumerate(values) if one == v] for v in found}

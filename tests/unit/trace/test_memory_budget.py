@@ -1,0 +1,172 @@
+"""One limit for all that is kept in memory: what goes first, and what is computed once."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.trace.memory_budget import MemoryBudget, size_bytes
+from tb_privateuse1.trace.model import Trace
+
+WAIT_S = 20
+UNIT = 1 << 16
+
+
+class Owner:
+    """Something that values are of."""
+
+
+def units(number: int) -> np.ndarray[Any, Any]:
+    """An array of about so many units."""
+    return np.zeros(number * UNIT - 512, np.int8)
+
+
+def derive(budget: MemoryBudget, owner: object, key: str, size: int = 10) -> Any:
+    return budget.compute(owner, key, lambda: units(size))
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    budget, owner = MemoryBudget(30 * UNIT), Owner()
+    for key in "abc":
+        derive(budget, owner, key)
+    first = derive(budget, owner, "a")
+    derive(budget, owner, "d")
+    assert budget.keys(owner) == ["a", "c", "d"]
+    assert derive(budget, owner, "a") is first
+    assert budget.bytes <= budget.limit_bytes
+
+
+def test_what_was_used_last_stays_however_large() -> None:
+    budget, owner = MemoryBudget(30 * UNIT), Owner()
+    derive(budget, owner, "a")
+    derive(budget, owner, "large", 90)
+    assert budget.keys(owner) == ["large"]
+
+
+def test_a_trace_goes_after_what_is_derived_of_it() -> None:
+    """Nobody asks for the first one any more: what is derived of it goes, then its columns."""
+    budget, store = MemoryBudget(30 * UNIT), Owner()
+    first, second = Trace(strings=("a" * 11 * UNIT,)), Trace(strings=("b" * 11 * UNIT,))
+    budget.put(store, "first", first)
+    derive(budget, first, "graph", 5)
+    budget.put(store, "second", second)
+    derive(budget, second, "graph", 5)
+    assert budget.keys(first) == []
+    assert budget.keys(store) == ["first", "second"]
+    derive(budget, second, "pyramid", 5)
+    assert budget.keys(store) == ["second"]
+    assert budget.keys(second) == ["graph", "pyramid"]
+
+
+def test_a_trace_is_used_with_what_is_derived_of_it() -> None:
+    budget, store = MemoryBudget(30 * UNIT), Owner()
+    traces = {name: Trace(strings=(name * 11 * UNIT,)) for name in "abc"}
+    for name in "ab":
+        budget.put(store, name, traces[name])
+    derive(budget, traces["a"], "names", 1)
+    budget.put(store, "c", traces["c"])
+    assert budget.keys(store) == ["a", "c"]
+
+
+def test_the_trace_used_last_stays_with_what_is_derived_of_it_last() -> None:
+    budget, store, trace = MemoryBudget(1), Owner(), Trace()
+    budget.put(store, "trace", trace)
+    derive(budget, trace, "names")
+    derive(budget, trace, "graph")
+    assert budget.keys(store) == ["trace"]
+    assert budget.keys(trace) == ["graph"]
+
+
+def test_what_takes_long_to_make_goes_last() -> None:
+    budget, reader = MemoryBudget(30 * UNIT), Owner()
+    budget.compute(reader, "reduction", lambda: units(5), goes_last=True)
+    for key in "abc":
+        derive(budget, reader, key)
+    assert budget.keys(reader) == ["reduction", "b", "c"]
+
+
+def test_the_first_value_of_a_key_stays() -> None:
+    budget, store, trace = MemoryBudget(), Owner(), Trace()
+    assert budget.find(store, "key") is None
+    assert budget.put(store, "key", trace) is trace
+    assert budget.put(store, "key", Trace()) is trace
+    assert budget.find(store, "key") is trace
+    assert budget.bytes == size_bytes(trace)
+
+
+def test_values_go_with_their_owner() -> None:
+    budget, owner, other = MemoryBudget(), Owner(), Owner()
+    derive(budget, owner, "a")
+    derive(budget, other, "a")
+    del owner
+    gc.collect()
+    assert 9 * UNIT < budget.bytes < 11 * UNIT
+
+
+def test_many_who_ask_one_who_computes() -> None:
+    budget, owner, go_on = MemoryBudget(), Owner(), threading.Event()
+    begun = threading.Semaphore(0)
+
+    def make() -> object:
+        begun.release()
+        assert go_on.wait(WAIT_S)
+        return object()
+
+    with ThreadPoolExecutor(9) as pool:
+        asked = [pool.submit(budget.compute, owner, "key", make) for _ in range(8)]
+        assert begun.acquire(timeout=WAIT_S)
+        other = pool.submit(budget.compute, Owner(), "key", lambda: "other")
+        assert other.result(WAIT_S) == "other"  # nobody waits for what another key takes
+        go_on.set()
+        assert len({id(one.result(WAIT_S)) for one in asked}) == 1
+    assert not begun.acquire(blocking=False)
+
+
+def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
+    budget, owner, go_on = MemoryBudget(), Owner(), threading.Event()
+    begun = threading.Semaphore(0)
+
+    def fail() -> object:
+        begun.release()
+        assert go_on.wait(WAIT_S)
+        raise ZeroDivisionError
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(budget.compute, owner, "key", fail)
+        assert begun.acquire(timeout=WAIT_S)
+        second = pool.submit(budget.compute, owner, "key", lambda: 1)
+        while not second.running():
+            threading.Event().wait(0.01)
+        threading.Event().wait(0.1)
+        go_on.set()
+        assert isinstance(first.exception(WAIT_S), ZeroDivisionError)
+        assert isinstance(second.exception(WAIT_S), ZeroDivisionError)
+    assert budget.compute(owner, "key", lambda: 2) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    column: Any
+    other: Any = None
+
+
+@pytest.mark.parametrize(
+    ("value", "least"),
+    [
+        (np.zeros(1000, np.int64), 8000),
+        (("x" * 1000,) * 3, 3000),
+        ({"a": np.zeros(1000, np.int8), "b": [b"y" * 500]}, 1500),
+        (Pair(np.zeros(1000, np.int8), (Pair(np.zeros(700, np.int8)),)), 1700),
+        (7, sys.getsizeof(7)),
+        (None, 1),
+    ],
+)
+def test_sizes(value: Any, least: int) -> None:
+    assert least <= size_bytes(value) <= least + 1000

@@ -1,0 +1,73 @@
+"""Search: everything that bears a text, in order of time, page by page."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.lookups import links, search
+from tests.support.lookups import ask
+from tests.support.make import frame, kernel, launch, op, trace
+from tests.support.uncertain import pair
+
+searching = importlib.import_module("tb_privateuse1.views.lookups.search")
+
+
+def some() -> Trace:
+    return trace(
+        op("aten::mm", 10, 20), op("aten::add", 30, 40), op("aten::mm", 50, 60),
+        frame("model.py(3): mm", 5, 65), launch(12, 14, 1), kernel("MM_kernel", 25, 35, 1),
+    )  # fmt: skip
+
+
+def test_in_order_of_time_and_of_every_kind() -> None:
+    found = ask(search, some(), text="MM")
+    assert [(i.table, i.start_ns) for i in found.items] == [
+        ("frames", 0), ("ops", 5_000), ("kernels", 20_000), ("ops", 45_000),
+    ]  # fmt: skip
+    assert (found.matches, found.kernels_ns) == (4, 10_000)
+    assert (found.names[0].name, found.names[0].ranges) == ("aten::mm", 2)
+    assert all(i.track >= 0 for i in found.items)
+
+
+def test_pages() -> None:
+    found = ask(search, some(), text="mm", after=2, limit=1)
+    assert (found.matches, found.before, [i.start_ns for i in found.items]) == (4, 2, [20_000])
+    assert ask(search, some(), text="mm", after=99).items == ()
+
+
+def test_exact_and_nothing() -> None:
+    assert ask(search, some(), text="aten::mm", exact=True).matches == 2
+    for text in ("", "nowhere"):
+        found = ask(search, some(), text=text)
+        assert (found.matches, found.items, found.names, found.kernels_ns) == (0, (), (), 0)
+
+
+def test_inferred_device_time_has_its_bound() -> None:
+    one, _ = pair(2)
+    found = ask(search, one, text="")
+    assert found.kernels_bound_ns == 0
+    name = one.text(int(one.kernels.name[0]))
+    found = ask(search, one, text=name, exact=True)
+    mine = one.kernels.name == one.kernels.name[0]
+    assert found.kernels_bound_ns == one.kernels.duration_bound_ns[mine].sum()
+    whole = ask(links, one, table="ops", index=int(one.kernels.op[0]))
+    assert whole.kernels_bound_ns == sum(
+        one.kernels.duration_bound_ns[k.index] for k in whole.kernels
+    )
+
+
+def test_pages_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trace(*(op("aten::mm" if i % 3 else "aten::add", 5 * (i % 40), 5 * (i % 40) + 2,
+                     thread=i // 40) for i in range(400)))  # fmt: skip
+    whole = ask(search, one, text="mm", limit=1000)
+    order = sorted((one.ops.start_ns[i.index], i.index) for i in whole.items)
+    assert [(i.start_ns, i.index) for i in whole.items] == order
+    assert whole.matches == len(order) == 266
+    monkeypatch.setattr(searching, "_MANY", 10)
+    for after in (0, 1, 7, 100, 250, 265, 266):
+        found = ask(search, one, text="mm", after=after, limit=9)
+        assert found.items == whole.items[after : after + 9]
+        assert found.before == after

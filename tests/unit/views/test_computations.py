@@ -1,0 +1,156 @@
+"""Work is done once for all who ask, and goes on after the request that began it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tb_privateuse1.storage.jobs import Pending, Progress
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.views import computations
+from tb_privateuse1.views.computations import Computations, Report
+
+WAIT_S = 20.0
+HALF = Progress("computing", 0, 0, 0, None, traces_done=1, traces=2)
+
+
+class Work:
+    """Work that goes on when it may; it counts how often it was begun."""
+
+    def __init__(self, end: Callable[[], Any] = lambda: "result") -> None:
+        self.go_on = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.ended = threading.Semaphore(0)
+        self.times = 0
+        self._end = end
+
+    def __call__(self, report: Report) -> Any:
+        self.times += 1
+        report(HALF)
+        self.begun.release()
+        try:
+            assert self.go_on.wait(WAIT_S)
+            report(HALF)
+            return self._end()
+        finally:
+            self.ended.release()
+
+
+@pytest.fixture
+def works() -> Iterator[Computations]:
+    """Has to have forgotten all when a test ends."""
+    made = Computations()
+    yield made
+    assert len(made) == 0
+
+
+def fail(code: str = "unreadable") -> Any:
+    raise TraceError(code, "It cannot be read.")
+
+
+def begin(works: Computations, work: Work) -> None:
+    """Ask for the work and leave at once."""
+    with pytest.raises(Pending):
+        works.run("key", work, 0)
+    assert work.begun.acquire(timeout=WAIT_S)
+
+
+def test_without_a_limit_the_caller_does_the_work(works: Computations) -> None:
+    thread = works.run("key", lambda _: threading.current_thread(), None)
+    assert thread is threading.current_thread()
+
+
+def test_what_takes_longer_answers_with_its_progress_and_goes_on(works: Computations) -> None:
+    work = Work()
+    begin(works, work)
+    with pytest.raises(Pending) as caught:
+        works.run("key", work, 0)
+    assert caught.value.progress == HALF
+    work.go_on.set()
+    assert works.run("key", work, WAIT_S) == "result"
+    assert work.times == 1
+
+
+def test_an_outcome_is_kept_for_who_was_told_to_come_back(works: Computations) -> None:
+    work = Work()
+    begin(works, work)
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    assert works.run("key", work, WAIT_S) == "result"
+    assert work.times == 1
+    assert works.run("key", work, WAIT_S) == "result"  # nobody is owed one: it begins anew
+    assert work.times == 2
+
+
+def test_all_who_ask_at_a_time_get_one_result(works: Computations) -> None:
+    work = Work(object)
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(works.run, "key", work, WAIT_S) for _ in range(8)]
+        assert work.begun.acquire(timeout=WAIT_S)
+        while works._by_key["key"].askers < 8:
+            threading.Event().wait(0.01)
+        work.go_on.set()
+        found = {id(one.result(WAIT_S)) for one in asked}
+    assert (len(found), work.times) == (1, 1)
+
+
+def test_an_error_reaches_all_who_wait_and_is_not_remembered(works: Computations) -> None:
+    work = Work(fail)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(works.run, "key", work, WAIT_S) for _ in range(2)]
+        assert work.begun.acquire(timeout=WAIT_S)
+        while works._by_key["key"].askers < 2:
+            threading.Event().wait(0.01)
+        work.go_on.set()
+        codes = [getattr(one.exception(WAIT_S), "code", None) for one in asked]
+    assert codes == ["unreadable", "unreadable"]
+    assert work.times == 1
+    assert works.run("key", lambda _: "works now", WAIT_S) == "works now"
+
+
+def test_an_error_reaches_who_comes_back(works: Computations) -> None:
+    work = Work(fail)
+    begin(works, work)
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    with pytest.raises(TraceError, match="It cannot be read"):
+        works.run("key", work, WAIT_S)
+    assert work.times == 1
+
+
+def test_who_asks_again_after_a_cancellation_begins_anew(works: Computations) -> None:
+    work = Work(lambda: fail("cancelled"))
+    begin(works, work)
+    work.go_on.set()
+    assert work.ended.acquire(timeout=WAIT_S)
+    while len(works):
+        threading.Event().wait(0.01)
+    assert works.run("key", lambda _: "read", WAIT_S) == "read"
+
+
+def test_work_that_nobody_waits_for_ends(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computations, "_PATIENCE_S", -1.0)
+    work = Work(fail)
+    with pytest.raises(Pending):
+        works.run("key", work, 0)
+    work.go_on.set()
+    while len(works):
+        threading.Event().wait(0.01)
+
+
+def test_an_outcome_that_nobody_fetches_is_dropped(
+    works: Computations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work()
+    begin(works, work)
+    work.go_on.set()
+    while works._by_key["key"].ended_s is None:
+        threading.Event().wait(0.01)
+    monkeypatch.setattr(computations, "_KEPT_S", -1.0)
+    assert works.run("other", lambda _: 1, None) == 1

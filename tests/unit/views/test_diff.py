@@ -1,0 +1,258 @@
+"""Two traces side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.comparison.items_per_step import By
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import MISSING, Trace
+from tb_privateuse1.views.diff import Diff, DiffRow, diff
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.modules import modules
+from tb_privateuse1.views.operators import operators
+from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
+from tests.support.uncertain import pair
+
+
+def events(*gemm: float, other: str = "aten::relu", shapes: object = None) -> list[Event]:
+    """A step per argument: ``aten::mm`` in a module, whose kernel takes so many us, and another."""
+    made: list[Event] = []
+    told = {} if shapes is None else {"Input Dims": shapes}
+    for i, took in enumerate(gemm):
+        at = 1000.0 * i
+        made += [
+            step(i, at, at + 900),
+            frame("nn.Module: Net_0", at + 5, at + 200),
+            op("aten::mm", at + 10, at + 30, **told), launch(at + 11, at + 12, 10 * i + 1),
+            kernel("gemm", at + 40, at + 40 + took, 10 * i + 1),
+            op(other, at + 300, at + 310), launch(at + 301, at + 302, 10 * i + 2),
+            kernel("small", at + 400, at + 402, 10 * i + 2),
+        ]  # fmt: skip
+    return made
+
+
+def run(*gemm: float, other: str = "aten::relu", shapes: object = None) -> Trace:
+    return trace(*events(*gemm, other=other, shapes=shapes))
+
+
+def closes(result: Diff) -> None:
+    """Outermost rows sum to the totals, and the parts of the step to it, but for rounding."""
+    outermost = [r for r in result.rows if r.parent is None]
+    for side in ("base", "now"):
+        total = sum(getattr(r, f"{side}_ns") for r in outermost)
+        assert abs(total - getattr(result, f"{side}_total_ns")) <= len(outermost)
+        step, *parts = (getattr(f, f"{side}_ns") for f in result.figures)
+        assert None in parts or abs(sum(parts) - step) <= len(parts)
+    for i, r in enumerate(result.rows):
+        inside = [c for c in result.rows if c.parent == i]
+        if result.time == "device":
+            assert sum(c.now_ns for c in inside) <= r.now_ns + len(inside)
+
+
+def row(result: Diff, name: str) -> DiffRow:
+    return next(r for r in result.rows if r.name == name)
+
+
+def test_operators_per_step() -> None:
+    result = diff(run(30, 32), run(20, 22, 24))
+    assert (result.time, result.base_steps, result.now_steps) == ("device", 3, 2)
+    found = result.rows[0]
+    assert (found.name, found.status) == ("aten::mm", "both")
+    assert (found.base_ns, found.now_ns, found.change_ns) == (22_000, 31_000, 9_000)
+    assert found.change_share == pytest.approx(9 / 22)
+    assert (found.base_calls, found.now_calls) == (1, 1)
+    same = row(result, "aten::relu")
+    assert (same.change_ns, same.noise_ns, same.verdict) == (0, 0, "same")
+
+
+def test_a_change_within_the_spread_is_no_finding() -> None:
+    steady = row(diff(run(30, 31, 30, 31), run(20, 21, 20, 21)), "aten::mm")
+    assert steady.verdict == "longer"
+    assert steady.noise_ns is not None
+    assert 0 < steady.noise_ns < 10_000
+    noisy = row(diff(run(10, 60, 15, 40), run(5, 55, 12, 42)), "aten::mm")
+    assert noisy.verdict == "within_noise"
+    once = row(diff(run(30), run(20)), "aten::mm")
+    assert (once.noise_ns, once.verdict) == (None, "unknown")
+
+
+def test_new_and_gone() -> None:
+    result = diff(run(20, 20, other="aten::gelu"), run(20, 20))
+    new, gone = row(result, "aten::gelu"), row(result, "aten::relu")
+    assert (new.status, new.base_ns, new.change_share) == ("new", 0, None)
+    assert (gone.status, gone.now_ns, gone.change_share) == ("gone", 0, -1)
+
+
+def test_by_shapes() -> None:
+    result = diff(run(20, 20, shapes=[[4]]), run(20, 20, shapes=[[8]]), by="shapes")
+    found = {(r.name, r.detail): r.status for r in result.rows}
+    assert found["aten::mm", "[[4]]"] == "new"
+    assert found["aten::mm", "[[8]]"] == "gone"
+    assert found["aten::relu", None] == "both"
+
+
+def test_by_kernels_and_modules() -> None:
+    now, base = run(30, 30), run(20, 20)
+    gemm = row(diff(now, base, by="kernels"), "gemm")
+    assert (gemm.detail, gemm.change_ns) == ("kernel", 10_000)
+    net = row(diff(now, base, by="modules"), "Net_0")
+    assert (net.base_ns, net.now_ns, net.now_calls) == (20_000, 30_000, 1)
+    host = row(diff(now, base, by="modules", time="host"), "Net_0")
+    assert (host.base_ns, host.now_ns) == (195_000, 195_000)
+
+
+def test_one_step_of_each() -> None:
+    result = diff(run(30, 50), run(20, 90), step=1, base_step=0)
+    assert row(result, "aten::mm").change_ns == 30_000
+    with pytest.raises(TraceError, match="no step 7"):
+        diff(run(30), run(20), base_step=7)
+
+
+def test_figures_of_the_step() -> None:
+    result = diff(run(30, 30), run(20, 20))
+    figures = {f.name: f for f in result.figures}
+    assert figures["step"].base_ns == figures["step"].now_ns == 900_000
+    assert (figures["kernel"].base_ns, figures["kernel"].now_ns) == (22_000, 32_000)
+    assert figures["kernel"].verdict == "longer"
+    parts = [f.now_ns for f in result.figures if f.name != "step"]
+    assert sum(p for p in parts if p is not None) == 900_000
+
+
+def test_it_agrees_with_the_other_views() -> None:
+    now, base = run(30, 34), run(20, 20)
+    by_operator = {r.name: r.device_self_ns for r in operators(now).rows}
+    for r in diff(now, base).rows:
+        assert by_operator[r.name] == 2 * r.now_ns
+        assert r.change_ns == r.device_change_ns
+    by_kernel = {r.name: r.total_ns for r in kernels(now, group="name").rows}
+    for r in diff(now, base, by="kernels").rows:
+        assert by_kernel[r.name] == 2 * r.now_ns
+    by_host = {r.name: r.host_self_ns for r in operators(now).rows}
+    for r in diff(now, base, time="host").rows:
+        assert by_host[r.name] == 2 * r.now_ns
+    (net,) = modules(now).rows
+    assert net.device_total_ns == 2 * row(diff(now, base, by="modules"), "Net_0").now_ns
+
+
+def test_without_device_times_it_compares_the_host() -> None:
+    host = trace(
+        step(0, 0, 90), op("aten::mm", 10, 50), step(1, 100, 190), op("aten::mm", 110, 130)
+    )
+    result = diff(run(20, 20), host)
+    assert result.time == "host"
+    assert row(result, "aten::mm").base_ns == 30_000
+    assert "one_without_device" in {n.code for n in result.notes}
+
+
+def test_notes() -> None:
+    one = run(20)
+    assert {n.code for n in diff(one, one).notes} == {"same_trace", "few_steps"}
+    guessed = trace(op("aten::mm", 10, 40, id=1), elapsed={1: 100})
+    assert "inferred" in {n.code for n in diff(guessed, run(20, 20)).notes}
+
+
+def test_nothing_and_a_base() -> None:
+    assert diff(Trace(), Trace()).rows == ()
+    assert {r.status for r in diff(Trace(), run(20), time="device").rows} == {"gone"}
+
+
+@pytest.mark.parametrize("by", ["operators", "shapes", "kernels", "modules", "annotations"])
+@pytest.mark.parametrize("time", ["device", "host"])
+def test_sums_close(by: By, time: Literal["device", "host"]) -> None:
+    outside = kernel("stray", 600, 607, 99)
+    now, base = trace(*events(30, 33, 35), outside), trace(*events(20, 27))
+    closes(diff(now, base, by=by, time=time))
+
+
+def test_device_time_without_an_operator_is_a_row() -> None:
+    now = trace(*events(30, 30, 30), kernel("stray", 600, 660, 99))
+    result = diff(now, run(30, 30))
+    stray = row(result, "(launched by no operator)")
+    assert (stray.status, stray.base_ns, stray.now_ns, stray.now_calls) == ("new", 0, 20_000, 0)
+    assert result.now_total_ns - result.base_total_ns == 20_000
+    outside = row(diff(now, run(30, 30), by="modules"), "(outside of modules)")
+    assert (outside.base_ns, outside.now_ns) == (2_000, 22_000)
+
+
+def test_host_and_device_beside_each_other() -> None:
+    slow = [dict(e, dur=e["dur"] + 7) if e["name"] == "aten::mm" else e for e in events(25, 25)]
+    result = diff(trace(*slow), run(20, 20))
+    found = row(result, "aten::mm")
+    assert (found.device_change_ns, found.host_change_ns) == (5_000, 7_000)
+    gemm = row(diff(trace(*slow), run(20, 20), by="kernels"), "gemm")
+    assert (gemm.device_change_ns, gemm.host_change_ns) == (5_000, None)
+
+
+def test_modules_are_a_tree() -> None:
+    def nested(us: float) -> Trace:
+        deep = [e for i in (0, 1000) for e in (frame("nn.Module: Linear_0", i + 6, i + 100),)]
+        return trace(*events(us, us), *deep)
+
+    result = diff(nested(30), nested(20), by="modules")
+    inner = row(result, "Net_0 / Linear_0")
+    assert inner.parent is not None
+    assert result.rows[inner.parent].name == "Net_0"
+    assert (inner.change_ns, result.rows[inner.parent].change_ns) == (10_000, 10_000)
+
+
+def test_annotations() -> None:
+    def marked(us: float) -> Trace:
+        return trace(
+            *events(us, us), annotation("forward", 8, 60), annotation("forward", 1008, 1060)
+        )
+
+    result = diff(marked(30), marked(20), by="annotations")
+    forward = row(result, "forward")
+    assert (forward.base_ns, forward.now_ns, forward.now_calls) == (20_000, 30_000, 1)
+
+
+def test_a_change_within_the_bounds_is_said_to_be_so() -> None:
+    def within(us: float, bound_ns: int) -> Trace:
+        """As if inferred: every kernel may be so much shorter or longer."""
+        made = run(us, us)
+        bounds = np.full(len(made.kernels), bound_ns)
+        return replace(made, kernels=replace(made.kernels, duration_bound_ns=bounds))
+
+    close = row(diff(within(30, 4_000), within(20, 6_000)), "aten::mm")
+    assert (close.change_ns, close.bound_ns, close.verdict) == (10_000, 10_000, "within_bound")
+    far = diff(within(31, 4_000), within(20, 6_000))
+    assert row(far, "aten::mm").verdict == "longer"
+    bounds = {f.name: f.bound_ns for f in far.figures}
+    assert bounds["kernel"] == bounds["other"] == 20_000  # of both kernels, on both sides
+    assert bounds["memcpy"] == 0
+    assert bounds["step"] == 0  # they end before the host's range, however long they are
+    assert row(diff(within(31, 4_000), run(20, 20), time="host"), "aten::mm").bound_ns == 0
+    unknown = row(diff(within(31, int(MISSING)), run(20, 20)), "aten::mm")
+    assert (unknown.bound_ns, unknown.verdict) == (None, "unknown")
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_only_inferred_differently_is_within_the_bounds(seed: int, lanes: int) -> None:
+    figures = diff(*pair(seed, lanes)).figures
+    assert {f.name for f in figures} > {"step", "kernel", "other"}
+    for figure in figures:
+        assert figure.change_ns is not None
+        assert figure.bound_ns is not None
+        assert abs(figure.change_ns) <= figure.bound_ns
+        assert figure.verdict in ("same", "within_bound")
+
+
+def test_steps_are_paired_by_their_order() -> None:
+    result = diff(run(30, 30, 30), run(20, 20))
+    assert [(s.base, s.now, s.change_ns) for s in result.steps] == [
+        ("ProfilerStep#0", "ProfilerStep#0", 0), ("ProfilerStep#1", "ProfilerStep#1", 0),
+        (None, "ProfilerStep#2", None),
+    ]  # fmt: skip
+
+
+def test_the_same_trace_has_no_change() -> None:
+    one = run(30, 31)
+    result = diff(one, one, by="shapes")
+    assert {r.verdict for r in result.rows} == {"same"}
+    assert {f.verdict for f in result.figures} == {"same"}

@@ -1,0 +1,82 @@
+"""A figure that several pages show is the same on each of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tb_privateuse1.analysis.idle import bottleneck, launch_times
+from tb_privateuse1.trace import intervals, uncertainty
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.kernels import kernels
+from tb_privateuse1.views.operators import operators
+from tb_privateuse1.views.overview import overview
+from tests.peers.test_shared_traces import load
+from tests.support.make import Event, kernel, op, trace
+from tests.unit.analysis.simulation.test_coarse_clocks import OWN
+from tests.unit.views.test_empty_times import tiny
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "runs").glob("*/*.pt.trace.json.gz"))
+
+
+def check(made: Trace) -> None:
+    """The overview's operators and kernels are rows of their pages."""
+    told = overview(made)
+    rows = {row.name: row for row in operators(made).rows}
+    for one in told.top_operators:
+        row = rows[one.name]
+        device = row.device_self_ns is not None
+        assert one.calls == row.calls
+        assert one.total_ns == (row.device_self_ns if device else row.host_self_ns)
+        assert one.bound_ns == (row.device_bound_ns if device else 0)
+        assert one.bounded_share == row.bounded_share
+    of_page = kernels(made, group="name").rows
+    for name in {one.name for one in told.top_kernels} if len(of_page) < 10 else ():
+        total = sum(one.total_ns for one in told.top_kernels if one.name == name)
+        assert total == sum(row.total_ns for row in of_page if row.name == name)
+
+
+def check_busy(made: Trace) -> None:
+    """What advice takes for surely busy is the overview's busy time, less what its bounds allow."""
+    totals = overview(made).totals
+    if totals.busy_ns is None or not len(made.kernels):
+        return
+    low, high = int(made.kernels.start_ns.min()), int(made.kernels.end_ns.max())
+    span = np.array([low]), np.array([high])
+    limits = bottleneck.find_limits(made, span)
+    busy, idle = intervals.length(limits.busy), intervals.length(limits.all_idle)
+    if not totals.busy_ns:
+        assert busy == 0
+    elif uncertainty.all_measured(made.kernels):
+        unseen = intervals.length(intervals.intersect(launch_times.unrecorded_start(made), span))
+        assert busy == totals.busy_ns
+        assert totals.idle_ns is not None
+        assert idle <= totals.idle_ns <= idle + unseen
+    else:
+        assert busy <= totals.busy_ns
+
+
+@pytest.mark.parametrize("path", OWN + EXAMPLES, ids=lambda path: path.parent.name)
+def test_of_recordings(path: Path) -> None:
+    made = load(path)
+    check(made)
+    check_busy(made)
+
+
+@given(tiny())
+def test_of_a_few_events(events: list[Event]) -> None:
+    made = trace(*events)
+    check(made)
+    check_busy(made)
+
+
+@pytest.mark.parametrize("device", [(), (kernel("gemm", 4, 9, 1),)])
+def test_an_operator_alone_inside_its_own_name(device: tuple[Event, ...]) -> None:
+    """The two are one call, as for torch: the inner one's time is not lost."""
+    made = trace(op("aten::mm", 0, 30, id=1), op("aten::mm", 10, 30, id=2), *device)
+    check(made)
+    if not device:
+        assert [(one.calls, one.total_ns) for one in overview(made).top_operators] == [(1, 30_000)]

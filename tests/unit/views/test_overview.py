@@ -1,0 +1,171 @@
+"""The overview's figures on hand-made traces whose answer is plain."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views.overview import overview
+from tests.support.make import annotation, kernel, launch, op, span, step, trace
+
+
+def test_each_instant_goes_to_the_first_that_covers_it() -> None:
+    t = trace(
+        step(1, 0, 100),
+        op("aten::mm", 0, 60),
+        annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 60, 80),
+        launch(5, 15, 1),
+        kernel("gemm", 10, 30, 1),
+        kernel("Memcpy HtoD", 20, 40, 1, stream=8, category="gpu_memcpy"),
+        kernel("Memset", 38, 42, 1, stream=9, category="gpu_memset"),
+        kernel("ncclAllReduce", 25, 45, 1, stream=10),
+    )
+    (s,) = overview(t).steps
+    parts = {
+        "kernel": 20, "memcpy": 10, "memset": 2, "communication": 3, "runtime": 5,
+        "dataloader": 20, "cpu": 20, "other": 20,
+    }  # fmt: skip
+    assert {k: getattr(s, f"{k}_ns") // 1000 for k in parts} == parts
+    assert sum(parts.values()) * 1000 == s.duration_ns == 100_000
+
+
+def test_steps_that_were_written_as_operators_are_no_work() -> None:
+    t = trace(op("ProfilerStep#1", 0, 100), op("aten::mm", 20, 50))
+    (s,) = overview(t).steps
+    assert (s.name, s.cpu_ns, s.other_ns) == ("ProfilerStep#1", 30_000, 70_000)
+
+
+def test_gloo_work_on_the_host_is_communication() -> None:
+    t = trace(step(1, 0, 100), annotation("gloo:all_reduce", 10, 40, thread=5))
+    assert overview(t).steps[0].communication_ns == 30_000
+
+
+def test_totals() -> None:
+    t = trace(
+        launch(0, 1, 1), kernel("gemm", 10, 30, 1), kernel("gemm", 20, 50, 1, stream=8),
+        kernel("ncclAllReduce", 40, 70, 1, stream=9),
+        kernel("Memcpy", 80, 90, category="gpu_memcpy"),
+    )  # fmt: skip
+    totals = overview(t).totals
+    assert totals.span_ns == 80_000
+    assert totals.busy_ns == 70_000
+    assert totals.idle_ns == 10_000
+    assert totals.compute_ns == 40_000
+    assert totals.communication_ns == 30_000
+    assert totals.overlap_ns == 10_000
+    assert totals.busy_bound_ns == 0
+    assert (totals.kernels, totals.communication_kernels, totals.memcpys) == (2, 1, 1)
+    assert (totals.linked, totals.unlinked) == (3, 1)
+
+
+def test_incomplete_steps_stay_out_of_the_average() -> None:
+    events = [step(1, 0, 100), step(2, 100, 220), step(3, 220, 230)]
+    for i, at in enumerate((10, 20, 110, 120)):
+        events += [launch(at, at + 1, i + 1), kernel("k", at + 2, at + 3, i + 1)]
+    result = overview(trace(*events))
+    assert [s.incomplete for s in result.steps] == [False, False, True]
+    assert result.average_step_ns == 110_000
+    assert result.spread is not None
+    assert (result.spread.min_ns, result.spread.max_ns) == (100_000, 120_000)
+    assert sum(a.mean_ns for a in result.averages) == 110_000
+
+
+def test_utilisation_is_busy_time_within_the_steps() -> None:
+    t = trace(step(1, 0, 100), launch(1, 2, 1), kernel("k", 50, 75, 1), kernel("k", 200, 300))
+    assert overview(t).utilisation == 0.25
+
+
+def test_a_selected_step_limits_totals_and_top_lists() -> None:
+    t = trace(
+        step(1, 0, 100), step(2, 100, 200),
+        op("a", 0, 10), launch(1, 2, 1), kernel("ka", 20, 30, 1),
+        op("b", 110, 120), launch(111, 112, 2), kernel("kb", 130, 180, 2),
+    )  # fmt: skip
+    result = overview(t, step=2)
+    assert result.totals.busy_ns == 50_000
+    assert [(k.name, k.kind, k.share) for k in result.top_kernels] == [("kb", "kernel", 1.0)]
+    assert [o.name for o in result.top_operators] == ["b"]
+    assert result.utilisation == 0.5
+    assert len(result.steps) == 2
+
+
+def test_an_unknown_step_is_an_error_that_names_those_there_are() -> None:
+    with pytest.raises(TraceError) as caught:
+        overview(trace(step(1, 0, 10)), step=7)
+    assert caught.value.code == "unknown_step"
+    assert "ProfilerStep#1" in (caught.value.hint or "")
+
+
+def test_without_device_times_figures_are_null_not_zero() -> None:
+    result = overview(trace(step(1, 0, 10), op("a", 1, 9), op("b", 2, 4)))
+    assert result.provenance.timeline == "none"
+    assert result.totals.busy_ns is None
+    assert result.totals.kernels is None
+    assert result.utilisation is None
+    assert result.top_kernels == ()
+    assert [(o.name, o.total_ns) for o in result.top_operators] == [("a", 6000), ("b", 2000)]
+
+
+def test_inferred_times_say_so() -> None:
+    t = trace(step(1, 0, 100), op("aten::mm", 10, 20, id=1), elapsed={1: 30})
+    result = overview(t)
+    assert result.provenance.timeline == "inferred"
+    assert [e.evidence for e in result.evidence] != ["measured"]
+
+
+def test_empty() -> None:
+    assert overview(Trace()).duration_ns == 0
+
+
+def test_averages_are_of_the_complete_steps_and_sum_to_them() -> None:
+    lengths = {1: 100, 2: 140}
+    events = [step(n, 200 * n, 200 * n + length) for n, length in lengths.items()]
+    ops = [op("aten::mm", 200 * n + 10, 200 * n + 10 + 20 * n) for n in lengths]
+    result = overview(trace(*events, *ops))
+    parts = {a.part: a for a in result.averages}
+    assert list(parts) == [
+        "kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other",
+    ]  # fmt: skip
+    cpu = parts["cpu"]
+    assert (cpu.mean_ns, cpu.min_ns, cpu.max_ns, cpu.deviation_ns) == (
+        30_000, 20_000, 40_000, 10_000,
+    )  # fmt: skip
+    assert cpu.bound_ns == 0
+    assert cpu.share == pytest.approx(30 / 120)
+    assert sum(a.mean_ns for a in result.averages) == result.average_step_ns == 120_000
+    assert sum(a.share for a in result.averages) == pytest.approx(1)
+    assert overview(Trace()).averages == ()
+
+
+def test_facts_name_device_and_run() -> None:
+    result = overview(
+        trace(
+            op("a", 0, 1), span("cuda_runtime", "x", 0, 1),
+            deviceProperties=[{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 80 * 2**30}],
+            distributedInfo={"rank": 3, "world_size": 8, "backend": "nccl"},
+        )
+    )  # fmt: skip
+    device = {f.label: f.value for f in result.device}
+    run = {f.label: f.value for f in result.run}
+    assert device["Device"] == "NVIDIA H100"
+    assert device["Memory per device"] == "80.0 GiB"
+    assert (run["Rank"], run["World size"], run["Process group"]) == ("3", "8", "nccl")
+
+
+def test_facts_tell_what_the_device_can_do() -> None:
+    told = {"id": 0, "name": "NVIDIA A100-SXM4-40GB", "totalGlobalMem": 40 * 2**30,
+            "computeMajor": 8, "computeMinor": 0, "numSms": 108, "warpSize": 32}  # fmt: skip
+    events = op("a", 0, 1), span("cuda_runtime", "x", 0, 1)
+    device = {f.label: f.value for f in overview(trace(*events, deviceProperties=[told])).device}
+    assert device["Compute capability"] == "8.0"
+    assert device["Streaming multiprocessors"] == "108"
+    assert device["Warp size"] == "32"
+    assert device["Peak in half precision"] == "312 TFLOP/s, data sheet"
+    assert device["Peak memory bandwidth"] == "1555 GB/s, data sheet"
+    # One that says the same twice, and one of which nothing can be read.
+    odd = {"name": "NVIDIA A100-SXM4-40GB", "numSms": "x", "computeMajor": True, "warpSize": -1}
+    result = overview(trace(*events, deviceProperties=[told, told, odd]))
+    facts = {f.label: f.value for f in result.device}
+    assert facts["Streaming multiprocessors"] == "108"
+    assert facts["Device"] == "3 x NVIDIA A100-SXM4-40GB"

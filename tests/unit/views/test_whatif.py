@@ -1,0 +1,163 @@
+"""Predicted steps, what gains how much, and the critical path as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_privateuse1.analysis.simulation import ranking
+from tb_privateuse1.export.reports import csv
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.trace.model import Trace
+from tb_privateuse1.views import query, signature
+from tb_privateuse1.views.whatif import WhatIf, whatif
+from tests.peers.test_shared_traces import TRACES, load
+from tests.support.make import op, trace
+from tests.support.results import result
+from tests.support.simulate import Op, simulate, step
+from tests.unit.analysis.simulation.test_dependency_graph import needs_traces, waiting
+
+US = 1000
+
+
+def ask(made: Trace, *lines: str, **options: object) -> WhatIf:
+    found = result(whatif, made, changes="\n".join(lines), **options)
+    assert isinstance(found, WhatIf)
+    return found
+
+
+def inferred() -> Trace:
+    """Three steps in which the device is behind, each with a wait at its end."""
+    ops = [Op("aten::mm", 8 * US, US, 40 * US) for _ in range(12)]
+    wait = Op("aten::_local_scalar_dense", 3 * US, 500, 2 * US, blocking=True)
+    return simulate([step(i, *ops, wait) for i in range(3)]).trace
+
+
+def test_a_prediction() -> None:
+    found = ask(waiting(), "kernel:mm=0.5")
+    assert (found.measured_ns, found.predicted_ns, found.gain_ns) == (100_000, 80_000, 20_000)
+    assert found.gain_share == 0.2
+    assert (found.bound_ns, found.replayed_ns, found.replay_error_share) == (0, 100_000, 0)
+    (change,) = found.changes
+    assert (change.host_ns, change.device_ns, change.activities) == (0, 40_000, 1)
+    (one,) = found.steps
+    assert (one.name, one.measured_ns, one.predicted_ns) == ("ProfilerStep#1", 100_000, 80_000)
+
+
+def test_what_gains_how_much() -> None:
+    rows = {(row.kind, row.name): row for row in ask(waiting()).rows}
+    assert rows["kernel", "mm"].half_gain_ns == 20_000
+    assert rows["kernel", "mm"].free_gain_ns == 21_000
+    assert rows["operator", "aten::mm"].free_gain_ns == 31_000
+    assert rows["kernel", "mm"].on_path_ns == 40_000
+    assert rows["operator", "aten::mm"].on_path_ns == 42_000
+    assert rows["synchronisation", ""].free_gain_ns == 22_000
+    gains = [row.free_gain_ns for row in ask(waiting()).rows]
+    assert gains == sorted(gains, reverse=True)
+    assert ask(waiting(), ranking=False).rows == ()
+    assert len(ask(waiting(), limit=2).rows) == 2
+
+
+def test_the_path_sums_to_the_step() -> None:
+    found = ask(waiting())
+    assert sum(row.path_ns for row in found.path) == found.measured_ns
+    assert {cause.cause: cause.path_ns for cause in found.causes} == {
+        "host_code": 30_000,
+        "operator": 2_000,
+        "kernel": 60_000,
+        "launch_latency": 5_000,
+        "pause": 1_000,
+        "wait_return": 2_000,
+    }
+    assert sum(cause.share for cause in found.causes) == pytest.approx(1)
+    assert found.path[0].name == "mm"
+    assert found.path_rows == len(found.path)
+
+
+def test_inferred_times_have_a_bound() -> None:
+    found = ask(inferred(), "kernel:aten::mm=0.5")
+    assert found.gain_ns is not None
+    assert found.bound_ns is not None
+    # Twelve operators of 40 us a step, while the host needs 8 us for each.
+    assert found.gain_ns == pytest.approx(12 * 20 * US, rel=0.1)
+    assert found.bound_ns > 0
+    assert abs(found.gain_ns - 12 * 20 * US) <= found.bound_ns
+    assert [note.code for note in found.notes] == ["inferred"]
+
+
+def test_unknown_bounds_are_null() -> None:
+    made = simulate([step(0, Op("aten::mm", 8 * US, US, 40 * US))]).trace
+    lost = made.kernels.take(np.arange(len(made.kernels)))
+    columns = dict(lost.columns()) | {"duration_bound_ns": np.full(len(lost), -(1 << 63))}
+    unknown = Trace(**{**vars(made), "kernels": type(lost)(**columns)})
+    found = ask(unknown, "kernel:aten::mm=0.5")
+    assert found.bound_ns is None
+    assert found.steps[0].bound_ns is None
+
+
+def test_without_device_times() -> None:
+    found = ask(trace(op("aten::mm", 0, 30), op("aten::add", 30, 40)), "aten::mm=0.5")
+    assert (found.measured_ns, found.gain_ns) == (40_000, 15_000)
+    assert [note.code for note in found.notes] == ["no_device_times"]
+
+
+def test_one_step() -> None:
+    made = inferred()
+    assert len(ask(made, "kernel:aten::mm=0.5", step=1).steps) == 1
+    with pytest.raises(TraceError, match="no step 9"):
+        ask(made, step=9)
+
+
+def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = simulate([step(i, *([Op("aten::mm", 9000, 1000, 9000)] * 20)) for i in range(20)]).trace
+    whole = ask(made)
+    assert not {note.code for note in whole.notes} & {"ranked_steps", "ranked_rows"}
+    size = len(made.ops) + len(made.launches) + len(made.kernels)
+    monkeypatch.setattr(ranking, "_EVENTS", size // 4)
+    part = ask(made)
+    (note,) = (note for note in part.notes if note.code == "ranked_steps")
+    assert note.message == f"What gains how much is that of 5 of {len(part.steps)} steps."
+    assert part.measured_ns == whole.measured_ns
+    names = {(row.kind, row.name): row for row in whole.rows}
+    assert {(row.kind, row.name) for row in part.rows} == set(names)
+    for row in part.rows:
+        other = names[row.kind, row.name].free_gain_ns
+        assert row.free_gain_ns == pytest.approx(other, rel=0.1, abs=0.01 * whole.measured_ns)
+
+
+def test_of_a_step_that_is_very_long_few_rows_are_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "_WORK", 1)
+    found = ask(waiting())
+    assert len(found.rows) == 3
+    assert "ranked_rows" in {note.code for note in found.notes}
+
+
+def test_tables() -> None:
+    found = ask(waiting(), "kernel:mm=0.5")
+    assert csv.csv_table(found, "steps").splitlines()[1].startswith("ProfilerStep#1,100000,80000")
+    assert found.tables == ("rows", "changes", "steps", "causes", "path", "notes")
+
+
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+def test_real_traces(path: Path) -> None:
+    """Nothing changed, nothing gained; faster is never slower; the path is the step."""
+    made = load(path)
+    whole = ask(made, limit=6)
+    if not whole.measured_ns:
+        return
+    assert (whole.gain_ns, whole.bound_ns) == (0, 0)
+    assert sum(c.path_ns for c in whole.causes) == pytest.approx(whole.measured_ns, abs=12)
+    assert whole.replay_error_share == pytest.approx(0, abs=0.02)
+    for row in whole.rows:
+        assert -1 <= row.half_gain_ns <= row.free_gain_ns + 1
+    assert ask(made, "launches=1", "copies=1", ranking=False).gain_ns == 0
+
+
+def test_over_http_as_on_the_command_line() -> None:
+    """Nothing in it is a column, and no option has the name of a selection."""
+    assert query.encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
+    options = {name for name, _, _ in signature.query_of(whatif)}
+    assert not options & {"run", "rank", "span"}
