@@ -204,13 +204,13 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on = threading.Event()
-    walk = scanner.runs.walk
+    walk = scanner.discovery_catalog.walk
 
     def slow(*arguments: Any) -> Any:
         go_on.wait(30)
         return walk(*arguments)
 
-    monkeypatch.setattr(scanner.runs, "walk", slow)
+    monkeypatch.setattr(scanner.discovery_catalog, "walk", slow)
     scan = Scanner(str(logdir), interval_s=0)
     client = Client(Routes(scan, Shelf(Trace())))
     waiting = client.get(BASE + "overview?run=ddp&wait_ms=10")
