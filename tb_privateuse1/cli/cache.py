@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 
 def _cache(options: argparse.Namespace) -> int:
     from tb_privateuse1.storage import cache_directory
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     act = cache_directory.clear if options.action == "clear" else cache_directory.disk_use
     try:
@@ -35,7 +35,7 @@ def _cache(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
     if options.json:
-        write(query.encode(found))
+        write(encode(found))
         return 0
     for use in found:
         print(use.directory)

@@ -115,7 +115,7 @@ def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
@@ -146,7 +146,7 @@ def _ingest(options: argparse.Namespace) -> int:
             raise KeyboardInterrupt(have) from None
     outcome = work.outcome()
     if options.json:
-        write(query.encode(asdict(outcome)))
+        write(encode(asdict(outcome)))
     else:
         _print(outcome)
     return 1 if outcome.failed or outcome.removed else 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tb_privateuse1.discovery.trace_files import TraceFiles
     from tb_privateuse1.storage.jobs import Progress
     from tb_privateuse1.storage.store import Store
-    from tb_privateuse1.views.reader import Selection
+    from tb_privateuse1.views.request import Selection
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 def place(options: argparse.Namespace, of: str = "") -> Selection:
     """What ``add_place`` has asked for."""
-    from tb_privateuse1.views.reader import Selection
+    from tb_privateuse1.views.request import Selection
 
     return Selection(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 

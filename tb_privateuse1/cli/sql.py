@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
 
 def _sql(options: argparse.Namespace) -> int:
     from tb_privateuse1.export import sql
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     if options.tables:
         return _tables(options)
@@ -66,7 +66,7 @@ def _sql(options: argparse.Namespace) -> int:
             memory_bytes=options.memory << 20,
         )
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     else:
         body = (_csv(result) if options.csv else _text(result)).encode("utf-8", "replace")
     write(body, options.output)

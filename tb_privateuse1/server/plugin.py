@@ -49,7 +49,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         self._routes = Routes(
             self._scanner,
             store,
-            reader=Reader(store, rules.usable),
+            reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
             sql_allowed=sql_allowed,
         )

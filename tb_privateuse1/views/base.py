@@ -33,10 +33,10 @@ OffsetOption = Annotated[int, "how many rows to skip"]
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank as a view of all ranks gets it: what its reduction made of the trace, or why not.
+    """One rank in a view that reads ``ranks``: the reduction of its trace, or a problem.
 
-    A view that reads ``ranks`` names its reduction in ``views.REDUCTIONS``: a function of one
-    trace, whose result is kept in its place, so that never many traces are open at once.
+    The view declares the reduction with ``signature.reduces``. Only reductions stay in memory, so
+    that few traces are open at once.
     """
 
     rank: int

@@ -12,7 +12,7 @@ from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
-from tb_privateuse1.analysis.ranks import clock_alignment
+from tb_privateuse1.analysis.ranks import clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
@@ -32,6 +32,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.signature import reduces
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class Distributed(Result):
     """What to mend, the most severe first."""
 
 
+@reduces(collectives.reduce_trace)
 def distributed(
     ranks: tuple[Rank, ...],
     *,

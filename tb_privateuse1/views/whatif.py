@@ -19,6 +19,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
 
@@ -98,6 +99,7 @@ class WhatIf(Result):
     notes: tuple[Finding, ...]
 
 
+@heavy
 def whatif(
     trace: Trace,
     dependencies: Graph,

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tb_privateuse1.analysis.ranks import clock_alignment
-from tb_privateuse1.analysis.ranks.collectives import match_calls
+from tb_privateuse1.analysis.ranks.collectives import match_calls, reduce_trace
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
+from tb_privateuse1.views.signature import reduces
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Clock:
     rows: tuple[RankClock, ...]
 
 
+@reduces(reduce_trace)
 def clock(
     ranks: tuple[Rank, ...],
     *,
