@@ -47,7 +47,7 @@ _ARRAYS = {
     np.int16: "Int16Array",
     np.int8: "Int8Array",
 }
-"""Columns of numbers: packed over HTTP (``query.packed``), lists in JSON."""
+"""Columns of numbers: packed over HTTP (``encoding.encode_columns``), lists in JSON."""
 
 
 def typescript() -> str:
