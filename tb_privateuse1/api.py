@@ -53,7 +53,7 @@ class Log:
 
     @property
     def runs(self) -> catalog.Runs:
-        """What was found."""
+        """Return the runs, workers, ranks and spans of the path."""
         return self._catalog.runs
 
     def reload(self) -> None:
@@ -63,7 +63,7 @@ class Log:
     def trace(
         self, run: str | None = None, rank: int | None = None, span: int | None = None
     ) -> Trace:
-        """One trace's tables."""
+        """Return one trace's tables."""
         return self._store.trace(self._catalog.find(run, rank, span))
 
     def event(
@@ -74,9 +74,9 @@ class Log:
         rank: int | None = None,
         span: int | None = None,
     ) -> EventRecord:
-        """One event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
+        """Return one event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
 
-        Its ``record`` is JSON: all that the file has of it.
+        Its ``record`` is JSON, exactly as in the file.
         """
         options = parse_options(read_record, {"table": table, "row": str(row)})
         request = Request(read_record, Selection(run, rank, span), options=options)

@@ -1,4 +1,4 @@
-"""``advise``: what to mend in a trace, for people and for CI."""
+"""``advise``: print a trace's findings, for people and for CI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEVERITIES = ("high", "medium", "low", "note")
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     advise = add_command(
         commands,
         "advise",

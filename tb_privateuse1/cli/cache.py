@@ -1,4 +1,4 @@
-"""``cache``: what is kept of traces that were read, and where; or remove it."""
+"""``cache``: show or clear the cached traces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     cache = add_command(
         commands, "cache", _cache, "show or clear the cache of traces that were read", "info ./log"
     )

@@ -1,4 +1,4 @@
-"""``diff``: what a trace does longer or shorter than another, and whether that is too much."""
+"""``diff``: compare two traces, and fail if a figure grew too much."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MEMORY = {
     "allocated": "allocated",
     "allocations": "allocations",
 }
-"""What ``--of`` calls the figures of memory."""
+"""The figures of memory by their names in ``--of``."""
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     diff = add_command(
         commands,
         "diff",

@@ -1,4 +1,4 @@
-"""``event``: print one event with all that its file has of it."""
+"""``event``: print one event with its full record in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     event = add_command(
         commands,
         "event",

@@ -18,7 +18,7 @@ _WIDEST = 60
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     sql = add_command(
         commands,
         "sql",
@@ -80,7 +80,9 @@ def _tables(options: argparse.Namespace) -> int:
     for table, described in COLUMNS.items():
         kinds = schema(table)
         lines += ["", table]
-        lines += [f"  {n:20} {kinds.field(n).type!s:8} {told}" for n, told in described.items()]
+        lines += [
+            f"  {n:20} {kinds.field(n).type!s:8} {meaning}" for n, meaning in described.items()
+        ]
     write(("\n".join(lines[1:]) + "\n").encode(), options.output)
     return 0
 

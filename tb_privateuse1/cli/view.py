@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     view = add_command(
         commands, "view", _view, "print a view of a trace", "kernels ./log --group name"
     )

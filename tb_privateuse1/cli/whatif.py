@@ -1,4 +1,4 @@
-"""``whatif``: how long a step would take with changes, and what gains how much."""
+"""``whatif``: predict a step's duration with changes, and rank possible gains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     whatif = add_command(
         commands,
         "whatif",

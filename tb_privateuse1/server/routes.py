@@ -1,9 +1,9 @@
-"""HTTP: a path and a query -> JSON. The same few lines serve every view.
+"""HTTP routes: a path and a query -> JSON. The same few lines serve every view.
 
-Success is the view's result; what goes wrong is ``{"error": {"code", "message", "hint"}}`` with
-status 400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request whose trace is
-still searched or read, or whose answer is still computed, answers after that time with 202 and how
-far it is. Everything is asked for with GET; only to give up reading a trace takes a POST.
+Success is the view's result; an error is ``{"error": {"code", "message", "hint"}}`` with status
+400, 404 or 422, and 500 for our own mistakes. With ``wait_ms`` a request that is not ready after
+that time, because its trace is searched, read or computed, answers 202 with the progress. All
+requests are GET; only ``cancel``, which gives up reading a trace, is a POST.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ _PACKED = "application/octet-stream"
 
 
 class Routes:
-    """Answers the requests below the plugin's path; ``scanner`` and ``store`` do the work.
+    """Answers the requests below the plugin's path.
 
-    ``warnings`` are said above the list of runs.
+    The answer to ``runs`` begins with ``warnings``.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Routes:
         self._sql_allowed = sql_allowed
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """The WSGI application. Its path is what follows the plugin's name."""
+        """Run the WSGI application. Its path is the part behind the plugin's name."""
         request = Request(environ)
         return self.respond(request)(environ, start_response)
 
     def respond(self, request: Request) -> Response:
-        """The answer to one request; never raises."""
+        """Return the answer to one request; never raises."""
         path = request.path.removeprefix(_BASE)
         try:
             if request.method not in _methods(path):
@@ -212,7 +212,7 @@ def _texts(request: Request) -> dict[str, str]:
 
 
 def _language(request: Request) -> str:
-    """The first one asked for that there is, wherever it is spoken: ``zh-CN`` is ``zh``."""
+    """Return the first accepted language that exists, without its region: ``zh-CN`` is ``zh``."""
     for tag, quality in request.accept_languages:
         if quality > 0 and (language := tag.partition("-")[0].lower()) in LANGUAGES:
             return language

@@ -1,4 +1,4 @@
-"""Several ranks on one clock: what the timeline needs to draw them side by side."""
+"""Align several ranks to one clock, so that the timeline can draw them side by side."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def clock(
     def row(rank: Rank) -> RankClock:
         i = place.get(rank.rank)
         if i is None:
-            told = rank.problem.message if rank.problem else say("It cannot be read.")
-            return RankClock(rank.rank, None, None, 0, told)
+            problem = rank.problem.message if rank.problem else say("It cannot be read.")
+            return RankClock(rank.rank, None, None, 0, problem)
         shift, residual = int(found.shift_ns[i]), int(found.residual_ns[i])
         tied = shift != MISSING and zero != MISSING
         return RankClock(
