@@ -11,7 +11,8 @@ from tb_privateuse1.analysis.simulation import ranking
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query, signature
+from tb_privateuse1.views import signature
+from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace
@@ -173,6 +174,6 @@ def test_real_traces(path: Path) -> None:
 
 def test_over_http_as_on_the_command_line() -> None:
     """Nothing in it is a column, and no option has the name of a selection."""
-    assert query.encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
+    assert encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
     options = {name for name, _, _ in signature.query_of(whatif)}
     assert not options & {"run", "rank", "span"}
