@@ -82,7 +82,7 @@ def build_trace(
         meta=dataclasses.replace(
             meta,
             timeline=_timeline(kernels),
-            grounds=activities.grounds,
+            grounds=activities.basis,
         ),
         vendor=vendor,
         threads=raw.threads,

@@ -72,7 +72,7 @@ class Activities:
     findings: tuple[Finding, ...] = ()
     told: MetadataClaims | None = None
     """What the kernels say of collectives; None for inferred ones."""
-    grounds: InferenceBasis | None = None
+    basis: InferenceBasis | None = None
     configs: Configs = field(default_factory=Configs.empty)
     """How kernels were launched."""
 

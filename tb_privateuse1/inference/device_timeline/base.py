@@ -51,7 +51,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Marks:
+class EventPairs:
     """All marks in order, and per operator (row of ``Ops``) where its two marks are.
 
     ``host_ns`` is when the mark was likely recorded, ``host_low_ns`` and ``host_high_ns`` when at
@@ -85,7 +85,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Usual:
+class TypicalDurations:
     """What to expect of each kernel's length: -1 where the trace does not tell.
 
     ``low`` and ``high`` are limits from the same operator on the same shapes.
@@ -95,7 +95,7 @@ class Usual:
     low: I64
     high: I64
 
-    def first(self, count: int) -> Self:
+    def head(self, count: int) -> Self:
         """Those of the first kernels."""
         return dataclasses.replace(
             self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
@@ -114,17 +114,17 @@ class Work:
     evidence: I8
     activity: I8
     findings: tuple[Finding, ...] = ()
-    grounds: InferenceBasis | None = None
+    basis: InferenceBasis | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
     @classmethod
-    def none(cls, finding: Finding | None, grounds: InferenceBasis) -> Self:
+    def none(cls, finding: Finding | None, basis: InferenceBasis) -> Self:
         """No work, for a reason."""
         times, few = np.empty(0, np.int64), np.empty(0, np.int8)
         found = () if finding is None else (finding,)
-        return cls(times, times, times, times, times, few, few, found, grounds)
+        return cls(times, times, times, times, times, few, few, found, basis)
 
     def take(self, rows: Bools) -> Self:
         """Some of the work."""

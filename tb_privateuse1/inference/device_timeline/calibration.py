@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, EventPairs
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
@@ -41,7 +41,7 @@ _ENOUGH, _ALIKE = 20, 5
 
 
 def calibrate(
-    ops: Ops, sidecar: Sidecar, resolution_ns: int, marks: Marks, quiet: Bools
+    ops: Ops, sidecar: Sidecar, resolution_ns: int, events: EventPairs, launch_free: Bools
 ) -> Calibration:
     """The calibration; ``quiet`` are the segments in which nothing can have launched."""
     told = _told(sidecar, "launch_latency_ns")
@@ -54,9 +54,9 @@ def calibrate(
     rounding = sidecar.facts.get("elapsed_rounding")
     if rounding not in ("floor", "round"):
         rounding = "floor" if resolution == _TORCH_RESOLUTION_NS else "both"
-    still = _still(ops, marks, quiet)
-    event, event_high, seen = _event_cost(ops, marks, still, resolution)
-    jitter, idle = _jitter(ops, still, resolution)
+    launch_free_ops = _launch_free_operators(ops, events, launch_free)
+    event, event_high, seen = _event_cost(ops, events, launch_free_ops, resolution)
+    jitter, idle = _jitter(ops, launch_free_ops, resolution)
     latency_bound = _MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS
     constants = (
         _latency(sidecar, latency, latency_bound),
@@ -155,24 +155,28 @@ def _resolution(ops: Ops, value: int, rounding: str) -> Constant:
     return Constant("elapsed_resolution", value, None, None, "trace", known, why)
 
 
-def _still(ops: Ops, marks: Marks, quiet: Bools) -> I64:
+def _launch_free_operators(ops: Ops, events: EventPairs, launch_free: Bools) -> I64:
     """Operators with a device time, between whose marks nothing can have launched."""
-    loud = np.concatenate(([0], np.cumsum(~quiet)))
-    still = loud[marks.end + 1] == loud[marks.start + 1]
-    return np.flatnonzero(still & (ops.elapsed_ns != MISSING))
+    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
+    return np.flatnonzero(launch_free_ops & (ops.elapsed_ns != MISSING))
 
 
-def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[int, int, int]:
+def _event_cost(
+    ops: Ops, events: EventPairs, launch_free_ops: I64, resolution: int
+) -> tuple[int, int, int]:
     """The likely time of a mark, one that it does not exceed, and how many operators tell it.
 
     An operator of k segments that only cost the device its marks has an elapsed time of the
     integer part of k times that cost, so that each one bounds the cost from both sides.
     """
-    host = ops.end_ns[still] - ops.start_ns[still]
-    row = still[(host >= 4_000) & (2 * (ops.elapsed_ns[still] + resolution) <= host)]
+    host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
+    row = launch_free_ops[
+        (host >= 4_000) & (2 * (ops.elapsed_ns[launch_free_ops] + resolution) <= host)
+    ]
     if len(row) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
         return _EVENT_NS, _EVENT_HIGH_NS, 0
-    segments = marks.end[row] - marks.start[row]
+    segments = events.end[row] - events.start[row]
     low, high = 0.0, float(_EVENT_MOST_NS)
     for k, count in zip(*np.unique(segments, return_counts=True), strict=True):
         if count >= _ALIKE:
@@ -183,10 +187,10 @@ def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[in
     return int(low + high) // 2, int(high * 1.5) + 100, len(row)
 
 
-def _jitter(ops: Ops, still: I64, resolution: int) -> tuple[int, int]:
+def _jitter(ops: Ops, launch_free_ops: I64, resolution: int) -> tuple[int, int]:
     """How late an idle device may run a mark, from the scatter of still operators; of how many."""
-    host = ops.end_ns[still] - ops.start_ns[still]
-    excess = ops.elapsed_ns[still] + resolution // 2 - host
+    host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
+    excess = ops.elapsed_ns[launch_free_ops] + resolution // 2 - host
     # Shorter than on the host: the device was behind for a while.
     idle = excess[(host >= 4_000) & (excess > -1_000) & (excess < 15_000)]
     if len(idle) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
@@ -197,7 +201,7 @@ def _jitter(ops: Ops, still: I64, resolution: int) -> tuple[int, int]:
 
 
 def event_cost(
-    ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
+    ops: Ops, events: EventPairs, may: Bools, behind: Bools, c: Calibration
 ) -> tuple[int, int]:
     """The likely time of a mark, from ranges that the device ran through behind the host.
 
@@ -208,35 +212,35 @@ def event_cost(
     which the device was surely late.
     """
     known = ops.elapsed_ns != MISSING
-    unit = _outermost(marks, np.flatnonzero(may & known))
+    unit = _outermost(events, np.flatnonzero(may & known))
     late = np.concatenate(([0], np.cumsum(~behind)))
-    row = np.flatnonzero(known & ~may & (late[marks.end + 1] == late[marks.start]))
+    row = np.flatnonzero(known & ~may & (late[events.end + 1] == late[events.start]))
     if not len(row) or not len(unit):
         return c.event_ns, 0
-    within = np.searchsorted(marks.start[unit], marks.start[row], side="right") - 1
-    row = row[(within < 0) | (marks.end[unit[np.maximum(within, 0)]] < marks.start[row])]
-    after = np.searchsorted(marks.start[unit], marks.start[row])
+    within = np.searchsorted(events.start[unit], events.start[row], side="right") - 1
+    row = row[(within < 0) | (events.end[unit[np.maximum(within, 0)]] < events.start[row])]
+    after = np.searchsorted(events.start[unit], events.start[row])
     row = _outermost(
-        marks, row[marks.start[unit[np.minimum(after, len(unit) - 1)]] < marks.end[row]]
+        events, row[events.start[unit[np.minimum(after, len(unit) - 1)]] < events.end[row]]
     )
     if not len(row):
         return c.event_ns, 0
-    at = np.searchsorted(marks.start[row], marks.start[unit], side="right") - 1
-    unit = unit[(at >= 0) & (marks.end[unit] < marks.end[row[np.maximum(at, 0)]])]
+    at = np.searchsorted(events.start[row], events.start[unit], side="right") - 1
+    unit = unit[(at >= 0) & (events.end[unit] < events.end[row[np.maximum(at, 0)]])]
     half = c.resolution_ns // 2
     total = int((ops.elapsed_ns[row] + half).sum() - (ops.elapsed_ns[unit] + half).sum())
-    segments = int((marks.end - marks.start)[row].sum() - (marks.end - marks.start)[unit].sum())
+    segments = int((events.end - events.start)[row].sum() - (events.end - events.start)[unit].sum())
     # The scatter of so many roundings must be small beside what is divided by.
     if segments < _ENOUGH * max(1.0, len(unit) ** 0.5):
         return c.event_ns, 0
     return int(np.clip(total / segments, 0, c.event_high_ns)), len(row)
 
 
-def _outermost(marks: Marks, rows: I64) -> I64:
+def _outermost(events: EventPairs, rows: I64) -> I64:
     """Those that lie in no other of them, in order of their starts."""
-    rows = rows[np.argsort(marks.start[rows], kind="stable")]
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         return rows
-    reach = np.maximum.accumulate(marks.end[rows])
-    first = np.concatenate(([True], marks.start[rows][1:] > reach[:-1]))
+    reach = np.maximum.accumulate(events.end[rows])
+    first = np.concatenate(([True], events.start[rows][1:] > reach[:-1]))
     return rows[first]

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.base import Usual
+from tb_privateuse1.inference.device_timeline.base import TypicalDurations
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREAD = 0.5
@@ -84,7 +84,7 @@ def trusted_instances(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> 
     return own
 
 
-def usual_durations(of: Instances) -> Usual:
+def typical_durations(of: Instances) -> TypicalDurations:
     """The median of those seen, and limits from their extremes."""
     key, name = of.key, of.name
     narrow = _medians(key, of.length, of.seen)
@@ -104,7 +104,7 @@ def usual_durations(of: Instances) -> Usual:
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
     typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
-    return Usual(typical, bottom[key], top[key])
+    return TypicalDurations(typical, bottom[key], top[key])
 
 
 def _medians(group: I64, length: I64, seen: Bools) -> I64:

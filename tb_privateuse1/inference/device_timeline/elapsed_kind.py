@@ -153,15 +153,15 @@ def _passing(equal: int, steps: int, told: object) -> str:
     )
 
 
-def contradiction(crossing: int, marks: int) -> Finding | None:
+def contradiction(crossing: int, events: int) -> Finding | None:
     """Why there is no timeline, if too many marks fit no schedule of one stream."""
-    if crossing <= _CONTRADICTING * marks:
+    if crossing <= _CONTRADICTING * events:
         return None
     message = say(
         "{crossing} of {marks} device times contradict the others: no order of work on one "
         "stream beside the host explains them.",
         crossing=crossing,
-        marks=marks,
+        marks=events,
     )
     hint = say(
         "The backend probably runs its operators on the host's thread, so that there is no "

@@ -19,8 +19,8 @@ from tb_privateuse1.inference.device_timeline.base import (
     RETURN_NS,
     Bounds,
     Calibration,
-    Marks,
-    Usual,
+    EventPairs,
+    TypicalDurations,
 )
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, SYNC, Ops
@@ -73,7 +73,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Where:
+class LaunchSites:
     """The segments in which work lies: per row an operator, from mark ``first`` to ``last``.
 
     ``sure`` says that the work was seen there; else it may lie anywhere in the operator.
@@ -88,9 +88,9 @@ class Where:
 
 
 def placement_limits(
-    where: Where,
+    where: LaunchSites,
     blocked: Bools,
-    marks: Marks,
+    events: EventPairs,
     ops: Ops,
     bounds: Bounds,
     known: Spans,
@@ -102,13 +102,13 @@ def placement_limits(
     ``shares`` tells where in its segment an operator launches, where the trace does.
     """
     row = where.op
-    first = np.where(where.sure, where.first, marks.start[row])
-    last = np.where(where.sure, where.last, marks.end[row])
-    host_low = np.where(first == marks.start[row], ops.start_ns[row], marks.host_low_ns[first])
-    host_high = np.where(last == marks.end[row], ops.end_ns[row], marks.host_high_ns[last])
+    first = np.where(where.sure, where.first, events.start[row])
+    last = np.where(where.sure, where.last, events.end[row])
+    host_low = np.where(first == events.start[row], ops.start_ns[row], events.host_low_ns[first])
+    host_high = np.where(last == events.end[row], ops.end_ns[row], events.host_high_ns[last])
     if shares is not None:
-        begin = marks.host_ns[where.first]
-        host = marks.host_ns[where.last] - begin
+        begin = events.host_ns[where.first]
+        host = events.host_ns[where.last] - begin
         host_low = np.maximum(host_low, begin + (host * shares.low).astype(np.int64))
         host_high = np.minimum(host_high, begin + (host * shares.high).astype(np.int64))
     launched = host_high + c.latency_ns + c.jitter_ns
@@ -116,16 +116,16 @@ def placement_limits(
     least = np.maximum(bounds.low[first] + c.event_low_ns, host_low + c.latency_ns)
     most = np.maximum(bounds.high[first] + c.gap_high_ns, launched)
     most = np.maximum(np.minimum(most, bounds.high[last]), least)
-    prompt = marks.host_high_ns[last] + c.latency_ns + c.jitter_ns
+    prompt = events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     pinned = (bounds.low[last] > prompt) & ~blocked
     busy = (bounds.low[first] >= launched) & ~blocked
-    returned = np.where(last == marks.end[row], ops.end_ns[row], marks.host_high_ns[last])
+    returned = np.where(last == events.end[row], ops.end_ns[row], events.host_high_ns[last])
     end_high = np.where(blocked, np.minimum(bounds.high[last], returned), bounds.high[last])
     end_high = np.maximum(end_high, least)
     end_low = np.where(pinned, bounds.low[last] - c.event_high_ns, least)
 
     steps = last - first
-    whole = (first == marks.start[row]) & (last == marks.end[row])
+    whole = (first == events.start[row]) & (last == events.end[row])
     alone = steps == 1
     span_low = np.where(alone, known.segment_low[last], np.where(whole, known.node_low[row], 0))
     span_high = np.where(whole, known.node_high[row], UNKNOWN)
@@ -146,8 +146,8 @@ def placement_limits(
 
 def estimate_placement(
     placed: Placed,
-    where: Where,
-    marks: Marks,
+    where: LaunchSites,
+    events: EventPairs,
     bounds: Bounds,
     known: Spans,
     c: Calibration,
@@ -160,22 +160,22 @@ def estimate_placement(
     first, last = where.first, where.last
     begin, finish = bounds.likely[first], bounds.likely[last]
     blocked = placed.evidence == SYNC
-    host = marks.host_ns[last] - marks.host_ns[first]
+    host = events.host_ns[last] - events.host_ns[first]
     tail = np.clip((host * _TAIL_SHARE).astype(np.int64), _TAIL_LOW_NS, _TAIL_HIGH_NS)
     tail = np.where(where.copies, host // 2, tail)
     if shares is not None:
         tail = (host * (1 - shares.likely)).astype(np.int64)
     tail = np.where(blocked, host - _PREPARE_NS, tail)
-    due = marks.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
+    due = events.host_ns[last] - np.clip(tail, 0, host) + c.latency_ns
     start = np.clip(np.maximum(begin + c.gap_ns // 2, due), placed.start_low, placed.start_high)
-    behind = begin >= marks.host_ns[last] + c.latency_ns
+    behind = begin >= events.host_ns[last] + c.latency_ns
     span = np.where(first == last - 1, (known.segment_low + known.segment_high)[last] // 2, 0)
-    waited = bounds.low[last] > marks.host_high_ns[last] + c.latency_ns + c.jitter_ns
+    waited = bounds.low[last] > events.host_high_ns[last] + c.latency_ns + c.jitter_ns
     length = np.where(waited, finish - c.event_ns - start, _hidden(finish - start))
     measured = behind & (span > 0) & (span < UNKNOWN // 2) & ~blocked
     length = np.where(measured, span - c.event_ns - c.gap_ns // 2, length)
     length = np.clip(length, placed.length_low, placed.length_high)
-    end = np.where(blocked, marks.host_ns[last] - RETURN_NS, start + length)
+    end = np.where(blocked, events.host_ns[last] - RETURN_NS, start + length)
     # One that waits prepares, launches, waits for what is before it, works and returns.
     length = np.where(blocked, _hidden(end - start), length)
     length = np.clip(length, placed.length_low, placed.length_high)
@@ -202,15 +202,15 @@ class Shares:
 
 
 def launch_share(
-    placed: Placed, where: Where, typical: I64, marks: Marks, c: Calibration
+    placed: Placed, where: LaunchSites, typical: I64, events: EventPairs, c: Calibration
 ) -> Shares | None:
     """Where in their segments on the host operators launch: nearly all, and the middle one.
 
     Told by work whose end and usual length are known and that found the device idle; None where
     there is too little of it.
     """
-    start = marks.host_ns[where.first]
-    host = marks.host_ns[where.last] - start
+    start = events.host_ns[where.first]
+    host = events.host_ns[where.last] - start
     told = (placed.evidence == END_PINNED) & (typical > 0) & where.sure & (host > 0)
     launch = placed.end - typical - c.latency_ns - start
     share = launch[told] / host[told]
@@ -221,9 +221,14 @@ def launch_share(
     return Shares(float(low), float(likely), float(high))
 
 
-def distrust_held_up(
-    placed: Placed, where: Where, usual: Usual, marks: Marks, bounds: Bounds, c: Calibration
-) -> tuple[Placed, Usual]:
+def distrust_preempted(
+    placed: Placed,
+    where: LaunchSites,
+    usual: TypicalDurations,
+    events: EventPairs,
+    bounds: Bounds,
+    c: Calibration,
+) -> tuple[Placed, TypicalDurations]:
     """Both, without trust in the ends of kernels that a held-up host may have made long.
 
     A thread that loses its core between an operator's end and its event records that when it is
@@ -232,8 +237,8 @@ def distrust_held_up(
     it likely. Then they tell the length, and its limits reach from theirs to its own.
     """
     last = where.last
-    following = marks.host_ns[marks.next[last]]
-    alone = marks.next[last] == last
+    following = events.host_ns[events.next[last]]
+    alone = events.next[last] == last
     late = alone | (following + c.latency_ns + c.jitter_ns >= bounds.low[last])
     most = np.where(usual.high >= 0, usual.high, _MUCH * usual.length)
     odd = (placed.evidence == END_PINNED) & late & (usual.length >= 0)
@@ -248,7 +253,7 @@ def distrust_held_up(
     return free, dataclasses.replace(usual, high=high)
 
 
-def fill_lengths(placed: Placed, usual: Usual) -> Placed:
+def fill_lengths(placed: Placed, usual: TypicalDurations) -> Placed:
     """The same kernels with the lengths of other instances where their own is not seen.
 
     Where the end is known, the start moves; else the start stays. Limits that others give count

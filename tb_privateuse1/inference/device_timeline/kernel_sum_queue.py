@@ -10,16 +10,16 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks, Work
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs, Work
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import EVENTS, KERNEL, NONE, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
-Three = tuple[I64, I64, I64]
+Triple = tuple[I64, I64, I64]
 """At the earliest, likely, at the latest."""
 
-_MARK_MOST_NS, _HALVINGS = 20_000, 24
+_EVENT_MOST_NS, _HALVINGS = 20_000, 24
 """No backend's mark takes longer; how often the range is halved to find what one takes."""
 
 _TAIL_NS = 1_500
@@ -27,7 +27,7 @@ _TAIL_NS = 1_500
 
 
 def replay_queue(
-    ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, grounds: InferenceBasis
+    ops: Ops, events: EventPairs, waits: tuple[I64, I64], c: Calibration, basis: InferenceBasis
 ) -> Work:
     """The work of a stream. ``waits`` are host ranges that wait for the device.
 
@@ -42,51 +42,56 @@ def replay_queue(
     tail = np.minimum(_TAIL_NS, ops.end_ns[row] - ops.start_ns[row])
     half = c.resolution_ns // 2
     # The sums leave out what the marks between two kernels cost the device.
-    between = np.diff(marks.start[row], append=len(marks))
+    between = np.diff(events.start[row], append=len(events))
     ready = (
         ops.start_ns[row] + least,
         ops.end_ns[row] - tail + likely,
         ops.end_ns[row] + c.latency_ns + c.latency_bound_ns,
     )
     taken = (duration - half, duration + c.gap_ns, duration + c.gap_high_ns + half)
-    cost = _mark_costs(
-        marks,
+    cost = _event_costs(
+        events,
         row,
-        sync_points.blocking_pins(marks, np.zeros(len(ops), np.bool_), waits, c),
+        sync_points.find_sync_points(events, np.zeros(len(ops), np.bool_), waits, c),
         ready,
         taken,
         between,
     )
     starts = [
-        _starts(launch, np.maximum(more + (between * mark).astype(np.int64), 0))
-        for launch, more, mark in zip(ready, taken, cost, strict=True)
+        _starts(launch, np.maximum(more + (between * event).astype(np.int64), 0))
+        for launch, more, event in zip(ready, taken, cost, strict=True)
     ]
     bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
-    message = say("{evidence} So they are taken as kernel durations.", evidence=grounds.evidence)
+    message = say("{evidence} So they are taken as kernel durations.", evidence=basis.evidence)
     hint = say("Starts are inferred from the host's launches and the order of the queue.")
     finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
     return Work(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
-        (finding,), grounds,
+        (finding,), basis,
     )  # fmt: skip
 
 
-def _mark_costs(
-    marks: Marks, row: I64, known: sync_points.Pins, ready: Three, taken: Three, between: I64
+def _event_costs(
+    events: EventPairs,
+    row: I64,
+    known: sync_points.SyncPoints,
+    ready: Triple,
+    taken: Triple,
+    between: I64,
 ) -> tuple[float, float, float]:
     """What a mark costs if kernels start as early as possible, likely, and as late as possible.
 
     Such that the queue is done when waits return. Without one that took long, marks cost nothing.
     """
-    last = np.searchsorted(marks.start[row], known.mark, side="right") - 1
+    last = np.searchsorted(events.start[row], known.event, side="right") - 1
     some = last >= 0
     last, latest = last[some], known.latest[some]
     lengthy = known.earliest[some] > NEVER
 
     def most(which: int, limit: I64, among: Bools) -> float:
         """The largest cost with which the queue is done by a limit."""
-        low, high = 0.0, float(_MARK_MOST_NS)
+        low, high = 0.0, float(_EVENT_MOST_NS)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             duration = np.maximum(taken[which] + between * middle, 0).astype(np.int64)

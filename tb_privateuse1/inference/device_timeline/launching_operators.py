@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tb_privateuse1.inference.base import Strings
-from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import Spans, Tree
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, OPERATOR, Ops
@@ -121,30 +121,30 @@ def operator_keys(ops: Ops) -> I64:
     return key.astype(np.int64)
 
 
-def launching_segments(marks: Marks, may: Bools) -> Bools:
+def launching_segments(events: EventPairs, may: Bools) -> Bools:
     """Of each mark, whether its thread may launch between it and its next one."""
-    inside = marks.innermost
+    inside = events.innermost
     result: Bools = (inside >= 0) & may[np.maximum(inside, 0)]
     return result
 
 
-def own_segments(marks: Marks, may: Bools) -> Segments:
+def own_segments(events: EventPairs, may: Bools) -> Segments:
     """The own segments of all operators that may launch, in the order of their ends."""
-    first = np.flatnonzero(marks.innermost >= 0)
-    op = marks.innermost[first].astype(np.int64)
-    use = may[op] & (marks.next[first] != first)
+    first = np.flatnonzero(events.innermost >= 0)
+    op = events.innermost[first].astype(np.int64)
+    use = may[op] & (events.next[first] != first)
     first, op = first[use], op[use]
-    last = marks.next[first]
+    last = events.next[first]
     order = np.argsort(last, kind="stable")
     first, last, op = first[order], last[order], op[order]
-    return Segments(op, first, last, marks.is_end[last] & (marks.op[last] == op))
+    return Segments(op, first, last, events.is_end[last] & (events.op[last] == op))
 
 
 def classify_segments(
-    found: Segments, marks: Marks, bounds: Bounds, known: Spans, c: Calibration
+    found: Segments, events: EventPairs, bounds: Bounds, known: Spans, c: Calibration
 ) -> tuple[Bools, Bools]:
     """Which segments surely hold device work, and which surely hold none."""
-    prompt = marks.host_high_ns[found.last] + c.latency_ns + c.jitter_ns
+    prompt = events.host_high_ns[found.last] + c.latency_ns + c.jitter_ns
     behind = bounds.low[found.first] > prompt
     alone = found.first == found.last - 1
     least = np.where(alone, known.segment_low[found.last], 0)
@@ -191,7 +191,7 @@ def _median(key: I64, value: I64, count: int) -> I64:
 def choose_segments(
     prior: Bools,
     may: Bools,
-    marks: Marks,
+    events: EventPairs,
     ops: Ops,
     key: I64,
     found: Segments,
@@ -214,7 +214,7 @@ def choose_segments(
     picked: Bools = may[found.op] & (surely | usual)
     lacking = may & ~callers_of_launchers(ops, prior)
     lacking[found.op[picked]] = False
-    host = marks.host_ns[found.last] - marks.host_ns[found.first]
+    host = events.host_ns[found.last] - events.host_ns[found.first]
     longest = np.zeros(len(ops), np.int64)
     np.maximum.at(longest, found.op, host)
     enough = np.maximum(_LAUNCH_NS, (longest * _CLOSING_SHARE).astype(np.int64))
@@ -227,8 +227,8 @@ def choose_segments(
     return picked
 
 
-def operators_with_rest(
-    ops: Ops, marks: Marks, tree: Tree, bounds: Bounds, known: Spans, c: Calibration
+def operators_with_unexplained_time(
+    ops: Ops, events: EventPairs, tree: Tree, bounds: Bounds, known: Spans, c: Calibration
 ) -> Bools:
     """Operators that took the device time which those inside them do not add up to."""
     parts = np.zeros(len(ops), np.int64)
@@ -236,14 +236,14 @@ def operators_with_rest(
         if not level.is_root:
             inside = np.where(level.step >= known.segments, known.high[level.step], 0)
             parts[level.node] = np.add.reduceat(inside, level.first)
-    marked = (marks.end - marks.start) * c.event_high_ns + _WORK_NS
+    marked = (events.end - events.start) * c.event_high_ns + _WORK_NS
     left = known.node_low - parts > marked
     # On an idle device the time between the marks is the host's too.
-    left &= bounds.low[marks.start] > marks.host_high_ns[marks.end] + c.latency_ns + c.jitter_ns
+    left &= bounds.low[events.start] > events.host_high_ns[events.end] + c.latency_ns + c.jitter_ns
     return left
 
 
-def unexplained_rests(found: Segments, use: Bools, left: Bools) -> Bools:
+def closing_segments_of(found: Segments, use: Bools, left: Bools) -> Bools:
     """Closing segments of operators with time left over, of which no segment is used."""
     done = np.zeros(len(left), np.bool_)
     done[found.op[use]] = True
@@ -267,7 +267,7 @@ def blocking_operators(
     key: I64,
     strings: Strings,
     may: Bools,
-    marks: Marks,
+    events: EventPairs,
     bounds: Bounds,
     c: Calibration,
 ) -> Bools:
@@ -279,7 +279,9 @@ def blocking_operators(
     reads = _named(ops, strings, ("aten::_local_scalar_dense",))
     copied = may & copy_operators(ops, strings)
     host = ops.end_ns - ops.start_ns
-    caught_up = bounds.low[marks.end] <= marks.host_high_ns[marks.end] + c.latency_ns + c.jitter_ns
+    caught_up = (
+        bounds.low[events.end] <= events.host_high_ns[events.end] + c.latency_ns + c.jitter_ns
+    )
     waited = (ops.elapsed_ns != MISSING) & (host > ops.elapsed_ns + 20_000) & caught_up
     count = int(key.max(initial=-1)) + 1
     shown = np.bincount(key[copied & waited], minlength=count)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_privateuse1.inference.device_timeline import constraints
-from tb_privateuse1.inference.device_timeline.base import ANY, Bounds, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import ANY, Bounds, Calibration, EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN, Spans, Tree
-from tb_privateuse1.inference.device_timeline.sync_points import Pins
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
@@ -53,7 +53,7 @@ class Solution:
     """Marks whose bounds contradict each other."""
 
 
-def host_paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
+def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
     """Operators in runs of which each took the device as long as the host: probably it was idle.
 
     Not certain: a host that waits for a full queue keeps the device's pace too.
@@ -62,9 +62,9 @@ def host_paced(marks: Marks, ops: Ops, c: Calibration) -> Bools:
     excess = ops.elapsed_ns + c.resolution_ns // 2 - host
     same = (np.abs(excess - 900) <= max(c.jitter_ns, 1_000)) & (host >= _PACED_NS)
     same &= ops.elapsed_ns != MISSING
-    leaf = marks.end - marks.start == 1
+    leaf = events.end - events.start == 1
     order = np.flatnonzero(leaf & (host >= _PACED_NS))
-    order = order[np.argsort(marks.end[order])]
+    order = order[np.argsort(events.end[order])]
     # Of fewer operators than a run has, convolve's result is as long as the run.
     kept = same[order]
     run = np.cumsum(~kept)
@@ -88,12 +88,12 @@ def elapsed_limits(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
 
 
 def solve(
-    marks: Marks,
+    events: EventPairs,
     tree: Tree,
     kept: Bools,
-    quiet: Bools,
+    launch_free: Bools,
     elapsed_ns: I64,
-    pins: Pins,
+    points: SyncPoints,
     c: Calibration,
     until: I64 | None = None,
 ) -> Solution:
@@ -102,52 +102,54 @@ def solve(
     ``quiet`` is per segment, ``kept`` says which operators are in the tree; ``until`` is when all
     that a mark's stream may have been made to wait for on others is done.
     """
-    if not len(marks):
+    if not len(events):
         none = np.zeros(0, np.bool_)
         empty = np.zeros(0, np.int64)
         spans = Spans(empty, empty, 0, ())
         return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, 0)
     node = elapsed_limits(elapsed_ns, c)
-    ready = marks.host_low_ns + c.latency_ns
-    prompt = marks.host_high_ns + c.latency_ns + c.jitter_ns
+    ready = events.host_low_ns + c.latency_ns
+    prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     if until is not None:
         prompt = np.maximum(prompt, until)
-    least = np.full(len(marks), c.event_low_ns)
-    most = np.full(len(marks), UNKNOWN)
+    least = np.full(len(events), c.event_low_ns)
+    most = np.full(len(events), UNKNOWN)
     reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
     known, _ = constraints.tighten_spans(tree, *node, least, most, reach)
-    waited = quiet & (known.segment_low > c.event_high_ns)
+    waited = launch_free & (known.segment_low > c.event_high_ns)
     limit = np.where(waited, prompt, np.int64(ANY))
-    _still(marks, quiet, node[0], prompt, limit, c)
-    np.minimum.at(limit, pins.mark, pins.latest)
-    np.maximum.at(ready, pins.mark, pins.earliest)
-    ready, low, relaxed = _repair(marks, tree, kept, known, node, ready, limit, c)
+    _launch_free_operators(events, launch_free, node[0], prompt, limit, c)
+    np.minimum.at(limit, points.event, points.latest)
+    np.maximum.at(ready, points.event, points.earliest)
+    ready, low, relaxed = _repair(events, tree, kept, known, node, ready, limit, c)
     wrong = low > limit
     limit = np.where(wrong, np.int64(ANY), limit)
-    calm = quiet & ~wrong
+    launch_free_now = launch_free & ~wrong
 
     far = int(low.max() - low.min()) + 10**9
     high = low
-    certain = np.zeros(len(marks), np.bool_)
+    certain = np.zeros(len(events), np.bool_)
     for turn in range(_ROUNDS):
         before = np.concatenate((low[:1], low[:-1]))
         # Sure to be behind: the mark before is not done when this one is due.
-        behind = calm & ~waited & (before + c.event_low_ns > prompt)
+        behind = launch_free_now & ~waited & (before + c.event_low_ns > prompt)
         if turn and (behind == certain).all():
             break
         certain = behind
         most = np.where(behind, c.event_high_ns, UNKNOWN)
         known, doubted = constraints.tighten_spans(tree, *node, least, most, reach)
-        calm &= ~doubted
+        launch_free_now &= ~doubted
         low = constraints.earliest_times(tree, known, low)
         high = np.minimum(int(low.max()) + 2 * far, limit)
         high = constraints.latest_times(tree, known, high)
         for _ in range(2):
-            high = constraints.latest_times(tree, known, _promptly(high, prompt, calm, c))
-        waited |= calm & (known.segment_low > c.event_high_ns) & (low <= prompt)
+            high = constraints.latest_times(
+                tree, known, _promptly(high, prompt, launch_free_now, c)
+            )
+        waited |= launch_free_now & (known.segment_low > c.event_high_ns) & (low <= prompt)
         limit = np.where(waited & ~wrong, np.minimum(limit, prompt), limit)
     nearer = ready.copy()
-    np.maximum.at(nearer, pins.mark, pins.nearer)
+    np.maximum.at(nearer, points.event, points.nearer)
     near = np.minimum(
         constraints.earliest_times(tree, known, np.maximum(low, nearer)), np.maximum(low, high)
     )
@@ -169,7 +171,7 @@ def _reach(tree: Tree, kept: Bools, elapsed_low: I64, extent: int) -> int:
 
 
 def _repair(
-    marks: Marks,
+    events: EventPairs,
     tree: Tree,
     kept: Bools,
     known: Spans,
@@ -182,50 +184,52 @@ def _repair(
     ready = ready.copy()
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = _loose(marks, kept, node, constraints.earliest_times(tree, known, ready))
+        low = _loose(events, kept, node, constraints.earliest_times(tree, known, ready))
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
         # A pusher: its first event is as early as its time stamp allows, and what it took on
         # the device moves what comes after.
-        start, end = marks.start, marks.end
-        room = marks.host_floor_ns[start] + c.latency_ns < ready[start]
+        start, end = events.start, events.end
+        room = events.host_floor_ns[start] + c.latency_ns < ready[start]
         pushes = room & (low[start] <= ready[start]) & (low[end] <= low[start] + node[0] + 1000)
         pushes &= low[end] > ready[end] + c.jitter_ns
-        latest = np.full(len(marks), -1, np.int64)
+        latest = np.full(len(events), -1, np.int64)
         latest[end[pushes]] = np.flatnonzero(pushes)
-        at = np.maximum.accumulate(np.where(latest >= 0, np.arange(len(marks)), -1))[passed]
+        at = np.maximum.accumulate(np.where(latest >= 0, np.arange(len(events)), -1))[passed]
         row = np.unique(latest[at[at >= 0]])
         if not len(row):
             break
         relaxed += len(row)
-        ready[start[row]] = marks.host_floor_ns[start[row]] + c.latency_ns
+        ready[start[row]] = events.host_floor_ns[start[row]] + c.latency_ns
     return ready, low, relaxed
 
 
-def _still(marks: Marks, quiet: Bools, low: I64, prompt: I64, limit: I64, c: Calibration) -> None:
+def _launch_free_operators(
+    events: EventPairs, launch_free: Bools, low: I64, prompt: I64, limit: I64, c: Calibration
+) -> None:
     """Limits the ends of operators without device work that took longer than their marks do."""
-    loud = np.concatenate(([0], np.cumsum(~quiet)))
-    still = loud[marks.end + 1] == loud[marks.start + 1]
-    row = np.flatnonzero(still & (low > (marks.end - marks.start) * c.event_high_ns))
-    index = np.arange(len(marks)) * c.event_high_ns
-    reach = intervals.running_max(prompt - index, np.cumsum(~quiet)) + index
-    end = marks.end[row]
+    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
+    row = np.flatnonzero(launch_free_ops & (low > (events.end - events.start) * c.event_high_ns))
+    index = np.arange(len(events)) * c.event_high_ns
+    reach = intervals.running_max(prompt - index, np.cumsum(~launch_free)) + index
+    end = events.end[row]
     limit[end] = np.minimum(limit[end], reach[end])
 
 
-def _promptly(high: I64, prompt: I64, quiet: Bools, c: Calibration) -> I64:
+def _promptly(high: I64, prompt: I64, launch_free: Bools, c: Calibration) -> I64:
     """In a quiet segment: not after both its record and the mark before, through whole runs."""
     index = np.arange(len(high)) * c.event_high_ns
-    due = np.where(quiet, prompt, high)
-    reach = intervals.running_max(due - index, np.cumsum(~quiet)) + index
-    return np.where(quiet, np.minimum(high, reach), high)
+    due = np.where(launch_free, prompt, high)
+    reach = intervals.running_max(due - index, np.cumsum(~launch_free)) + index
+    return np.where(launch_free, np.minimum(high, reach), high)
 
 
-def _loose(marks: Marks, kept: Bools, node: tuple[I64, I64], low: I64) -> I64:
+def _loose(events: EventPairs, kept: Bools, node: tuple[I64, I64], low: I64) -> I64:
     """The elapsed times of operators that are not in the tree, once."""
     row = np.flatnonzero(~kept)
-    start, end = marks.start[row], marks.end[row]
+    start, end = events.start[row], events.end[row]
     low = low.copy()
     np.maximum.at(low, end, low[start] + node[0][row])
     np.maximum.at(low, start, low[end] - node[1][row])

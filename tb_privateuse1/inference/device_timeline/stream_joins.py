@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
@@ -33,8 +33,8 @@ class Lane:
     """
 
     ops: Ops
-    order: Marks
-    still: Bools
+    order: EventPairs
+    launch_free_ops: Bools
     unit: I64
     c: Calibration
 
@@ -55,7 +55,9 @@ class Joins:
     likely_by_ns: I64
 
 
-def build_lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibration) -> Lane:
+def build_lane(
+    ops: Ops, order: EventPairs, launch_free_ops: Bools, waits: Bools, c: Calibration
+) -> Lane:
     """``waits`` are the operators in whose own body the stream may be made to wait."""
     plain = ~waits
     outer = np.zeros(len(ops), np.bool_)
@@ -68,7 +70,7 @@ def build_lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibratio
             break
         outer |= more
     unit = np.flatnonzero(plain & ~outer & (ops.elapsed_ns != MISSING))
-    return Lane(ops, order, still, unit[np.argsort(order.start[unit], kind="stable")], c)
+    return Lane(ops, order, launch_free_ops, unit[np.argsort(order.start[unit], kind="stable")], c)
 
 
 def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
@@ -83,7 +85,7 @@ def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
     ]
     if len(begins) > _MOST_CHANGES:
         for join, x in zip(found, lanes, strict=True):
-            join.latest_ns[~x.still] = FAR
+            join.latest_ns[~x.launch_free_ops] = FAR
         return found
     queues = [_Queue(x, join) for x, join in zip(lanes, found, strict=True)]
     rank = np.argsort(waits[1], kind="stable")
@@ -111,7 +113,7 @@ class _Queue:
         self.latest, self.likely = FAR, NEVER
         self._lane, self._found = lane, found
         self._at = 0
-        self._mark = 0
+        self._event = 0
         ops, order, unit, c = lane.ops, lane.order, lane.unit, lane.c
         start, end = order.start[unit], order.end[unit]
         self._last = end
@@ -152,10 +154,10 @@ class _Queue:
         self._join(len(self._lane.order), latest, likely)
 
     def _join(self, stop: int, latest: int, likely: int) -> None:
-        held = self._mark + np.flatnonzero(~self._lane.still[self._mark : stop])
+        held = self._event + np.flatnonzero(~self._lane.launch_free_ops[self._event : stop])
         self._found.latest_ns[held] = latest
         self._found.likely_ns[held[:1]] = likely
-        self._mark = max(self._mark, stop)
+        self._event = max(self._event, stop)
 
 
 def _done(due: I64, taken: I64, before: int) -> I64:

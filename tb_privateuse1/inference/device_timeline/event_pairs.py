@@ -13,7 +13,7 @@ import itertools
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.base import Marks
+from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import Level, Tree
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import MISSING, NONE, Ops
@@ -41,7 +41,7 @@ _MAX_THREADS = 8
 """Threads beyond the busiest few take no part in the tree: each costs one more pass."""
 
 
-def build_marks(ops: Ops) -> Marks:
+def pair_events(ops: Ops) -> EventPairs:
     """Two marks per operator, all threads in one order of host time."""
     n = len(ops)
     row, is_end = _by_thread(ops)
@@ -61,7 +61,7 @@ def build_marks(ops: Ops) -> Marks:
     start, end = np.empty(n, np.int64), np.empty(n, np.int64)
     start[row[~is_end]] = position[~is_end]
     end[row[is_end]] = position[is_end]
-    return Marks(
+    return EventPairs(
         op=row[order].astype(np.int32),
         is_end=is_end[order],
         host_ns=host[order],
@@ -113,91 +113,91 @@ def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
     return likely, np.where(is_end, raw, raw - before), np.where(is_end, raw + after, raw)
 
 
-def quiet_segments(marks: Marks, loud: Bools) -> Bools:
+def launch_free_segments(events: EventPairs, launching: Bools) -> Bools:
     """Of each segment, whether nothing can have launched in it.
 
     ``loud`` says of each mark whether its thread may launch between it and its next one.
     """
-    if not len(marks):
-        return loud
-    now = loud.astype(np.int64)
+    if not len(events):
+        return launching
+    now = launching.astype(np.int64)
     # The change at a mark: what its thread may do after it, less what it might before.
     change = now.copy()
-    linked = marks.next != np.arange(len(marks))
-    change[marks.next[linked]] -= now[linked]
-    quiet: Bools = np.concatenate(([False], np.cumsum(change)[:-1] == 0))
-    return quiet
+    linked = events.next != np.arange(len(events))
+    change[events.next[linked]] -= now[linked]
+    launch_free: Bools = np.concatenate(([False], np.cumsum(change)[:-1] == 0))
+    return launch_free
 
 
-def make_room_for_preemption(marks: Marks, ops: Ops, quiet: Bools) -> Marks:
+def make_room_for_preemption(events: EventPairs, ops: Ops, launch_free: Bools) -> EventPairs:
     """The same marks, with room where a thread was preempted between a time stamp and its event.
 
     Where nothing can launch, an idle device takes as long between two marks as the host did. If
     it took longer, the first was recorded earlier or the second later than its time stamp says.
     """
-    loud = np.concatenate(([0], np.cumsum(~quiet)))
-    still = loud[marks.end + 1] == loud[marks.start + 1]
+    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
     excess = ops.elapsed_ns - (ops.end_ns - ops.start_ns) - _EXCESS_NS
-    row = np.flatnonzero(still & (ops.elapsed_ns != MISSING) & (excess > 0))
+    row = np.flatnonzero(launch_free_ops & (ops.elapsed_ns != MISSING) & (excess > 0))
     room = excess[row] + _EXCESS_NS
-    previous = np.arange(len(marks))
-    linked = marks.next != previous
-    previous[marks.next[linked]] = previous[linked]
-    stamp = np.where(marks.is_end, ops.end_ns[marks.op], ops.start_ns[marks.op])
-    early, late = marks.host_low_ns.copy(), marks.host_high_ns.copy()
-    start, end = marks.start[row], marks.end[row]
+    previous = np.arange(len(events))
+    linked = events.next != previous
+    previous[events.next[linked]] = previous[linked]
+    stamp = np.where(events.is_end, ops.end_ns[events.op], ops.start_ns[events.op])
+    early, late = events.host_low_ns.copy(), events.host_high_ns.copy()
+    start, end = events.start[row], events.end[row]
     early[start] = np.minimum(early[start], np.maximum(stamp[start] - room, stamp[previous[start]]))
-    following = np.where(linked[end], stamp[marks.next[end]], late[end])
+    following = np.where(linked[end], stamp[events.next[end]], late[end])
     late[end] = np.maximum(late[end], np.minimum(stamp[end] + room, following))
-    return dataclasses.replace(marks, host_low_ns=early, host_high_ns=late)
+    return dataclasses.replace(events, host_low_ns=early, host_high_ns=late)
 
 
-def build_tree(marks: Marks, ops: Ops) -> tuple[Tree, Bools]:
+def build_tree(events: EventPairs, ops: Ops) -> tuple[Tree, Bools]:
     """Levels from the root down, and which operators are in the tree.
 
     Operators of different threads that cross in time are left out of it; their two marks are
     points like any other. Deep levels come in blocks of neighbouring nodes, small enough for a
     processor's cache; a level always comes before those inside its nodes.
     """
-    kept = _nested(marks, ops)
-    own = kept[marks.op]
-    opened = np.cumsum(np.where(own, np.where(marks.is_end, -1, 1), 0))
+    kept = _nested(events, ops)
+    own = kept[events.op]
+    opened = np.cumsum(np.where(own, np.where(events.is_end, -1, 1), 0))
     # The depth of a node, or for a mark outside the tree one more than its container's.
-    depth = np.where(own & ~marks.is_end, opened - 1, opened)
+    depth = np.where(own & ~events.is_end, opened - 1, opened)
     deepest = int(depth.max(initial=-1))
-    top, cuts = _blocks(marks, own & ~marks.is_end, depth, deepest)
+    top, cuts = _blocks(events, own & ~events.is_end, depth, deepest)
     # A node without points inside is no more than its one segment.
-    leaf = np.flatnonzero(own & ~marks.is_end)
-    leaf = marks.op[leaf[marks.end[marks.op[leaf]] == leaf + 1]].astype(np.int64)
+    leaf = np.flatnonzero(own & ~events.is_end)
+    leaf = events.op[leaf[events.end[events.op[leaf]] == leaf + 1]].astype(np.int64)
     bound = own.copy()
-    bound[marks.start[leaf]] = bound[marks.end[leaf]] = False
-    whole = np.arange(len(marks))
-    levels = _levels(marks, own, bound, depth, whole[depth <= top], range(-1, top))
+    bound[events.start[leaf]] = bound[events.end[leaf]] = False
+    whole = np.arange(len(events))
+    levels = _levels(events, own, bound, depth, whole[depth <= top], range(-1, top))
     for begin, end in itertools.pairwise(cuts):
         block = whole[begin:end]
-        levels += _levels(marks, own, bound, depth, block, range(top, int(depth[block].max()) + 1))
-    return Tree(levels, leaf, marks.end[leaf]), kept
+        levels += _levels(events, own, bound, depth, block, range(top, int(depth[block].max()) + 1))
+    return Tree(levels, leaf, events.end[leaf]), kept
 
 
-def _blocks(marks: Marks, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
+def _blocks(events: EventPairs, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
     """The depth from which on levels come in blocks, and the marks at which those begin."""
-    if len(marks) <= _BLOCK:
-        return 0, [0, len(marks)]
+    if len(events) <= _BLOCK:
+        return 0, [0, len(events)]
     top, begins = 0, np.zeros(0, np.int64)
     while top <= deepest:
         begins = np.flatnonzero(starts & (depth == top))
-        if np.max(marks.end[marks.op[begins]] - begins, initial=0) <= _BLOCK:
+        if np.max(events.end[events.op[begins]] - begins, initial=0) <= _BLOCK:
             break
         top += 1
     if not len(begins):
-        return top, [0, len(marks)]
-    wanted = np.arange(_BLOCK, len(marks), _BLOCK)
+        return top, [0, len(events)]
+    wanted = np.arange(_BLOCK, len(events), _BLOCK)
     at = np.unique(np.searchsorted(begins, wanted))
-    return top, [0, *begins[at[at < len(begins)]].tolist(), len(marks)]
+    return top, [0, *begins[at[at < len(begins)]].tolist(), len(events)]
 
 
 def _levels(
-    marks: Marks, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
+    events: EventPairs, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
 ) -> list[Level]:
     """The levels of some depths among these marks.
 
@@ -212,24 +212,24 @@ def _levels(
         mine = mine[bound[mine]]
         point = np.sort(np.concatenate((mine, inner)), kind="stable")
         if len(point):
-            levels.append(_level(marks, point, own[point], depth[point] == d, d))
+            levels.append(_level(events, point, own[point], depth[point] == d, d))
     return levels
 
 
-def _level(marks: Marks, point: I64, own: Bools, here: Bools, d: int) -> Level:
+def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> Level:
     """The series of one depth; at -1 the root's, which has no marks of its own."""
-    is_end, row = marks.is_end[point], marks.op[point].astype(np.int64)
-    step = np.where(own & ~here & is_end, len(marks) + row, point)
+    is_end, row = events.is_end[point], events.op[point].astype(np.int64)
+    step = np.where(own & ~here & is_end, len(events) + row, point)
     if d < 0:
         first, last, node = np.array([0]), np.array([len(point) - 1]), np.array([NONE])
     else:
         first, last = np.flatnonzero(here & ~is_end), np.flatnonzero(here & is_end)
         node = row[first]
-    step[first] = len(marks) + len(marks.start)
+    step[first] = len(events) + len(events.start)
     return Level(point, step, first, last, last - first + 1, node)
 
 
-def _nested(marks: Marks, ops: Ops) -> Bools:
+def _nested(events: EventPairs, ops: Ops) -> Bools:
     """The operators of which no two cross, those of busy threads first."""
     kept = np.zeros(len(ops), np.bool_)
     if not len(ops):
@@ -238,21 +238,21 @@ def _nested(marks: Marks, ops: Ops) -> Bools:
     for thread in threads[np.argsort(-counts, kind="stable")][:_MAX_THREADS]:
         rows = np.flatnonzero(ops.thread == thread)
         if kept.any():
-            inside = _innermost(marks, kept)
-            rows = rows[inside[marks.start[rows]] == inside[marks.end[rows]]]
+            inside = _innermost(events, kept)
+            rows = rows[inside[events.start[rows]] == inside[events.end[rows]]]
         kept[rows] = True
     return kept
 
 
-def _innermost(marks: Marks, kept: Bools) -> I64:
+def _innermost(events: EventPairs, kept: Bools) -> I64:
     """The innermost of the kept operators at every mark, ``NONE`` outside all."""
     rows = np.flatnonzero(kept)
-    up = intervals.nest(np.zeros(len(rows), np.int32), marks.start[rows], marks.end[rows])
-    inside = np.full(len(marks), NONE, np.int64)
-    at = np.full(len(marks), -1, np.int64)
-    at[marks.start[rows]] = marks.start[rows]
-    at[marks.end[rows]] = marks.end[rows]
-    inside[marks.start[rows]] = rows
-    inside[marks.end[rows]] = np.where(up >= 0, rows[np.maximum(up, 0)], NONE)
+    up = intervals.nest(np.zeros(len(rows), np.int32), events.start[rows], events.end[rows])
+    inside = np.full(len(events), NONE, np.int64)
+    at = np.full(len(events), -1, np.int64)
+    at[events.start[rows]] = events.start[rows]
+    at[events.end[rows]] = events.end[rows]
+    inside[events.start[rows]] = rows
+    inside[events.end[rows]] = np.where(up >= 0, rows[np.maximum(up, 0)], NONE)
     latest = np.maximum.accumulate(at)
     return np.where(latest >= 0, inside[np.maximum(latest, 0)], NONE)
