@@ -1,8 +1,8 @@
-"""Operators -> marks in the order of the stream, and the tree that they span.
+"""Order the event pairs of operators as their stream ran them, and build their tree.
 
 The profiler records an operator's first event just before it takes its start time, and the
-second just after its end time (torch/csrc/profiler/collection.cpp), so that the marks of one
-thread keep the order of its calls. All threads record on one stream here: their marks are merged
+second just after its end time (torch/csrc/profiler/collection.cpp), so that the events of one
+thread keep the order of its calls. All threads record on one stream here: their events are merged
 by host time.
 """
 
@@ -20,29 +20,29 @@ from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 _BEFORE_NS = 200
-"""How long before its start time an operator's first event is recorded."""
+"""How long before its start time an operator's first event is recorded, as a rule."""
 
 _AFTER_NS = 700
-"""How long after its end time its second is."""
+"""How long after its end time its second event is recorded, as a rule."""
 
 _DELAY_NS = 4_000
-"""The most that is allowed between a time stamp and its event; more is a preempted thread."""
+"""The largest time between a time stamp and its event, unless the thread was preempted."""
 
 _EXCESS_NS = 2_000
-"""How much longer than on the host a quiet operator may take on an idle device by jitter."""
+"""How much longer than on the host a launch-free operator may take on an idle device."""
 
 _BLOCK = 1 << 16
-"""Marks whose levels are worked on together: more do not stay in a processor's cache."""
+"""Events whose levels are computed together: more do not stay in a processor's cache."""
 
 _SHORT = 1 << 14
-"""Depths below this are sorted as short integers, which is faster."""
+"""Depths below this are sorted as 16-bit integers, which is faster."""
 
 _MAX_THREADS = 8
-"""Threads beyond the busiest few take no part in the tree: each costs one more pass."""
+"""Only the busiest threads take part in the tree: each costs one more pass."""
 
 
 def pair_events(ops: Ops) -> EventPairs:
-    """Two marks per operator, all threads in one order of host time."""
+    """Return two events per operator, those of all threads merged by host time."""
     n = len(ops)
     row, is_end = _by_thread(ops)
     thread = ops.thread[row]
@@ -76,7 +76,7 @@ def pair_events(ops: Ops) -> EventPairs:
 
 
 def _by_thread(ops: Ops) -> tuple[I64, Bools]:
-    """Operators' rows twice, for start and end, in the order of each thread in turn.
+    """Return each operator's row twice, for start and end, one thread after the other.
 
     At one instant: ends of inner before outer ones, then starts of outer before inner ones.
     """
@@ -84,12 +84,12 @@ def _by_thread(ops: Ops) -> tuple[I64, Bools]:
     if not n:
         return np.empty(0, np.int64), np.empty(0, np.bool_)
     origin = int(ops.start_ns.min())
-    # Of threads one after the other; an operator of no length still starts before it ends.
+    # The offset keeps threads apart; an operator of length 0 still starts before it ends.
     apart = ops.thread.astype(np.int64) * (2 * (int(ops.end_ns.max()) - origin) + 2)
     start = apart + 2 * (ops.start_ns - origin)
     end = apart + 2 * (ops.end_ns - origin) + (ops.end_ns <= ops.start_ns)
     last = n - 1 - np.argsort(end[::-1], kind="stable")
-    # Both are in order already: a stable sort only merges them.
+    # Both parts are sorted already: a stable sort only merges them.
     order = np.argsort(np.concatenate((end[last], start)), kind="stable")
     is_end = order < n
     row = np.concatenate((last, np.arange(n)))[order]
@@ -97,9 +97,9 @@ def _by_thread(ops: Ops) -> tuple[I64, Bools]:
 
 
 def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
-    """When each mark was recorded: likely, at the earliest, at the latest.
+    """Return the likely, earliest and latest host time of each event's record.
 
-    That is between its own time stamp and its neighbour's on the thread.
+    It lies between the event's own time stamp and its neighbor's on the thread.
     """
     if not len(raw):
         return raw, raw, raw
@@ -114,14 +114,14 @@ def _recorded(raw: I64, is_end: Bools, thread: I32) -> tuple[I64, I64, I64]:
 
 
 def launch_free_segments(events: EventPairs, launching: Bools) -> Bools:
-    """Of each segment, whether nothing can have launched in it.
+    """Return per segment whether no thread can have launched in it.
 
-    ``loud`` says of each mark whether its thread may launch between it and its next one.
+    ``launching``: per event, whether its thread may launch before its next one.
     """
     if not len(events):
         return launching
     now = launching.astype(np.int64)
-    # The change at a mark: what its thread may do after it, less what it might before.
+    # The number of threads that may launch changes at an event by its own thread only.
     change = now.copy()
     linked = events.next != np.arange(len(events))
     change[events.next[linked]] -= now[linked]
@@ -130,10 +130,10 @@ def launch_free_segments(events: EventPairs, launching: Bools) -> Bools:
 
 
 def make_room_for_preemption(events: EventPairs, ops: Ops, launch_free: Bools) -> EventPairs:
-    """The same marks, with room where a thread was preempted between a time stamp and its event.
+    """Return the events with wider host times if a thread was preempted before a record.
 
-    Where nothing can launch, an idle device takes as long between two marks as the host did. If
-    it took longer, the first was recorded earlier or the second later than its time stamp says.
+    Without a launch, an idle device takes as long between two events as the host did. If it took
+    longer, the first was recorded earlier or the second later than its time stamp.
     """
     launching = np.concatenate(([0], np.cumsum(~launch_free)))
     launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
@@ -153,20 +153,20 @@ def make_room_for_preemption(events: EventPairs, ops: Ops, launch_free: Bools) -
 
 
 def build_tree(events: EventPairs, ops: Ops) -> tuple[Tree, Bools]:
-    """Levels from the root down, and which operators are in the tree.
+    """Return the levels from the root down, and per operator whether it is in the tree.
 
-    Operators of different threads that cross in time are left out of it; their two marks are
-    points like any other. Deep levels come in blocks of neighbouring nodes, small enough for a
-    processor's cache; a level always comes before those inside its nodes.
+    Operators of different threads that cross in time are not in it; their events are points like
+    any other. Deep levels come in blocks of neighboring nodes, small enough for a processor's
+    cache; a level always comes before those inside its nodes.
     """
-    kept = _nested(events, ops)
-    own = kept[events.op]
+    nested = _nested(events, ops)
+    own = nested[events.op]
     opened = np.cumsum(np.where(own, np.where(events.is_end, -1, 1), 0))
-    # The depth of a node, or for a mark outside the tree one more than its container's.
+    # The depth of a node; for an event outside the tree, one more than its container's.
     depth = np.where(own & ~events.is_end, opened - 1, opened)
     deepest = int(depth.max(initial=-1))
     top, cuts = _blocks(events, own & ~events.is_end, depth, deepest)
-    # A node without points inside is no more than its one segment.
+    # A node without points inside is its one segment: it needs no level.
     leaf = np.flatnonzero(own & ~events.is_end)
     leaf = events.op[leaf[events.end[events.op[leaf]] == leaf + 1]].astype(np.int64)
     bound = own.copy()
@@ -176,11 +176,11 @@ def build_tree(events: EventPairs, ops: Ops) -> tuple[Tree, Bools]:
     for begin, end in itertools.pairwise(cuts):
         block = whole[begin:end]
         levels += _levels(events, own, bound, depth, block, range(top, int(depth[block].max()) + 1))
-    return Tree(levels, leaf, events.end[leaf]), kept
+    return Tree(levels, leaf, events.end[leaf]), nested
 
 
 def _blocks(events: EventPairs, starts: Bools, depth: I64, deepest: int) -> tuple[int, list[int]]:
-    """The depth from which on levels come in blocks, and the marks at which those begin."""
+    """Return the depth from which levels come in blocks, and the events at which these begin."""
     if len(events) <= _BLOCK:
         return 0, [0, len(events)]
     top, begins = 0, np.zeros(0, np.int64)
@@ -199,25 +199,25 @@ def _blocks(events: EventPairs, starts: Bools, depth: I64, deepest: int) -> tupl
 def _levels(
     events: EventPairs, own: Bools, bound: Bools, depth: I64, among: I64, wanted: range
 ) -> list[Level]:
-    """The levels of some depths among these marks.
+    """Return the levels of some depths among these events.
 
-    ``own`` are the marks of the tree's nodes, ``bound`` those of nodes that hold others.
+    ``own`` are the events of the tree's nodes, ``bound`` those of nodes that hold others.
     """
     deep = depth[among].astype(np.int16 if max(wanted, default=0) < _SHORT else np.int64)
     order = among[np.argsort(deep, kind="stable")]
     cut = np.searchsorted(np.sort(deep, kind="stable"), range(-1, wanted.stop + 2)).tolist()
     levels = []
     for d in wanted:
-        mine, inner = order[cut[d + 1] : cut[d + 2]], order[cut[d + 2] : cut[d + 3]]
-        mine = mine[bound[mine]]
-        point = np.sort(np.concatenate((mine, inner)), kind="stable")
+        nodes, inner = order[cut[d + 1] : cut[d + 2]], order[cut[d + 2] : cut[d + 3]]
+        nodes = nodes[bound[nodes]]
+        point = np.sort(np.concatenate((nodes, inner)), kind="stable")
         if len(point):
             levels.append(_level(events, point, own[point], depth[point] == d, d))
     return levels
 
 
 def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> Level:
-    """The series of one depth; at -1 the root's, which has no marks of its own."""
+    """Return the series of one depth; -1 is the root, which has no events of its own."""
     is_end, row = events.is_end[point], events.op[point].astype(np.int64)
     step = np.where(own & ~here & is_end, len(events) + row, point)
     if d < 0:
@@ -230,23 +230,23 @@ def _level(events: EventPairs, point: I64, own: Bools, here: Bools, d: int) -> L
 
 
 def _nested(events: EventPairs, ops: Ops) -> Bools:
-    """The operators of which no two cross, those of busy threads first."""
-    kept = np.zeros(len(ops), np.bool_)
+    """Return operators that do not cross each other; busy threads go first."""
+    nested = np.zeros(len(ops), np.bool_)
     if not len(ops):
-        return kept
+        return nested
     threads, counts = np.unique(ops.thread, return_counts=True)
     for thread in threads[np.argsort(-counts, kind="stable")][:_MAX_THREADS]:
         rows = np.flatnonzero(ops.thread == thread)
-        if kept.any():
-            inside = _innermost(events, kept)
+        if nested.any():
+            inside = _innermost(events, nested)
             rows = rows[inside[events.start[rows]] == inside[events.end[rows]]]
-        kept[rows] = True
-    return kept
+        nested[rows] = True
+    return nested
 
 
-def _innermost(events: EventPairs, kept: Bools) -> I64:
-    """The innermost of the kept operators at every mark, ``NONE`` outside all."""
-    rows = np.flatnonzero(kept)
+def _innermost(events: EventPairs, nested: Bools) -> I64:
+    """Return the innermost of some operators at every event, ``NONE`` outside all."""
+    rows = np.flatnonzero(nested)
     up = intervals.nest(np.zeros(len(rows), np.int32), events.start[rows], events.end[rows])
     inside = np.full(len(events), NONE, np.int64)
     at = np.full(len(events), -1, np.int64)

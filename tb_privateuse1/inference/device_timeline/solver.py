@@ -1,14 +1,14 @@
-"""Earliest and latest device time of every mark, from both sides.
+"""Bound the device time of every event from both sides.
 
-Below: a mark comes after its record plus the latency, after the marks before it, and as long
-after its partner as the elapsed time says. Above: in a segment in which nothing can have launched
-(a *quiet* one) a mark executes at once, at its record plus the latency or right behind the mark
-before it. A quiet segment that took the device longer than a mark takes was waited for, which
-ties its mark to the host's clock: an *anchor*.
+Below: an event comes after its record plus the latency, after the events before it, and as long
+after its partner as the elapsed time says. Above: in a launch-free segment an event executes at
+once, at its record plus the latency or right behind the event before it. A launch-free segment
+that took the device longer than an event costs was idle time. So its event is tied to the host's
+clock: an *anchor*.
 
-Where both sides cross, one of their reasons is wrong. The weakest goes first: that an operator's
-first event was recorded right before its time stamp (a thread may be preempted in between); then
-the anchor itself is dropped: something launched there after all.
+If the bounds cross, an assumption is wrong. The weakest goes first: that an operator's first event
+was recorded right before its time stamp (a thread may be preempted in between). Then the anchor is
+dropped: something launched there after all.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 _REPAIRS = 6
-"""Rounds in which reasons that contradict others are dropped."""
+"""Rounds in which contradicted assumptions are dropped."""
 
 _ROUNDS = 3
-"""Rounds in which a state of the device that became certain tightens the rest."""
+"""Rounds in which a backlog that became certain tightens the other bounds."""
 
 
 _PACED_NS, _PACED_RUN = 6_000, 5
-"""The host time of an operator that can show whose pace it kept, and how many must in a row."""
+"""The least host time of an operator that shows the pace, and how many in a row must."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver found: bounds and spans, which segments were anchors, what failed."""
+    """Bounds per event, spans, anchors per segment, and what contradicted the assumptions."""
 
     bounds: Bounds
     spans: Spans
     anchors: Bools
     refuted: Bools
-    """Quiet segments whose anchor was contradicted."""
+    """Launch-free segments whose anchor was contradicted."""
     unknown: Bools
-    """Marks without a latest time: no anchor bounds the backlog behind them."""
+    """Events without a latest time: no anchor bounds their backlog."""
     relaxed: int
     """Operators whose first event was recorded long before their time stamp."""
     crossing: int
-    """Marks whose bounds contradict each other."""
+    """The number of events whose bounds contradict each other."""
 
 
 def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
-    """Operators in runs of which each took the device as long as the host: probably it was idle.
+    """Return operators in runs that took the device as long as the host: it was likely idle.
 
-    Not certain: a host that waits for a full queue keeps the device's pace too.
+    It is not certain: a host that waits for a full queue keeps the device's pace too.
     """
     host = ops.end_ns - ops.start_ns
     excess = ops.elapsed_ns + c.resolution_ns // 2 - host
@@ -65,19 +65,18 @@ def host_paced(events: EventPairs, ops: Ops, c: Calibration) -> Bools:
     leaf = events.end - events.start == 1
     order = np.flatnonzero(leaf & (host >= _PACED_NS))
     order = order[np.argsort(events.end[order])]
-    # Of fewer operators than a run has, convolve's result is as long as the run.
-    kept = same[order]
-    run = np.cumsum(~kept)
-    long = np.bincount(run[kept], minlength=len(order) + 1) >= _PACED_RUN
+    paced = same[order]
+    run = np.cumsum(~paced)
+    long = np.bincount(run[paced], minlength=len(order) + 1) >= _PACED_RUN
     result = np.zeros(len(ops), np.bool_)
-    result[order[kept & long[run]]] = True
+    result[order[paced & long[run]]] = True
     return result
 
 
-def elapsed_limits(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
-    """Least and largest true device time of each elapsed time; unknown where it is missing."""
-    known = spans_of != MISSING
-    value = np.where(known, spans_of, 0)
+def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]:
+    """Return the least and largest device time of each elapsed time; unknown if it is missing."""
+    known = elapsed_ns != MISSING
+    value = np.where(known, elapsed_ns, 0)
     drift = (value * calibration.drift).astype(np.int64)
     res = calibration.resolution_ns
     below = {"floor": 0, "round": (res + 1) // 2, "both": res}[calibration.rounding]
@@ -90,17 +89,17 @@ def elapsed_limits(spans_of: I64, calibration: Calibration) -> tuple[I64, I64]:
 def solve(
     events: EventPairs,
     tree: Tree,
-    kept: Bools,
+    in_tree: Bools,
     launch_free: Bools,
     elapsed_ns: I64,
     points: SyncPoints,
     c: Calibration,
     until: I64 | None = None,
 ) -> Solution:
-    """Bounds of all marks.
+    """Return the bounds of all events.
 
-    ``quiet`` is per segment, ``kept`` says which operators are in the tree; ``until`` is when all
-    that a mark's stream may have been made to wait for on others is done.
+    ``launch_free`` is per segment, ``in_tree`` per operator. ``until``, per event, is when the
+    work of other streams is done that the event's stream may have waited for.
     """
     if not len(events):
         none = np.zeros(0, np.bool_)
@@ -114,14 +113,14 @@ def solve(
         prompt = np.maximum(prompt, until)
     least = np.full(len(events), c.event_low_ns)
     most = np.full(len(events), UNKNOWN)
-    reach = _reach(tree, kept, node[0], int(prompt.max() - ready.min()))
+    reach = _reach(tree, in_tree, node[0], int(prompt.max() - ready.min()))
     known, _ = constraints.tighten_spans(tree, *node, least, most, reach)
-    waited = launch_free & (known.segment_low > c.event_high_ns)
-    limit = np.where(waited, prompt, np.int64(ANY))
-    _launch_free_operators(events, launch_free, node[0], prompt, limit, c)
+    anchored = launch_free & (known.segment_low > c.event_high_ns)
+    limit = np.where(anchored, prompt, np.int64(ANY))
+    _limit_launch_free(events, launch_free, node[0], prompt, limit, c)
     np.minimum.at(limit, points.event, points.latest)
     np.maximum.at(ready, points.event, points.earliest)
-    ready, low, relaxed = _repair(events, tree, kept, known, node, ready, limit, c)
+    ready, low, relaxed = _repair(events, tree, in_tree, known, node, ready, limit, c)
     wrong = low > limit
     limit = np.where(wrong, np.int64(ANY), limit)
     launch_free_now = launch_free & ~wrong
@@ -131,8 +130,8 @@ def solve(
     certain = np.zeros(len(events), np.bool_)
     for turn in range(_ROUNDS):
         before = np.concatenate((low[:1], low[:-1]))
-        # Sure to be behind: the mark before is not done when this one is due.
-        behind = launch_free_now & ~waited & (before + c.event_low_ns > prompt)
+        # A certain backlog: the event before is not done when this one is due.
+        behind = launch_free_now & ~anchored & (before + c.event_low_ns > prompt)
         if turn and (behind == certain).all():
             break
         certain = behind
@@ -144,10 +143,10 @@ def solve(
         high = constraints.latest_times(tree, known, high)
         for _ in range(2):
             high = constraints.latest_times(
-                tree, known, _promptly(high, prompt, launch_free_now, c)
+                tree, known, _execute_promptly(high, prompt, launch_free_now, c)
             )
-        waited |= launch_free_now & (known.segment_low > c.event_high_ns) & (low <= prompt)
-        limit = np.where(waited & ~wrong, np.minimum(limit, prompt), limit)
+        anchored |= launch_free_now & (known.segment_low > c.event_high_ns) & (low <= prompt)
+        limit = np.where(anchored & ~wrong, np.minimum(limit, prompt), limit)
     nearer = ready.copy()
     np.maximum.at(nearer, points.event, points.nearer)
     near = np.minimum(
@@ -158,38 +157,40 @@ def solve(
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
         Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
-        known, waited & ~wrong, waited & wrong, unknown, relaxed, int(crossing.sum()),
+        known, anchored & ~wrong, anchored & wrong, unknown, relaxed, int(crossing.sum()),
     )  # fmt: skip
 
 
-def _reach(tree: Tree, kept: Bools, elapsed_low: I64, extent: int) -> int:
-    """More than lies between any two times of the bounds, however far the device is behind."""
-    outer = ~kept
-    row = tree.levels[0].step - 2 * len(kept)
-    outer[row[(row >= 0) & (row < len(kept))]] = True
+def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
+    """Return more than the time between any two bounds, however far the device is behind."""
+    outer = ~in_tree
+    row = tree.levels[0].step - 2 * len(in_tree)
+    outer[row[(row >= 0) & (row < len(in_tree))]] = True
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
 def _repair(
     events: EventPairs,
     tree: Tree,
-    kept: Bools,
+    in_tree: Bools,
     known: Spans,
     node: tuple[I64, I64],
     ready: I64,
     limit: I64,
     c: Calibration,
 ) -> tuple[I64, I64, int]:
-    """The earliest solution, with room given to late time stamps where it passes a limit."""
+    """Return the earliest solution, with room for late time stamps if it passes a limit."""
     ready = ready.copy()
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = _loose(events, kept, node, constraints.earliest_times(tree, known, ready))
+        low = _apply_outside_tree(
+            events, in_tree, node, constraints.earliest_times(tree, known, ready)
+        )
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
-        # A pusher: its first event is as early as its time stamp allows, and what it took on
-        # the device moves what comes after.
+        # Its first event is as early as its time stamp allows, and its device time moves all
+        # later events.
         start, end = events.start, events.end
         room = events.host_floor_ns[start] + c.latency_ns < ready[start]
         pushes = room & (low[start] <= ready[start]) & (low[end] <= low[start] + node[0] + 1000)
@@ -205,10 +206,10 @@ def _repair(
     return ready, low, relaxed
 
 
-def _launch_free_operators(
+def _limit_launch_free(
     events: EventPairs, launch_free: Bools, low: I64, prompt: I64, limit: I64, c: Calibration
 ) -> None:
-    """Limits the ends of operators without device work that took longer than their marks do."""
+    """Limit the ends of launch-free operators that took longer than their events; in place."""
     launching = np.concatenate(([0], np.cumsum(~launch_free)))
     launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
     row = np.flatnonzero(launch_free_ops & (low > (events.end - events.start) * c.event_high_ns))
@@ -218,17 +219,17 @@ def _launch_free_operators(
     limit[end] = np.minimum(limit[end], reach[end])
 
 
-def _promptly(high: I64, prompt: I64, launch_free: Bools, c: Calibration) -> I64:
-    """In a quiet segment: not after both its record and the mark before, through whole runs."""
+def _execute_promptly(high: I64, prompt: I64, launch_free: Bools, c: Calibration) -> I64:
+    """Return ``high`` with launch-free events right after their record or the event before."""
     index = np.arange(len(high)) * c.event_high_ns
     due = np.where(launch_free, prompt, high)
     reach = intervals.running_max(due - index, np.cumsum(~launch_free)) + index
     return np.where(launch_free, np.minimum(high, reach), high)
 
 
-def _loose(events: EventPairs, kept: Bools, node: tuple[I64, I64], low: I64) -> I64:
-    """The elapsed times of operators that are not in the tree, once."""
-    row = np.flatnonzero(~kept)
+def _apply_outside_tree(events: EventPairs, in_tree: Bools, node: tuple[I64, I64], low: I64) -> I64:
+    """Apply the elapsed times of operators outside the tree once to the earliest times."""
+    row = np.flatnonzero(~in_tree)
     start, end = events.start[row], events.end[row]
     low = low.copy()
     np.maximum.at(low, end, low[start] + node[0][row])

@@ -1,4 +1,4 @@
-"""What else tells the times of marks: calls that waited for the device, other streams."""
+"""Bound device times of events by calls that waited for the device and by other streams."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tb_privateuse1.inference.device_timeline.base import ANY, NEVER, Calibratio
 from tb_privateuse1.trace.table import I64, Bools
 
 _WAITED_NS = 1_000_000
-"""A call that took this long did wait for the device, not only look."""
+"""A call that took this long waited for the device; a shorter one may have only polled it."""
 
 _RETURN_NS, _RETURN_MOST_NS = 150_000, 700_000
-"""From the last mark to the return of a call that waited: likely less than, and at most."""
+"""The likely and the largest time from the last event to the return of a call that waited."""
 
 
 @dataclass(frozen=True)
 class SyncPoints:
-    """Marks of which something else tells the time: earliest, likely earliest, latest.
+    """Events with bounds on their device time: earliest, likely earliest (``nearer``), latest.
 
-    ``NEVER`` and ``ANY`` stand for what is not known.
+    ``NEVER`` and ``ANY`` are bounds that say nothing. An event may have several rows.
     """
 
     event: I64
@@ -29,8 +29,8 @@ class SyncPoints:
     nearer: I64
     latest: I64
 
-    def more(self, event: I64, nearer: I64, latest: I64) -> SyncPoints:
-        """The pins and others that have no certain earliest times."""
+    def extend(self, event: I64, nearer: I64, latest: I64) -> SyncPoints:
+        """Return the points and others without certain earliest times."""
         return SyncPoints(
             np.concatenate((self.event, event)),
             np.concatenate((self.earliest, np.full(len(event), NEVER))),
@@ -42,16 +42,16 @@ class SyncPoints:
 def find_sync_points(
     events: EventPairs, blocking: Bools, waits: tuple[I64, I64], c: Calibration
 ) -> SyncPoints:
-    """What blocking calls say: the device was done when they returned.
+    """Return the points of blocking calls: the device was done when they returned.
 
-    Behind an operator that waits for its work nothing is left to do before its end mark. A call
-    that waits for the whole device (``waits``: host starts and ends) and took long came back
-    soon after the last mark before it.
+    An operator that waits for its work (``blocking``) leaves no backlog before its end event. A
+    call that waits for the whole device (``waits``: host starts and ends) and took long returned
+    soon after the last event before it.
     """
     order = np.argsort(waits[0], kind="stable")
     start, done = waits[0][order], waits[1][order]
     at = np.searchsorted(events.host_ns, start) - 1
-    # A range with marks inside does more than wait.
+    # A range with events inside does more than wait.
     bare = (at >= 0) & (np.searchsorted(events.host_ns, done) - 1 == at)
     start, done, at = start[bare], done[bare], at[bare]
     lengthy = done - start >= _WAITED_NS
@@ -60,11 +60,11 @@ def find_sync_points(
     )
     end = events.end[blocking]
     prompt = events.host_high_ns[end] + c.latency_ns + c.jitter_ns
-    return SyncPoints(at, earliest, nearer, done).more(end, np.full(len(end), NEVER), prompt)
+    return SyncPoints(at, earliest, nearer, done).extend(end, np.full(len(end), NEVER), prompt)
 
 
 def drop_earliest(points: SyncPoints, late: Bools | None = None) -> SyncPoints:
-    """The pins less what waits (those that are ``late``; all by default) say of earliest times."""
+    """Return the points without earliest times, for those that are ``late`` (default: all)."""
     late = np.ones(len(points.event), np.bool_) if late is None else late
     return dataclasses.replace(
         points,
@@ -74,24 +74,24 @@ def drop_earliest(points: SyncPoints, late: Bools | None = None) -> SyncPoints:
 
 
 def add_joins(points: SyncPoints, until: I64) -> SyncPoints:
-    """The pins, and that marks probably waited ``until`` another stream was done (or ``NEVER``)."""
+    """Return the points and events that likely waited ``until`` another stream was done."""
     event = np.flatnonzero(until > NEVER)
-    return points.more(event, until[event], np.full(len(event), ANY))
+    return points.extend(event, until[event], np.full(len(event), ANY))
 
 
 def add_limits(points: SyncPoints, latest: I64) -> SyncPoints:
-    """The pins, and latest times of all marks."""
-    return points.more(np.arange(len(latest)), np.full(len(latest), NEVER), latest)
+    """Return the points and latest times of all events."""
+    return points.extend(np.arange(len(latest)), np.full(len(latest), NEVER), latest)
 
 
 def add_idle_start(
     points: SyncPoints, events: EventPairs, waits: tuple[I64, I64], until: I64, c: Calibration
 ) -> SyncPoints:
-    """The pins, and that the stream was idle before its first mark if the device was waited for.
+    """Return the points, with the first event at once if a wait for the device came before it.
 
-    Then only another stream can have kept it, ``until`` that was done.
+    The stream was idle then; only another stream can have delayed it, ``until`` that was done.
     """
     if not len(events) or not (waits[1] <= events.host_ns[0]).any():
         return points
     prompt = np.maximum(events.host_high_ns[:1] + c.latency_ns + c.jitter_ns, until[:1])
-    return points.more(np.zeros(1, np.int64), np.full(1, NEVER), prompt)
+    return points.extend(np.zeros(1, np.int64), np.full(1, NEVER), prompt)
