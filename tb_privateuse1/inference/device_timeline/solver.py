@@ -86,6 +86,28 @@ def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]
     return low, high
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """What holds in all passes: events and their tree, limits of elapsed times, constants.
+
+    ``node`` are the least and largest times per operator. ``prompt``, per event, is the latest
+    device time if it executes at once. ``reach`` exceeds any time between two events.
+    """
+
+    events: EventPairs
+    tree: Tree
+    in_tree: Bools
+    node: tuple[I64, I64]
+    prompt: I64
+    reach: int
+    c: Calibration
+
+    def tighten(self, most: I64) -> tuple[Spans, Bools]:
+        """Return spans if segments last at most ``most``, and the segments that contradict it."""
+        least = np.full(len(self.events), self.c.event_low_ns)
+        return constraints.tighten_spans(self.tree, *self.node, least, most, self.reach)
+
+
 def solve(
     events: EventPairs,
     tree: Tree,
@@ -104,61 +126,74 @@ def solve(
     if not len(events):
         none = np.zeros(0, np.bool_)
         empty = np.zeros(0, np.int64)
-        spans = Spans(empty, empty, 0, ())
-        return Solution(Bounds(empty, empty, empty), spans, none, none, none, 0, 0)
+        return Solution(
+            Bounds(empty, empty, empty), Spans(empty, empty, 0, ()), none, none, none, 0, 0
+        )
     node = elapsed_limits(elapsed_ns, c)
     ready = events.host_low_ns + c.latency_ns
     prompt = events.host_high_ns + c.latency_ns + c.jitter_ns
     if until is not None:
         prompt = np.maximum(prompt, until)
-    least = np.full(len(events), c.event_low_ns)
-    most = np.full(len(events), UNKNOWN)
     reach = _reach(tree, in_tree, node[0], int(prompt.max() - ready.min()))
-    known, _ = constraints.tighten_spans(tree, *node, least, most, reach)
-    anchored = launch_free & (known.segment_low > c.event_high_ns)
+    problem = _Problem(events, tree, in_tree, node, prompt, reach, c)
+    spans, _ = problem.tighten(np.full(len(events), UNKNOWN))
+    anchored = launch_free & (spans.segment_low > c.event_high_ns)
     limit = np.where(anchored, prompt, np.int64(ANY))
     _limit_launch_free(events, launch_free, node[0], prompt, limit, c)
     np.minimum.at(limit, points.event, points.latest)
     np.maximum.at(ready, points.event, points.earliest)
-    ready, low, relaxed = _repair(events, tree, in_tree, known, node, ready, limit, c)
+    ready, low, relaxed = _repair(problem, spans, ready, limit)
     wrong = low > limit
-    limit = np.where(wrong, np.int64(ANY), limit)
-    launch_free_now = launch_free & ~wrong
-
-    far = int(low.max() - low.min()) + 10**9
-    high = low
-    certain = np.zeros(len(events), np.bool_)
-    for turn in range(_ROUNDS):
-        before = np.concatenate((low[:1], low[:-1]))
-        # A certain backlog: the event before is not done when this one is due.
-        behind = launch_free_now & ~anchored & (before + c.event_low_ns > prompt)
-        if turn and (behind == certain).all():
-            break
-        certain = behind
-        most = np.where(behind, c.event_high_ns, UNKNOWN)
-        known, doubted = constraints.tighten_spans(tree, *node, least, most, reach)
-        launch_free_now &= ~doubted
-        low = constraints.earliest_times(tree, known, low)
-        high = np.minimum(int(low.max()) + 2 * far, limit)
-        high = constraints.latest_times(tree, known, high)
-        for _ in range(2):
-            high = constraints.latest_times(
-                tree, known, _execute_promptly(high, prompt, launch_free_now, c)
-            )
-        anchored |= launch_free_now & (known.segment_low > c.event_high_ns) & (low <= prompt)
-        limit = np.where(anchored & ~wrong, np.minimum(limit, prompt), limit)
+    spans, low, high, anchored, unknown = _tighten_bounds(
+        problem, low, limit, launch_free, anchored, wrong
+    )
     nearer = ready.copy()
     np.maximum.at(nearer, points.event, points.nearer)
     near = np.minimum(
-        constraints.earliest_times(tree, known, np.maximum(low, nearer)), np.maximum(low, high)
+        constraints.earliest_times(tree, spans, np.maximum(low, nearer)), np.maximum(low, high)
     )
-    unknown = high > int(low.max()) + far
     crossing = low > high
     low, high = np.minimum(low, high), np.maximum(low, high)
     return Solution(
         Bounds(low, high, np.where(unknown, low, (np.maximum(near, low) + high) // 2)),
-        known, anchored & ~wrong, anchored & wrong, unknown, relaxed, int(crossing.sum()),
+        spans, anchored & ~wrong, anchored & wrong, unknown, relaxed, int(crossing.sum()),
     )  # fmt: skip
+
+
+def _tighten_bounds(
+    problem: _Problem, low: I64, limit: I64, launch_free: Bools, anchored: Bools, wrong: Bools
+) -> tuple[Spans, I64, I64, Bools, Bools]:
+    """Return spans, bounds, anchors, and the events without a latest time.
+
+    Each round finds segments with a certain backlog: they last no longer than an event costs, which
+    tightens the bounds, which shows more of them. ``wrong`` are the limits that ``low`` exceeds.
+    """
+    tree, prompt, c = problem.tree, problem.prompt, problem.c
+    limit = np.where(wrong, np.int64(ANY), limit)
+    launch_free = launch_free & ~wrong
+    far = int(low.max() - low.min()) + 10**9
+    behind = np.zeros(len(low), np.bool_)
+    for turn in range(_ROUNDS):
+        before = np.concatenate((low[:1], low[:-1]))
+        # A certain backlog: the event before is not done when this one is due.
+        certain = launch_free & ~anchored & (before + c.event_low_ns > prompt)
+        if turn and (certain == behind).all():
+            break
+        behind = certain
+        spans, doubted = problem.tighten(np.where(behind, c.event_high_ns, UNKNOWN))
+        launch_free &= ~doubted
+        low = constraints.earliest_times(tree, spans, low)
+        high = np.minimum(int(low.max()) + 2 * far, limit)
+        high = constraints.latest_times(tree, spans, high)
+        for _ in range(2):
+            high = constraints.latest_times(
+                tree, spans, _execute_promptly(high, prompt, launch_free, c)
+            )
+        anchored = anchored | (
+            launch_free & (spans.segment_low > c.event_high_ns) & (low <= prompt)
+        )
+        limit = np.where(anchored & ~wrong, np.minimum(limit, prompt), limit)
+    return spans, low, high, anchored, high > int(low.max()) + far
 
 
 def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
@@ -169,23 +204,14 @@ def _reach(tree: Tree, in_tree: Bools, elapsed_low: I64, extent: int) -> int:
     return 4 * (extent + int(elapsed_low.sum(where=outer)) + 10**9)
 
 
-def _repair(
-    events: EventPairs,
-    tree: Tree,
-    in_tree: Bools,
-    known: Spans,
-    node: tuple[I64, I64],
-    ready: I64,
-    limit: I64,
-    c: Calibration,
-) -> tuple[I64, I64, int]:
+def _repair(problem: _Problem, spans: Spans, ready: I64, limit: I64) -> tuple[I64, I64, int]:
     """Return the earliest solution, with room for late time stamps if it passes a limit."""
+    events, c, node = problem.events, problem.c, problem.node
     ready = ready.copy()
     relaxed = 0
     for _ in range(_REPAIRS):
-        low = _apply_outside_tree(
-            events, in_tree, node, constraints.earliest_times(tree, known, ready)
-        )
+        low = constraints.earliest_times(problem.tree, spans, ready)
+        low = _apply_outside_tree(events, problem.in_tree, node, low)
         passed = np.flatnonzero(low > limit)
         if not len(passed):
             break
