@@ -1,4 +1,7 @@
-"""Group device activities."""
+"""Device activities as rows of a table.
+
+``groups`` decides which kernels share a row, and which of them use a matrix unit.
+"""
 
 __all__ = [
     "groups",
