@@ -18,7 +18,7 @@ _MS = 1_000_000
 
 @dataclass(frozen=True)
 class Level:
-    """A step function: ``value`` holds from ``at_ns`` to the next entry; parts have the greatest."""
+    """A step function: ``value`` holds from ``at_ns`` to the next entry; parts have the most."""
 
     at_ns: I64
     value: I64
