@@ -1,6 +1,6 @@
 """Make a Trace of its files in a process of its own: both ends of the pipe.
 
-A trace is read in a process, ``python -c "from tb_privateuse1.storage.reader_process import main…"``, that
+A trace is read in a process, ``python -c "from …reader_process import main; main()"``, that
 reads no other one at the time, rather than in a ``multiprocessing`` pool: one that is killed (out
 of memory, a crash in a library) takes no other trace with it; its memory goes back to the system;
 and the user's ``__main__`` is not imported again, which for a script without a guard would start

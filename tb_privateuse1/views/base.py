@@ -22,9 +22,13 @@ from tb_privateuse1.trace.model import Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 bound_sums, calls, counted, grouped, sums, with_descendants = (
-    groupby.bound_sums, groupby.outermost_calls, groupby.counted_operators, groupby.group_rows, groupby.sums,
+    groupby.bound_sums,
+    groupby.outermost_calls,
+    groupby.counted_operators,
+    groupby.group_rows,
+    groupby.sums,
     groupby.with_descendants,
-)  # fmt: skip
+)
 
 
 StepOption = Annotated[int | None, "the N of ProfilerStep#N; all steps by default"]

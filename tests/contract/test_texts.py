@@ -55,7 +55,7 @@ PROSE: dict[str, tuple[str | int, ...]] = {
 
 ENGLISH = {
     "cli/": "the command line is in English",
-    "tables.py": "of the command line and notebooks, which ask for a table as such",
+    "views/result.py": "of the command line and notebooks, which ask for a table as such",
 }
 """Where errors are that no page can be told."""
 
@@ -64,7 +64,7 @@ def _said() -> dict[str, str]:
     """All templates of the package, and where they are."""
     found = {}
     for place, call in calls():
-        if place.startswith("texts/"):
+        if place.startswith("i18n/"):
             continue
         name, position = called(call), {"say": 0, "plural": 1}.get(called(call))
         if position is None or len(call.args) <= position:
@@ -72,7 +72,7 @@ def _said() -> dict[str, str]:
         told = call.args[position]
         assert isinstance(told, ast.Constant), f"{place}: {name}() takes a text as it is written"
         found[told.value if name == "say" else i18n.many(told.value)] = place
-    return found | {"{first}, {next}": "texts", "{first} {next}": "texts"}
+    return found | {"{first}, {next}": "i18n", "{first} {next}": "i18n"}
 
 
 SAID = _said()
@@ -92,7 +92,7 @@ def test_each_text_is_there_and_none_besides(language: str) -> None:
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_text_is_there_twice(language: str) -> None:
     seen: dict[str, str] = {}
-    for file in (PACKAGE / "texts" / language).rglob("*.toml"):
+    for file in (PACKAGE / "i18n" / language).rglob("*.toml"):
         for template in tomllib.loads(file.read_text("utf-8")):
             assert template not in seen, f"{template!r} is in {seen.get(template)} and {file.name}"
             seen[template] = file.name

@@ -150,7 +150,7 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     memory = MemoryBudget()
-    reader, catalog = Reader(store, memory), discovery_catalog.scan(str(log))
+    reader, catalog = Reader(store, memory=memory), discovery_catalog.scan(str(log))
     found = reader.run(distributed, catalog, Selection("r", span=1))
     size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
