@@ -11,7 +11,7 @@ from typing import Literal
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import (
     LACKS,
-    RANKS,
+    PRECEDENCES,
     Cause,
     Confidence,
     Rule,
@@ -161,7 +161,9 @@ def _shared_out(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> lis
 
     def claimed(one: tuple[Rule, RuleFinding]) -> tuple[int, int]:
         rule, told = one
-        return RANKS.index(rule.rank), -(0 if told.claim is None else intervals.length(told.claim))
+        return PRECEDENCES.index(rule.precedence), -(
+            0 if told.claim is None else intervals.length(told.claim)
+        )
 
     taken, savings = intervals.EMPTY, Savings(case)
     rows: list[AdviceRow] = []
@@ -173,11 +175,11 @@ def _shared_out(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> lis
         free = intervals.subtract(claim, taken)
         whole, left = intervals.length(claim), intervals.length(free)
         # A cause stands even where another has its time; a symptom then says nothing.
-        counts = whole if rule.rank == "cause" else left
+        counts = whole if rule.precedence == "cause" else left
         if case.share(counts) < LEAST and not one.urgent:
             continue
         saving, how = savings.of(one.how, free, one.removes)
-        if rule.rank != "cause" and case.share(saving) < LEAST and not one.urgent:
+        if rule.precedence != "cause" and case.share(saving) < LEAST and not one.urgent:
             continue
         if saving < left:
             # What would only become another wait is left to what explains that.

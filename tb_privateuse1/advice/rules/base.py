@@ -37,11 +37,11 @@ Confidence = Literal["high", "medium", "low"]
 ``low``: other causes are possible."""
 
 
-Rank = Literal["cause", "symptom", "step", "rest"]
+Precedence = Literal["cause", "symptom", "step", "rest"]
 """Who takes an instant that several rules claim: a cause before a symptom (many short kernels),
 a symptom before a slow step, and this before what merely says that the device was idle."""
 
-RANKS: tuple[Rank, ...] = get_args(Rank)
+PRECEDENCES: tuple[Precedence, ...] = get_args(Precedence)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Rule:
     """Who else knows this, or the document behind it."""
     check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
-    rank: Rank = "cause"
+    precedence: Precedence = "cause"
 
 
 def percent(share: float) -> str:

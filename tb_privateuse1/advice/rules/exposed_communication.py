@@ -65,5 +65,5 @@ RULE = Rule(
     reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
     check=check,
     needs=("device",),
-    rank="symptom",
+    precedence="symptom",
 )

@@ -102,5 +102,5 @@ RULE = Rule(
     reference=say("XProf: device idle; torch-tb-profiler: GPU utilisation."),
     check=check,
     needs=("device", "operators"),
-    rank="rest",
+    precedence="rest",
 )

@@ -103,5 +103,5 @@ RULE = Rule(
     reference=say("PyTorch performance tuning guide."),
     check=check,
     needs=("device", "stacks", "operators"),
-    rank="symptom",
+    precedence="symptom",
 )

@@ -106,5 +106,5 @@ RULE = Rule(
     reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
     check=check,
     needs=("device", "operators", "links"),
-    rank="symptom",
+    precedence="symptom",
 )

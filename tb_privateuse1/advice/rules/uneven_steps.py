@@ -88,5 +88,5 @@ RULE = Rule(
     reference=say("docs/reference/definitions.md, steps."),
     check=check,
     needs=("steps",),
-    rank="step",
+    precedence="step",
 )

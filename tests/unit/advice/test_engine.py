@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.engine import Advice, advise, top_findings
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Rank, Rule, RuleContext, RuleFinding
+from tb_privateuse1.advice.rules.base import Precedence, Rule, RuleContext, RuleFinding
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
@@ -24,7 +24,10 @@ TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))
 
 
 def rule(
-    name: str, *claims: tuple[int, int] | None, rank: Rank = "cause", urgent: bool = False
+    name: str,
+    *claims: tuple[int, int] | None,
+    precedence: Precedence = "cause",
+    urgent: bool = False,
 ) -> Rule:
     """A rule that claims these microseconds, a finding for each."""
 
@@ -36,7 +39,7 @@ def rule(
                 spent = intervals.union(np.array([begin * US]), np.array([end * US]))
             yield RuleFinding("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
 
-    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), rank=rank)
+    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), precedence=precedence)
 
 
 def savings(*rules: Rule) -> dict[str, int | None]:
@@ -51,19 +54,21 @@ def test_no_instant_is_in_two_savings() -> None:
 
 
 def test_a_symptom_has_what_no_cause_explains() -> None:
-    assert savings(rule("idle", (0, 900), rank="symptom"), rule("item", (100, 300))) == {
+    assert savings(rule("idle", (0, 900), precedence="symptom"), rule("item", (100, 300))) == {
         "idle": 700 * US,
         "item": 200 * US,
     }
 
 
 def test_the_rest_comes_after_symptoms_though_it_is_greater() -> None:
-    told = savings(rule("idle", (0, 900), rank="rest"), rule("short", (100, 300), rank="symptom"))
+    told = savings(
+        rule("idle", (0, 900), precedence="rest"), rule("short", (100, 300), precedence="symptom")
+    )
     assert told == {"idle": 700 * US, "short": 200 * US}
 
 
 def test_a_symptom_that_is_explained_is_not_told() -> None:
-    assert savings(rule("idle", (100, 300), rank="symptom"), rule("item", (100, 300))) == {
+    assert savings(rule("idle", (100, 300), precedence="symptom"), rule("item", (100, 300))) == {
         "item": 200 * US
     }
 
@@ -155,7 +160,7 @@ def test_the_best_have_a_saving() -> None:
 )
 def test_savings_never_exceed_the_step(claims: list[tuple[int, int, bool]]) -> None:
     rules = tuple(
-        rule(f"r{i}", (min(a, b), max(a, b)), rank="symptom" if general else "cause")
+        rule(f"r{i}", (min(a, b), max(a, b)), precedence="symptom" if general else "cause")
         for i, (a, b, general) in enumerate(claims)
     )
     told = advise(TRACE, rules=rules)

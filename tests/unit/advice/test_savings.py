@@ -71,7 +71,7 @@ def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
         waits = np.arange(len(case.limits.waits))
         yield dataclasses.replace(found, removes=case.without(waits=waits))
 
-    after = dataclasses.replace(synchronize.RULE, check=whole, rank="symptom")
+    after = dataclasses.replace(synchronize.RULE, check=whole, precedence="symptom")
     told = advise(trace, rules=(item_sync.RULE, after))
     check(told)
     assert the(told, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
@@ -122,7 +122,7 @@ def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
             yield dataclasses.replace(found, removes=gone)
 
     broken = dataclasses.replace(item_sync.RULE, name="broken", check=wrong)
-    after = dataclasses.replace(item_sync.RULE, rank="symptom")
+    after = dataclasses.replace(item_sync.RULE, precedence="symptom")
     told = advise(reading(again=False), rules=(broken, after))
     check(told)
     assert the(told, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
