@@ -117,8 +117,8 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     assert [one.answer for one in told.asked] != ["failed"]
     check(told)
     for row in told.found:
-        chinese.check((row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks))
-        chinese.check(example.note for example in row.evidence)
+        texts = row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks
+        chinese.check_rule(rule.name, (*texts, *(example.note for example in row.evidence)))
     return list(told.found)
 
 
