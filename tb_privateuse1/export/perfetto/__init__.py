@@ -230,8 +230,8 @@ def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
         only(varint(11, np.maximum(device, 0)), device >= 0),
         constant(field(5, packets.CONTEXT)),
     ]
-    if (known := moved != MISSING).any():
-        parts.append(only(_argument("bytes", decimal(np.maximum(moved, 0))), known))
+    if (has_size := moved != MISSING).any():
+        parts.append(only(_argument("bytes", decimal(np.maximum(moved, 0))), has_size))
     if (linked := kernels.op[rows] >= 0).any():
         parts.append(only(_argument("operator", _operators(trace, kernels.op[rows])), linked))
     if evidence != EVIDENCE[MEASURED]:

@@ -72,16 +72,16 @@ class Names:
 
     def events(self, *columns: NDArray[np.int32]) -> None:
         """Intern names of slices."""
-        self._events.update(*(_different(column) for column in columns))
+        self._events.update(*(_distinct(column) for column in columns))
 
     def texts(self, *columns: NDArray[np.int32]) -> None:
         """Intern values of arguments."""
-        self._texts.update(*(_different(column) for column in columns))
+        self._texts.update(*(_distinct(column) for column in columns))
 
-    def stages(self, kernels: NDArray[np.int32], others: NDArray[np.int32]) -> None:
+    def stages(self, kernels: NDArray[np.int32], copies: NDArray[np.int32]) -> None:
         """Intern names of device activities: of kernels, and of copies and fills."""
-        self._stages = dict.fromkeys(_different(others), False)
-        self._stages.update(dict.fromkeys(_different(kernels), True))
+        self._stages = dict.fromkeys(_distinct(copies), False)
+        self._stages.update(dict.fromkeys(_distinct(kernels), True))
 
     def queues(self, names: Sequence[str]) -> None:
         """Intern names of streams, one for each lane."""
@@ -123,11 +123,11 @@ def head(trace: Trace, names: Names, pid: int | None) -> bytes:
     return start
 
 
-def _interned(number: int, iid: int, text: str, more: bytes = b"") -> bytes:
-    return field(number, field(1, iid) + field(2, text) + more)
+def _interned(number: int, iid: int, text: str, fields: bytes = b"") -> bytes:
+    return field(number, field(1, iid) + field(2, text) + fields)
 
 
-def _different(column: NDArray[np.int32]) -> list[int]:
-    found = np.unique(column)
-    kept: list[int] = found[found >= 0].tolist()
-    return kept
+def _distinct(column: NDArray[np.int32]) -> list[int]:
+    ids = np.unique(column)
+    distinct: list[int] = ids[ids >= 0].tolist()
+    return distinct

@@ -59,10 +59,10 @@ def decimal(values: NDArray[Any]) -> Part:
     size = np.ones(len(values), np.int64)
     for power in range(digits - 1, -1, -1):
         unit = np.uint64(10**power)
-        there = values >= unit if power else None
-        columns.append(((values // unit % np.uint64(10) + np.uint64(48)).astype(np.uint8), there))
-        if there is not None:
-            size += there
+        present = values >= unit if power else None
+        columns.append(((values // unit % np.uint64(10) + np.uint64(48)).astype(np.uint8), present))
+        if present is not None:
+            size += present
     return Part(tuple(columns), size)
 
 
@@ -79,7 +79,7 @@ def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> Part:
 
 def only(part: Part, rows: Bools) -> Part:
     """Limit a part to these messages; the others have nothing."""
-    columns = tuple((b, rows if there is None else rows & there) for b, there in part.columns)
+    columns = tuple((b, rows if present is None else rows & present) for b, present in part.columns)
     return Part(columns, np.where(rows, part.size, 0))
 
 
@@ -112,29 +112,29 @@ def encode(part: Part, rows: int) -> bytes:
 
 def _block(part: Part, first: int, last: int) -> bytes:
     shape = (last - first, len(part.columns))
-    data, there = np.empty(shape, np.uint8), np.ones(shape, np.bool_)
-    for i, (column, has) in enumerate(part.columns):
+    data, present = np.empty(shape, np.uint8), np.ones(shape, np.bool_)
+    for i, (column, has_byte) in enumerate(part.columns):
         data[:, i] = column if isinstance(column, int) else column[first:last]
-        if has is not None:
-            there[:, i] = has[first:last]
-    return data[there].tobytes()
+        if has_byte is not None:
+            present[:, i] = has_byte[first:last]
+    return data[present].tobytes()
 
 
 def _varint(values: NDArray[Any]) -> Part:
     values = values.astype(np.uint64)
-    most = max(-(-int(values.max(initial=0)).bit_length() // 7), 1)
+    longest = max(-(-int(values.max(initial=0)).bit_length() // 7), 1)
     columns: list[_Column] = []
     size = np.ones(len(values), np.int64)
-    there: Bools | None = None
-    for i in range(most):
+    present: Bools | None = None
+    for i in range(longest):
         byte = (values >> np.uint64(7 * i)).astype(np.uint8) & np.uint8(0x7F)
-        further = values >= np.uint64(1 << 7 * (i + 1)) if i + 1 < most else None
+        further = values >= np.uint64(1 << 7 * (i + 1)) if i + 1 < longest else None
         if further is not None:
             byte |= further.view(np.uint8) << np.uint8(7)
             size += further
-        columns.append((byte, there))
-        there = further
-    return Part(tuple(columns), size if most > 1 else 1)
+        columns.append((byte, present))
+        present = further
+    return Part(tuple(columns), size if longest > 1 else 1)
 
 
 def _tag(number: int, kind: int) -> bytes:

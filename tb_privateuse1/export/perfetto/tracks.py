@@ -59,10 +59,10 @@ class Tracks:
     def processes(self) -> bytes:
         """Return the packets that name all processes."""
         rank = self._trace.meta.rank
-        of = "" if rank is None else f" (rank {rank})"
+        suffix = "" if rank is None else f" (rank {rank})"
         out = []
         for text, pid in self._pids.items():
-            process = field(1, pid) + field(6, f"Process {text}{of}")
+            process = field(1, pid) + field(6, f"Process {text}{suffix}")
             track = field(1, self._processes[text]) + field(3, process)
             out.append(packet(field(60, track)))
         return b"".join(out)
@@ -76,9 +76,9 @@ class Tracks:
             name = f"{labels.thread(trace, thread)[1]}: overlapping {number}"
             return uuid, packet(field(60, field(1, uuid) + field(5, own) + field(2, name)))
         process = trace.text(trace.threads.pid[thread])
-        told = field(1, self._pids[process]) + field(2, self._tids[thread])
-        told += field(5, labels.thread(trace, thread)[1])
-        track = field(1, own) + field(5, self._processes[process]) + field(4, told)
+        description = field(1, self._pids[process]) + field(2, self._tids[thread])
+        description += field(5, labels.thread(trace, thread)[1])
+        track = field(1, own) + field(5, self._processes[process]) + field(4, description)
         return own, packet(field(60, track))
 
     def named(self, name: str) -> tuple[int, bytes]:
