@@ -35,12 +35,12 @@ READ_MEANWHILE = 20
 
 SCAN = """
 import json, sys, time, resource
-from tb_privateuse1 import runs
-from tb_privateuse1.discover.head import Heads
+from tb_privateuse1.discovery import catalog
+from tb_privateuse1.discovery.trace_head import Heads
 heads, took = Heads(), []
 for _ in range(2):
     began = time.perf_counter()
-    found = runs.scan(sys.argv[1], heads=heads)
+    found = catalog.scan(sys.argv[1], heads=heads)
     took.append(time.perf_counter() - began)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps({"first_s": took[0], "again_s": took[1], "runs": len(found.runs.runs),

@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.table_speed [--json FILE]``
 
-The allocations of a run with so many (``tests/support/large_trace.py``), all of them in the page. Of each
-act: ``script_ms``, all JavaScript that ran for it as Chromium counts it, and ``seen_ms``, from the
-act until the second frame after the rows that belong there are in the page. Scrolling goes by the
-wheel, a screen each time: also the longest time between two frames.
+The allocations of a run with so many (``tests/support/large_trace.py``), all of them in the page.
+Of each act: ``script_ms``, all JavaScript that ran for it as Chromium counts it, and ``seen_ms``,
+from the act until the second frame after the rows that belong there are in the page. Scrolling goes
+by the wheel, a screen each time: also the longest time between two frames.
 """
 
 from __future__ import annotations

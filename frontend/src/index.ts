@@ -7,7 +7,8 @@ export async function render(): Promise<void> {
     const { start } = await import("./app/app");
     start();
   } catch (error) {
-    document.body.textContent = `The dashboard could not be loaded: ${String(error)}. Reload the page; TensorBoard may have been updated or stopped.`;
+    const hint = "Reload the page; TensorBoard may have been updated or stopped.";
+    document.body.textContent = `The dashboard could not be loaded: ${String(error)}. ${hint}`;
     throw error;
   }
 }

@@ -63,3 +63,16 @@ test("one place of fetch, one of the URL, and no text that becomes markup", () =
   expect(having(/Accept-Language/)).toEqual(["api/client.ts"]);
   expect(having(/innerHTML|insertAdjacentHTML|document\.write/)).toEqual([]);
 });
+
+/** Lines that cannot be broken: one text, icon or regular expression; texts are in i18n. */
+const UNBROKEN = /^\s*(\w+: )?(["`/]).*\2[a-z]*[,;]?$/;
+
+test.each(FILES.filter((file) => file !== TYPES && !file.startsWith("i18n/")))(
+  "%s has lines of 110 columns at most",
+  (file) => {
+    const long = text(file)
+      .split("\n")
+      .filter((line) => line.length > 110 && !UNBROKEN.test(line));
+    expect(long).toEqual([]);
+  },
+);

@@ -3,7 +3,7 @@
 English stands where it is said, as a template with named values; every other language is a folder
 of catalogues here, from that template to its own: ``zh/<part>.toml``. A ``Text`` is an ordinary
 ``str`` in English, so that the command line, files and notebooks need not know of this; it is put
-into another language at the last moment, when a result becomes JSON (``query.encode``).
+into another language at the last moment, when a result becomes JSON (``encoding.encode``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Users' rules and notebooks of the last version still run, with a warning that names the new place."""
+"""Users' rules and notebooks of the last version still run, with a warning."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def check(case: Case):
 
 
 RULE = Rule(
-    name="checkpoints", title="Checkpoints", cause="launching", looks_for="Ranges.", why="It waits.",
-    fix="Write in a thread.", threshold="None.", reference="Our own.", check=check,
+    name="checkpoints", title="Checkpoints", cause="launching", looks_for="Ranges.",
+    why="It waits.", fix="Write in a thread.", threshold="None.", reference="Our own.", check=check,
     needs=("operators",), rank="symptom",
 )
 """

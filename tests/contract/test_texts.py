@@ -18,7 +18,7 @@ import pytest
 from tb_privateuse1 import i18n
 from tb_privateuse1.i18n import Text, join_list, plural, render, say
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.views import query
+from tb_privateuse1.views.encoding import encode
 from tests.support.said import PACKAGE, bare, called, calls, scoped, within
 
 OTHERS = i18n.LANGUAGES[1:]
@@ -55,7 +55,7 @@ PROSE: dict[str, tuple[str | int, ...]] = {
 
 ENGLISH = {
     "cli/": "the command line is in English",
-    "tables.py": "of the command line and notebooks, which ask for a table as such",
+    "views/result.py": "of the command line and notebooks, which ask for a table as such",
 }
 """Where errors are that no page can be told."""
 
@@ -64,7 +64,7 @@ def _said() -> dict[str, str]:
     """All templates of the package, and where they are."""
     found = {}
     for place, call in calls():
-        if place.startswith("texts/"):
+        if place.startswith("i18n/"):
             continue
         name, position = called(call), {"say": 0, "plural": 1}.get(called(call))
         if position is None or len(call.args) <= position:
@@ -72,7 +72,7 @@ def _said() -> dict[str, str]:
         told = call.args[position]
         assert isinstance(told, ast.Constant), f"{place}: {name}() takes a text as it is written"
         found[told.value if name == "say" else i18n.many(told.value)] = place
-    return found | {"{first}, {next}": "texts", "{first} {next}": "texts"}
+    return found | {"{first}, {next}": "i18n", "{first} {next}": "i18n"}
 
 
 SAID = _said()
@@ -92,7 +92,7 @@ def test_each_text_is_there_and_none_besides(language: str) -> None:
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_text_is_there_twice(language: str) -> None:
     seen: dict[str, str] = {}
-    for file in (PACKAGE / "texts" / language).rglob("*.toml"):
+    for file in (PACKAGE / "i18n" / language).rglob("*.toml"):
         for template in tomllib.loads(file.read_text("utf-8")):
             assert template not in seen, f"{template!r} is in {seen.get(template)} and {file.name}"
             seen[template] = file.name
@@ -221,5 +221,5 @@ def test_texts_of_stored_findings_are_restored() -> None:
 def test_json_is_in_the_language_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(i18n, "catalogue", lambda language: {"a {b}": "甲 {b}"})
     told = {"text": say("a {b}", b=1)}
-    assert query.encode(told) == b'{"text":"a 1"}'
-    assert query.encode(told, "zh") == '{"text":"甲 1"}'.encode()
+    assert encode(told) == b'{"text":"a 1"}'
+    assert encode(told, "zh") == '{"text":"甲 1"}'.encode()

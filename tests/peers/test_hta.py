@@ -1,7 +1,7 @@
 """Where HolisticTraceAnalysis is right, its breakdowns and ours are equal.
 
-Its figures are in ``traces/hta.json``, written by ``tests/peers/hta_figures.py``; docs/guide/migration.md
-says where we differ deliberately.
+Its figures are in ``traces/hta.json``, written by ``tests/peers/hta_figures.py``.
+docs/guide/migration.md says where we differ deliberately.
 """
 
 from __future__ import annotations

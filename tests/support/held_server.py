@@ -1,6 +1,6 @@
 """A server that stops where a test wants to kill it.
 
-``python -m tests.support.held_server WHERE MARK CACHE LOGDIR`` reads all traces of a logdir one by one.
+``python -m tests.support.held_server WHERE MARK CACHE LOGDIR`` reads all traces of a logdir.
 When it is in the middle of ``parsing``, ``writing`` or ``evicting``, it writes the id of the
 process that is there to MARK and goes no further.
 """
@@ -27,22 +27,22 @@ def hold():
 """
 IN_READER = {
     "parsing": """
-from tb_privateuse1 import ingest
+from tb_privateuse1.storage import ingest
 def read(path, progress):
     progress("reading", 1, 4, 7)
     hold()
 ingest.chrome.read = read
 """,
     "writing": """
-from tb_privateuse1 import arrowfile
-write = arrowfile._Summed.write
+from tb_privateuse1.storage import arrow_file
+write = arrow_file._Summed.write
 def some(self, data):
     if self.checksum:
         self._file.write(bytes(data)[: len(data) // 2])
         self._file.flush()
         hold()
     return write(self, data)
-arrowfile._Summed.write = some
+arrow_file._Summed.write = some
 """,
 }
 

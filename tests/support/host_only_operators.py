@@ -1,4 +1,4 @@
-"""Write ``tb_privateuse1/infer/host_only.txt``: operators that launch nothing themselves.
+"""Write ``tb_privateuse1/inference/host_only.txt``: operators that launch nothing themselves.
 
 An operator is listed if torch's dispatcher says that its own body runs no device work: views and
 metadata (the result aliases an input that is not written to), composites (a
@@ -15,7 +15,7 @@ UNDECLARED_VIEWS = frozenset({"aten::_unsafe_view"})
 
 VERSION = torch.__version__.split("+")[0]
 
-OUT = Path(__file__).parents[2] / "tb_privateuse1" / "infer" / "host_only.txt"
+OUT = Path(__file__).parents[2] / "tb_privateuse1" / "inference" / "host_only.txt"
 
 
 def host_only(name: str, overload: str, returns: list) -> bool:

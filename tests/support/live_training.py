@@ -1,7 +1,7 @@
-"""A real training loop on the CPU, with faults planted or mended; and torch's own verdict on it.
+"""A real training loop on the CPU, with faults planted or fixed; and torch's own verdict on it.
 
-``python -m tests.support.live_training OUT bad|good`` writes a trace and prints as JSON what torch's pattern
-matcher, which needs the live profiler, finds in the same run.
+``python -m tests.support.live_training OUT bad|good`` writes a trace and
+prints as JSON what torch's pattern matcher, which needs the live profiler, finds in the same run.
 """
 
 from __future__ import annotations

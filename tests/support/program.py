@@ -139,3 +139,15 @@ def device_bound(steps: int = 3) -> Program:
                 program.op("aten::mm", 10, kernel=100)
             program.now = max(program.now, program.device - 500)
     return program
+
+
+def kernel_inside(around: str, us: float, kernel: str = "elementwise_kernel") -> Program:
+    """Build four steps with a product and a kernel inside ``aten::copy_`` of an operator."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around(around), run.around("aten::copy_"):
+                run.launch(kernel, us)
+            run.wait()
+    return run

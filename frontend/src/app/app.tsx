@@ -8,7 +8,7 @@ import { connect as connectPalette } from "../state/palette";
 import { follow } from "../state/url";
 import { language, t } from "../i18n";
 import "./theme.css";
-import { Remembered } from "../widgets/table/column-chooser";
+import { ColumnMemoryContext } from "../widgets/table/column-chooser";
 
 /** Draws the dashboard into the document's body. */
 export function start(): void {
@@ -18,9 +18,9 @@ export function start(): void {
   document.documentElement.lang = language;
   document.title = t.frame.title;
   render(
-    <Remembered.Provider value={columnMemory}>
+    <ColumnMemoryContext.Provider value={columnMemory}>
       <Frame />
-    </Remembered.Provider>,
+    </ColumnMemoryContext.Provider>,
     document.body,
   );
 }

@@ -1,4 +1,4 @@
-// A logdir without traces: what was looked for, and how to make one.
+// The page for a logdir without traces: where the server looked, and how to record one.
 import type { Runs } from "../api/types";
 import { t } from "../i18n";
 import { CaptureLines } from "../pages/shared/timeline-source";

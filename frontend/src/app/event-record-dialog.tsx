@@ -1,12 +1,12 @@
-// One event with all that the file has of it: text in a dialog, never markup.
+// The record of one event, exactly as the file has it: text in a dialog, never markup.
 import type { EventRecord, Link } from "../api/types";
 import { lookOf } from "../lib/color";
 import { boundOf, duration, exactDuration } from "../lib/format";
-import { useEvent } from "../state/use-result";
+import { useEventRecord } from "../state/use-result";
 import { withRank, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { t } from "../i18n";
-import { Code } from "../widgets/controls/code-block";
+import { CodeBlock } from "../widgets/controls/code-block";
 import { Modal } from "../widgets/controls/modal";
 import { linkProps } from "../state/links";
 import { Show } from "../pages/shared/load-states";
@@ -16,9 +16,9 @@ type Of = keyof typeof texts.facts;
 
 /** Open while the URL names an event: `kernels/3`, or of another rank `kernels/3@7`. */
 export function RecordDialog({ selected }: { selected: Selected }) {
-  const told = state.value.event;
-  if (told === null) return null;
-  const [name = "", rank] = told.split("@");
+  const open = state.value.event;
+  if (open === null) return null;
+  const [name = "", rank] = open.split("@");
   return (
     <Dialog
       selected={rank === undefined ? selected : withRank(selected, Number(rank))}
@@ -31,7 +31,7 @@ export function RecordDialog({ selected }: { selected: Selected }) {
 const close = (): void => go({ event: null });
 
 function Dialog({ selected, name, of }: { selected: Selected; name: string; of: string }) {
-  const resource = useEvent(selected, name);
+  const resource = useEventRecord(selected, name);
   return (
     <Modal class="record" testid="record" event={name} label={texts.oneEvent} close={close}>
       <div class="inner">
@@ -101,7 +101,7 @@ function Record({ event, of }: { event: EventRecord; of: string }) {
           )}
         </p>
       ) : (
-        <Code text={record} />
+        <CodeBlock text={record} />
       )}
       {cut && <p class="warn">{texts.cut}</p>}
     </>

@@ -13,7 +13,7 @@ import { EmptyLogdir, Scanning } from "./empty-logdir";
 import { pageOf, PAGES, type Page } from "../pages";
 import { linkProps } from "../state/links";
 import { RecordDialog } from "./event-record-dialog";
-import { Guard, Show } from "../pages/shared/load-states";
+import { ErrorBoundary, Show } from "../pages/shared/load-states";
 
 export function Frame() {
   const runs = useRuns();
@@ -72,16 +72,16 @@ function OfTrace({
       <main data-testid={`page-${page.name}`} aria-label={page.title}>
         <h1 class="unseen">{page.title}</h1>
         {Alone && (
-          <Guard key={own}>
+          <ErrorBoundary key={own}>
             <Alone selected={selected} />
-          </Guard>
+          </ErrorBoundary>
         )}
         {!Alone && (
           <Show resource={base}>
             {(value) => (
-              <Guard key={own}>
+              <ErrorBoundary key={own}>
                 <Component selected={selected} base={value} runs={runs} />
-              </Guard>
+              </ErrorBoundary>
             )}
           </Show>
         )}

@@ -1,4 +1,4 @@
-// The keys, on `?`.
+// The list of keyboard shortcuts, on `?`.
 import { t } from "../i18n";
 import { PAGES } from "../pages";
 import { Modal } from "../widgets/controls/modal";

@@ -4,9 +4,9 @@ import { withRank, type Selected } from "../state/selection";
 import { go, state } from "../state/url";
 import { choose, language, LANGUAGES, t, type Language } from "../i18n";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../pages/shared/selector-choices";
-import { Mark, ranked, summary } from "../pages/shared/data-warnings";
+import { SeverityMark, ranked, summary } from "../pages/shared/data-warnings";
 import { linkProps, ofRank } from "../state/links";
-import { Source, sourceLabel } from "../pages/shared/timeline-source";
+import { TimelineSource, sourceLabel } from "../pages/shared/timeline-source";
 import { Findings } from "../pages/shared/load-states";
 import { Picker } from "../widgets/controls/picker";
 import { Popover } from "../widgets/controls/popover";
@@ -126,7 +126,7 @@ function SourceBadge({ overview }: { overview: Overview }) {
         </>
       }
     >
-      {(close) => <Source overview={overview} close={close} />}
+      {(close) => <TimelineSource overview={overview} close={close} />}
     </Popover>
   );
 }
@@ -142,7 +142,7 @@ function FindingsBadge({ findings }: { findings: readonly Finding[] }) {
       attributes={{ "data-value": String(findings.length), "data-severity": worst ?? "" }}
       label={
         <>
-          {grave && <Mark severity={worst} />}
+          {grave && <SeverityMark severity={worst} />}
           {summary(findings)}
         </>
       }

@@ -1,4 +1,4 @@
-// Whole numbers as texts have them.
+// Whole numbers in texts: thousands separators and plurals.
 
 /** `12,345`. */
 export function count(n: number | bigint): string {

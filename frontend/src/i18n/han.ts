@@ -1,4 +1,4 @@
-// Chinese text that is put together: between Chinese and Latin letters or figures stands a space.
+// Spacing of Chinese text: a space stands between Chinese and Latin letters or digits.
 
 const HAN = /[\u3400-\u9fff]/;
 const LATIN = /[A-Za-z0-9%±−]/;

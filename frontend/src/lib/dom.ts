@@ -1,4 +1,4 @@
-// Small things about the page that the browser does not offer in one call.
+// Helpers for the DOM that browsers do not offer in one call.
 
 /** Whether a key press belongs to a text field and so is no shortcut. */
 export function isTyping(target: EventTarget | null): boolean {

@@ -1,4 +1,4 @@
-// From a file of the trace, as the recording machine named it, to a link that opens it here.
+// Links that open a source file in the reader's editor, with the recording machine's paths mapped.
 import { t } from "../i18n";
 
 export interface Editor {

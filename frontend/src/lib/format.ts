@@ -103,7 +103,9 @@ export function percentBound(share: number | null, inferred: boolean): string {
 export function dateTime(unixNs: number): string {
   const at = new Date(unixNs / 1e6);
   const two = (n: number): string => String(n).padStart(2, "0");
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  return `${date} ${time}`;
 }
 
 /** Three significant digits without an exponent. */

@@ -31,7 +31,8 @@ export async function pictureOf(svg: SVGSVGElement): Promise<HTMLCanvasElement> 
   copy.setAttribute("width", String(width));
   copy.setAttribute("height", String(height));
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  const markup = new XMLSerializer().serializeToString(copy);
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(markup)}`;
   await image.decode();
   const [canvas, context] = sheet(width, height);
   context.drawImage(image, MARGIN, MARGIN, width, height);

@@ -1,4 +1,4 @@
-// A part of the recording as the URL has it.
+// A part of the recording as text in the URL.
 
 /** `start..end` in ns; null for none and for what cannot be read. */
 export function parseRange(text: string | null): { start: number; end: number } | null {

@@ -1,4 +1,4 @@
-// A function that never changes and does what the last render's function does.
+// A callback that stays the same function and always runs the latest closure.
 import { useCallback, useRef } from "preact/hooks";
 
 /** For handlers that an effect or a listener calls later: it need not run again for each new one. */

@@ -1,4 +1,4 @@
-// A value that stays the same object for as long as its parts are the same.
+// A value that stays the same object while its parts are equal.
 import { useRef } from "preact/hooks";
 
 /** For objects that are made anew at each render and that effects depend on. */

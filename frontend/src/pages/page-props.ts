@@ -1,4 +1,4 @@
-// What every page is given.
+// The props of every page.
 import type { Overview, Runs } from "../api/types";
 import type { Selected } from "../state/selection";
 

@@ -1,4 +1,4 @@
-// Which trace the selection means, given what is in the logdir.
+// The selected trace: from the URL and the runs in the logdir.
 import type { Run, Runs, Span, Worker } from "../api/types";
 import type { Place } from "../api/client";
 import type { State } from "./url";

@@ -7,9 +7,9 @@ const KEY = "tb_privateuse1.columns.";
 
 /** In the URL alone: for tables whose columns have no meaning beyond it. */
 export const inLink: ColumnMemory = {
-  get: (table) => told().get(table) || null,
+  get: (table) => choices().get(table) || null,
   set: (table, choice) => {
-    const tables = told();
+    const tables = choices();
     if (choice === null) tables.delete(table);
     else tables.set(table, choice);
     go({ columns: [...tables].map(([name, columns]) => `${name}:${columns}`).join(";") || null }, "replace");
@@ -17,7 +17,7 @@ export const inLink: ColumnMemory = {
 };
 
 export const columnMemory: ColumnMemory = {
-  get: (table) => (told().has(table) ? inLink.get(table) : stored(table)),
+  get: (table) => (choices().has(table) ? inLink.get(table) : stored(table)),
   set: (table, choice) => {
     try {
       if (choice === null) localStorage.removeItem(KEY + table);
@@ -30,7 +30,7 @@ export const columnMemory: ColumnMemory = {
 };
 
 /** The choices by table: `kernels:short_calls,-kind;instances:bound_ns`. */
-function told(): Map<string, string> {
+function choices(): Map<string, string> {
   return new Map(
     (state.value.columns ?? "")
       .split(";")

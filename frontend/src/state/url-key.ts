@@ -33,5 +33,6 @@ export function number(resetBy: readonly string[] = RESET_BY.page): UrlKey<numbe
   return { parse: (value) => (/^\d{1,15}$/.test(value) ? Number(value) : null), resetBy };
 }
 
-/** The keys of a page with tables. `columns` names those that were changed: `kernels:launch_ns,-calls;instances:-place`. */
+/** The keys of a page with tables. `columns` has the columns that were added or removed, by table:
+ * `kernels:launch_ns,-calls;instances:-place`. */
 export const TABLE_KEYS = { sort: text(), filter: text(), columns: text() };

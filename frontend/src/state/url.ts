@@ -7,7 +7,7 @@ import { number, text, type UrlKeys, type Values } from "./url-key";
 const PREFIX = "p.privateuse1.";
 const TAB = "privateuse1";
 
-/** The trace that is selected, and the page. Null is the default: first run, lowest rank, latest span, all steps. */
+/** The selected trace and page. Null is the default: first run, lowest rank, latest span, all steps. */
 const SELECTION_KEYS = {
   view: text([]),
   run: text([]),

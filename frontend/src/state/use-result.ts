@@ -32,8 +32,8 @@ export interface Resource<T> {
 }
 
 /** A result of a trace never changes: the last ones are kept, so that going back is instant. */
-const kept = new Map<string, { status: "ready"; value: unknown }>();
-const KEPT = 24;
+const results = new Map<string, { status: "ready"; value: unknown }>();
+const MOST_RESULTS = 24;
 
 /** A view's result for the selection; asks again whenever one of them changes. Without options
  * nothing is asked, and it stays on its way. With `patient` others go before. */
@@ -68,12 +68,12 @@ export function useDiff(
 
 /** Further ranks beside the selected one: of each its timeline without a rectangle (or why there is
  * none), and the clocks of all of them. */
-export interface Beside {
+export interface FurtherRanks {
   timelines: readonly (Results["timeline"] | Failure)[];
   clock: Results["clock"] | null;
 }
 
-export function useBeside(selected: Selected, ranks: readonly number[]): Resource<Beside> {
+export function useFurtherRanks(selected: Selected, ranks: readonly number[]): Resource<FurtherRanks> {
   const { run, rank, span } = selected.place;
   const key = JSON.stringify([
     "beside",
@@ -109,7 +109,7 @@ export function useLatest<T>(loaded: Loaded<T>, of: string): Loaded<T> {
 }
 
 /** The record of an event, named as in the URL: `table/row`. */
-export function useEvent(selected: Selected, name: string): Resource<EventRecord> {
+export function useEventRecord(selected: Selected, name: string): Resource<EventRecord> {
   const { run, rank, span } = selected.place;
   const [table = "", row = ""] = name.split("/");
   const key = JSON.stringify(["event", run, rank, span, name, selected.stamp]);
@@ -145,9 +145,9 @@ function useLoad<T>(key: string | null, place: Place, load: (asking: Asking) => 
   // A layout effect: others wait for the next frame, and so would the server.
   useLayoutEffect(() => {
     if (key === null || isCancelled) return undefined;
-    if (kept.has(key)) {
+    if (results.has(key)) {
       // For as long as it is shown, whatever is kept in its place meanwhile.
-      setNow({ key, loaded: kept.get(key) as Loaded<T> });
+      setNow({ key, loaded: results.get(key) as Loaded<T> });
       return undefined;
     }
     const own = new AbortController();
@@ -195,15 +195,15 @@ function current<T>(
   now: { key: string; loaded: Loaded<T> } | null,
   isCancelled: boolean,
 ): Loaded<T> {
-  if (key !== null && kept.has(key)) return kept.get(key) as Loaded<T>;
+  if (key !== null && results.has(key)) return results.get(key) as Loaded<T>;
   if (isCancelled) return CANCELLED;
   return now?.key === key ? now.loaded : LOADING;
 }
 
 function keep(key: string, ready: { status: "ready"; value: unknown }): void {
-  kept.set(key, ready);
-  const [oldest] = kept.keys();
-  if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+  results.set(key, ready);
+  const [oldest] = results.keys();
+  if (results.size > MOST_RESULTS && oldest !== undefined) results.delete(oldest);
 }
 
 /** How often the page looks again while the logdir is being scanned, and while it is empty. */

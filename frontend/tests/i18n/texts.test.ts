@@ -91,7 +91,7 @@ function textsOf(node: Node): string[] {
     : [];
 }
 
-/** Where texts have their place, what is generated or made for programs, and what says that texts could not be loaded. */
+/** Files with texts by right: the texts, what is generated, and what is shown if texts cannot be loaded. */
 const OTHERS = /^i18n\/|^api\/(types|binary)\.ts$|^index\.ts$/;
 const FILES = files("").filter((file) => !OTHERS.test(file));
 
@@ -157,7 +157,7 @@ function bare(file: string): string[] {
         break;
       case "JSXElement":
       case "JSXFragment":
-        if (node.type === "JSXElement" && nameOf(of(of(node, "openingElement"), "name")) === "code") return; // the same in all languages
+        if (node.type === "JSXElement" && isCode(node)) return; // the same in all languages
         (node["children"] as Node[]).forEach((child) => {
           if (child.type !== "JSXElement" && child.type !== "JSXFragment") shown(child);
         });
@@ -178,6 +178,7 @@ function bare(file: string): string[] {
   return [...new Set(found)];
 }
 
+const isCode = (element: Node): boolean => nameOf(of(of(element, "openingElement"), "name")) === "code";
 const isConsole = (callee: Node): boolean =>
   callee.type === "MemberExpression" && of(callee, "object")["name"] === "console";
 

@@ -33,7 +33,7 @@ function linear(hex: string): Rgb {
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
 }
 
-/** What somebody sees without one of the three cones (Machado, Oliveira and Fernandes 2009, at their full severity). */
+/** Colours as seen without one of the three cones (Machado, Oliveira and Fernandes 2009, full severity). */
 const without =
   (...matrix: Rgb[]) =>
   (rgb: Rgb): Rgb =>

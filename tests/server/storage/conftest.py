@@ -14,7 +14,7 @@ from tests.support.trace_files import sidecar, trace
 
 SLOW = """
 import time
-from tb_privateuse1 import ingest
+from tb_privateuse1.storage import ingest
 read = ingest.chrome.read
 def slow(path, progress):
     progress("reading", 1, 4, 7)

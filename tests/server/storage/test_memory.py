@@ -24,12 +24,12 @@ def test_many_askers_open_a_stored_trace_once(
     calls: list[Path] = []
     go_on, read = threading.Event(), disk_cache.read_trace
 
-    def slow(path: Path) -> Trace | None:
+    def slow(path: Path, vendors: object) -> Trace | None:
         calls.append(path)
         assert go_on.wait(20)
-        return read(path)
+        return read(path, vendors)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store.cache, "read", slow)
+    monkeypatch.setattr(store.disk_cache, "read_trace", slow)
     again = Store(jobs=0, cache_dir=tmp_path / "cache")
     with ThreadPoolExecutor(8) as pool:
         found = [pool.submit(again.trace, files) for _ in range(8)]

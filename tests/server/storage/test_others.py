@@ -96,8 +96,10 @@ def test_a_reader_that_was_killed_is_followed(
     four: list[TraceFiles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = target(four[0], tmp_path)
-    code = "import sys, pathlib; from tb_privateuse1 import cachedir\n"
-    code += "claim = cachedir.claim(pathlib.Path(sys.argv[1])); print(bool(claim), flush=True)\n"
+    code = "import sys, pathlib; from tb_privateuse1.storage import cache_directory\n"
+    code += (
+        "claim = cache_directory.claim(pathlib.Path(sys.argv[1])); print(bool(claim), flush=True)\n"
+    )
     code += "sys.stdin.read()"
     readings = Readings(monkeypatch, lambda: None)
     with subprocess.Popen(

@@ -15,26 +15,26 @@ from tests.support.trace_files import trace
 
 HELD = {
     "reading": """
-from tb_privateuse1 import ingest
+from tb_privateuse1.storage import ingest
 def hold(path, progress):
     progress("reading", 1, 4, 7)
     mark()
 ingest.chrome.read = hold
 """,
     "storing": """
-from tb_privateuse1 import arrowfile
-write = arrowfile._Summed.write
+from tb_privateuse1.storage import arrow_file
+write = arrow_file._Summed.write
 def hold(self, data):
     if self.checksum:
         self._file.write(bytes(data)[: len(data) // 2])
         self._file.flush()
         mark()
     return write(self, data)
-arrowfile._Summed.write = hold
+arrow_file._Summed.write = hold
 """,
     "waiting": """
-from tb_privateuse1 import cachedir
-cachedir.claim = lambda path: mark()
+from tb_privateuse1.storage import cache_directory
+cache_directory.claim = lambda path: mark()
 """,
 }
 MAIN = """

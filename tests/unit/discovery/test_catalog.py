@@ -254,21 +254,21 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
 
 def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=3)
-    found = catalog.tree._sort
+    found = catalog.discovery_walk._sort
 
     def then_delete(entries: object) -> object:
         result = found(entries)  # type: ignore[arg-type]
         path.unlink(missing_ok=True)
         return result
 
-    monkeypatch.setattr(catalog.tree, "_sort", then_delete)
+    monkeypatch.setattr(catalog.discovery_walk, "_sort", then_delete)
     assert layout(tmp_path / "r") == {"r": {0: ["1"]}}
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared traces are not here")
 def test_the_shared_traces() -> None:
     found = catalog.scan(str(SHARED))
-    traces = list(SHARED.glob("*/*/*.pt.trace.json.gz"))
+    traces = [*SHARED.glob("*/*/*.pt.trace.json.gz"), *SHARED.glob("*/*/trace_view.json")]
     assert {files.trace.path for files in found.files.values()} == {str(t) for t in traces}
     assert found.find("cpu/rank34").rank == 34
     assert [w.rank for r in found.runs.runs for w in r.workers if "128" in r.run] == [0, 1]

@@ -16,10 +16,13 @@ from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.chrome import event_schema
 from tests.support import invariants, make
 
-FIELDS = sorted(
-    {name for names in (event_schema._IDS, event_schema._QUANTITIES, event_schema._JSON, event_schema._TEXTS) for name in
-     names.values()} | {"name"}
-)  # fmt: skip
+_KNOWN = (
+    event_schema._IDS,
+    event_schema._QUANTITIES,
+    event_schema._JSON,
+    event_schema._TEXTS,
+)
+FIELDS = sorted({name for names in _KNOWN for name in names.values()} | {"name"})
 
 EXTREME = st.sampled_from(
     [0, -1, 1 << 31, 1 << 62, (1 << 63) - 1, -(1 << 63), 1 << 64, 1e300, -1e300, 5e-324, 0.5,

@@ -134,9 +134,9 @@ def test_what_dead_writers_left_is_swept(folder: Path) -> None:
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from tb_privateuse1 import cachedir\n"
-        f"claim = cachedir.claim(Path(sys.argv[1], {NAMES[0]!r}))\n"
-        f"with cachedir.replacing(Path(sys.argv[1], {NAMES[0]!r})) as file:\n"
+        "from tb_privateuse1.storage import cache_directory\n"
+        f"claim = cache_directory.claim(Path(sys.argv[1], {NAMES[0]!r}))\n"
+        f"with cache_directory.replacing(Path(sys.argv[1], {NAMES[0]!r})) as file:\n"
         "    file.write(b'half'); file.flush(); print('ready', flush=True); sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", code, str(folder)]

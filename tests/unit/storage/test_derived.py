@@ -27,9 +27,9 @@ def builders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Trace]]:
 
         monkeypatch.setattr(module, function, build)
 
-    stub(derived.pyramidfile, "of", "pyramid")
-    stub(derived.dependencies, "build", "dependencies")
-    stub(derived.criticalpath, "build", "critical")
+    stub(derived.pyramid_file, "of", "pyramid")
+    stub(derived.dependency_graph, "build_graph", "dependencies")
+    stub(derived.critical_path, "find_critical_path", "critical")
     return called
 
 
@@ -49,7 +49,7 @@ def test_three_threads_do_not_wait_for_each_other(
 ) -> None:
     """One builds the pyramid while two others ask for the critical path and for its graph."""
     go_on = threading.Event()
-    monkeypatch.setattr(derived.pyramidfile, "of", lambda _: go_on.wait(WAIT_S))
+    monkeypatch.setattr(derived.pyramid_file, "of", lambda _: go_on.wait(WAIT_S))
     trace, other = Trace(), Trace()
     answers: dict[str, object] = {}
     threads = []
@@ -86,7 +86,7 @@ def test_a_part_that_cannot_be_built_is_tried_again(
 
     trace = Trace()
     with monkeypatch.context() as patch:
-        patch.setattr(derived.pyramidfile, "of", fail)
+        patch.setattr(derived.pyramid_file, "of", fail)
         with pytest.raises(MemoryError):
             derived.of(trace).pyramid  # noqa: B018
     assert derived.of(trace).pyramid is derived.of(trace).pyramid

@@ -17,7 +17,7 @@ from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import TABLES, Trace
-from tests.contract.test_layers import MODULES, imports, within
+from tests.contract.test_layers import FILES, imports
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
 
@@ -227,40 +227,38 @@ def test_an_unreadable_sidecar_has_a_key_a_trace_has_none(tmp_path: Path) -> Non
 
 
 def test_the_engine_is_its_sources() -> None:
-    package = Path(disk_cache.__file__).parent
+    package = Path(disk_cache.__file__).parents[1]
     for maker in disk_cache._MAKERS:
         assert (package / maker).exists(), f"{maker} is gone: the key would not notice changes"
 
 
-REACHED_ONLY = (
-    "cachedir", "discover", "files", "identity", "locks", "pool", "processes", "remote", "version",
-)  # fmt: skip
-"""What makers import to find, fetch and keep files: it does not change what they make."""
-
-
 def test_all_that_makes_a_trace_is_of_the_engine() -> None:
     """A stored trace of other sources would be taken for one of these."""
-    makers = [maker.removesuffix(".py") for maker in disk_cache._MAKERS]
-    todo = [m for m in MODULES if within(m, ("read", "infer", "ingest", "pyramidfile"))]
+    makers = [maker.replace("/", ".") for maker in disk_cache._MAKERS]
+    todo = [m for m in FILES if m.split(".")[0] in ("readers", "inference")]
     seen = set(todo)
     while todo:
-        named = (name.partition(".")[2] for name in imports(MODULES[todo.pop()]))
-        new = {name for name in named if name and name in MODULES} - seen
+        named = imports(FILES[todo.pop()].read_text())
+        inner = {f"{module}.{name}".partition(".")[2] for module, name in named}
+        inner |= {name.rpartition(".")[0] for name in inner}
+        new = (inner & FILES.keys()) - seen
         seen |= new
         todo += new
-    assert "chain" in seen
-    assert [m for m in sorted(seen) if not within(m, (*makers, *REACHED_ONLY))] == []
+    assert "trace.intervals" in seen
+    only_finds = ("discovery", "__init__")
+    rooms = (*makers, *only_finds)
+    assert [m for m in sorted(seen) if not m.startswith(rooms)] == []
 
 
 _AT_ONCE = """
 import sys, threading
 from pathlib import Path
-from tb_privateuse1 import cache
+from tb_privateuse1.storage import disk_cache
 sys.setswitchinterval(1e-6)
 start, read = threading.Barrier(16), []
 def one():
     start.wait()
-    read.append(cache.read(Path(sys.argv[1])))
+    read.append(disk_cache.read_trace(Path(sys.argv[1])))
 threads = [threading.Thread(target=one) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

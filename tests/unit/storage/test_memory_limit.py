@@ -48,7 +48,8 @@ def test_where_there_are_no_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def confined(more_bytes: int, then: str) -> str:
-    code = f"from tb_privateuse1 import memorylimit\nmemorylimit.confine({more_bytes})\n{then}"
+    code = "from tb_privateuse1.storage import memory_limit\n"
+    code += f"memory_limit.confine({more_bytes})\n{then}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -74,7 +75,7 @@ def test_it_is_the_first_that_the_system_ends() -> None:
 def test_a_lower_limit_that_was_there_stays() -> None:
     then = (
         "import resource; before = resource.getrlimit(resource.RLIMIT_DATA)\n"
-        "memorylimit.confine(1 << 40); print(before == resource.getrlimit(resource.RLIMIT_DATA))"
+        "memory_limit.confine(1 << 40); print(before == resource.getrlimit(resource.RLIMIT_DATA))"
     )
     assert confined(100 << 20, then) == "True"
 

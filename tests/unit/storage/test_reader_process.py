@@ -63,7 +63,8 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
 
 def answered(files: TraceFiles, target: Path) -> dict[str, object]:
     answers: list[dict[str, object]] = []
-    request = {"files": files, "targets": [str(target), str(target.with_name("spare"))]}
+    targets = [str(target), str(target.with_name("spare"))]
+    request = {"files": files, "targets": targets, "vendors": ()}
     reader_process._answer(request, lambda **words: answers.append(words))
     return answers[-1]
 

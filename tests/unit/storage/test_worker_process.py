@@ -20,13 +20,13 @@ from tests.support.trace_files import trace
 
 ECHO = """
 import os, sys, time
-from tb_privateuse1 import processes
+from tb_privateuse1.storage import worker_process
 def answer(request, say):
     print("no answer")
     say(progress=["reading", 1, 2, 3])
     if request.get("die"): os.kill(os.getpid(), 9)
     say(done=request["n"], pid=os.getpid())
-processes.serve(answer)
+worker_process.serve(answer)
 """
 
 

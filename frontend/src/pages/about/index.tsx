@@ -1,8 +1,8 @@
-// Where the figures come from: files, engine, how it was recorded, what is doubtful.
+// The about page: files, reader, recording options, data warnings.
 import { bytes, dateTime } from "../../lib/format";
 import { t } from "../../i18n";
 import type { PageProps } from "../page-props";
-import { Source } from "../shared/timeline-source";
+import { TimelineSource } from "../shared/timeline-source";
 import { Findings } from "../shared/load-states";
 import { Facts } from "../shared/cards";
 
@@ -39,7 +39,7 @@ export function About({ selected: { worker, span, run }, base }: PageProps) {
       </section>
       <section>
         <h2>{texts.deviceTimes}</h2>
-        <Source overview={base} />
+        <TimelineSource overview={base} />
       </section>
       <section>
         <h2>{texts.files}</h2>

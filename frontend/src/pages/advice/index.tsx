@@ -1,16 +1,16 @@
-// What to mend first: findings by cause, what each would save, how that is known, and its events.
-import type { AdviceTable as Result, AdviceRow, Asked } from "../../api/types";
+// The advice page: findings by cause, with the estimated saving, its basis and example events.
+import type { AdviceTable as Result, AdviceRow, RuleStatus } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { Figure } from "../../widgets/controls/key-figure";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
 import { ShareBar } from "../../widgets/charts/share-bar";
 import { Fact, MARKS } from "../shared/finding-parts";
-import { Mark } from "../shared/data-warnings";
-import { Instance } from "../shared/event-link";
+import { SeverityMark } from "../shared/data-warnings";
+import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -93,7 +93,7 @@ function KeyFigures({ result }: { result: Result }) {
   const answered = result.asked.filter((a) => a.answer === "found" || a.answer === "nothing").length;
   return (
     <div class="figures-row">
-      <Figure
+      <KeyFigure
         name="saving_share"
         label={texts.saved.label}
         exact={result.saving_share}
@@ -102,7 +102,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={known ? texts.saved.note(step, result.steps) : texts.saved.unknown}
         help={texts.saved.help}
       />
-      <Figure
+      <KeyFigure
         name="saving_ns"
         label={texts.perStep.label}
         exact={result.saving_ns}
@@ -111,7 +111,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.perStep.note(duration(result.window_ns / Math.max(1, result.steps)))}
         help={texts.perStep.help}
       />
-      <Figure
+      <KeyFigure
         name="findings"
         label={texts.findings.label}
         exact={result.rows.length}
@@ -120,7 +120,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.findings.note(result.rows.filter((r) => r.severity === "high").length)}
         help={texts.findings.help}
       />
-      <Figure
+      <KeyFigure
         name="asked"
         label={texts.rules.label}
         exact={answered}
@@ -163,7 +163,7 @@ function Finding({ row, result, aside }: { row: AdviceRow; result: Result; aside
         aria-expanded={open}
         onClick={() => go({ selected: open ? null : row.rule }, "replace")}
       >
-        <Mark severity={mark.shape} word={mark.word} />
+        <SeverityMark severity={mark.shape} word={mark.word} />
         <span class="title">{row.title}</span>
         {row.saving_share !== null && (
           <ShareBar share={row.saving_share} category="other" inferred={inferred} />
@@ -227,7 +227,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
             <ul class="examples">
               {row.evidence.map((e) => (
                 <li key={`${e.table}/${e.row}`}>
-                  <Instance example={e} />
+                  <EventLink example={e} />
                   {e.table !== "memory" && (
                     <>
                       {" "}
@@ -263,7 +263,7 @@ function Details({ row, aside }: { row: AdviceRow; aside: ReadonlySet<string> })
 }
 
 /** All rules, so that silence can be told from not having looked. */
-function Questions({ asked }: { asked: readonly Asked[] }) {
+function Questions({ asked }: { asked: readonly RuleStatus[] }) {
   return (
     <details>
       <summary data-testid="all-rules">{texts.looked}</summary>

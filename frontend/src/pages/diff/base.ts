@@ -9,14 +9,14 @@ type Choice = Pick<State, "run" | "rank" | "span" | "step" | "base" | "baserank"
  * another run, another rank; null if there is nothing else. */
 export function baseOf(runs: Runs, state: Choice, selected: Selected): Selected | null {
   const { place } = selected;
-  const said =
+  const isChosen =
     state.base !== null || state.baserank !== null || state.basespan !== null || state.basestep !== null;
   const of = (run: string, rank: number | null, span: number | null): Selected | null => {
     const found = runs.runs.find((r) => r.run === run);
     const rankOf = rank ?? (found?.workers.some((w) => w.rank === place.rank) ? place.rank : null);
     return select(runs, { ...state, run, rank: rankOf, span, step: state.basestep });
   };
-  if (said) {
+  if (isChosen) {
     const sameTrace = state.base === null && state.baserank === null;
     return of(state.base ?? place.run, state.baserank, state.basespan ?? (sameTrace ? place.span : null));
   }

@@ -1,4 +1,4 @@
-// Two traces side by side: what to compare with, what the step's change is made of, and a table.
+// The diff page: baseline, breakdown of the change of the step, and tables.
 import type { Diff as Result, DiffFigure, DiffRow, Overview } from "../../api/types";
 import { DEVICE, LABELS, type Category } from "../../lib/color";
 import { duration, exactDuration, percent, signedDuration } from "../../lib/format";
@@ -7,8 +7,8 @@ import type { Selected } from "../../state/selection";
 import { baseOf } from "./base";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { Changes, type Change } from "../../widgets/charts/change-bars";
-import { Figure } from "../../widgets/controls/key-figure";
+import { ChangeBars, type Change } from "../../widgets/charts/change-bars";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Picker } from "../../widgets/controls/picker";
 import { rankChoices, runChoices, spanChoices, stepChoices } from "../shared/selector-choices";
 import { PeakFigure } from "./memory";
@@ -146,7 +146,7 @@ function Page({ result, shown }: { result: Result; shown: Shown }) {
           <h2>
             {texts.parts} <small class="muted">{texts.partsNote}</small>
           </h2>
-          <Changes
+          <ChangeBars
             testid="part-changes"
             rows={parts.filter((p) => p.base_ns || p.now_ns).map((p) => ofFigure(p, isInferred(result)))}
           />
@@ -155,7 +155,7 @@ function Page({ result, shown }: { result: Result; shown: Shown }) {
           <h2>
             {texts.largest} <small class="muted">{texts.largestNote(by, result.time)}</small>
           </h2>
-          <Changes
+          <ChangeBars
             testid="row-changes"
             rows={result.rows
               .filter((r) => r.change_ns !== 0)
@@ -180,7 +180,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
   const total = result.now_total_ns - result.base_total_ns;
   return (
     <div class="figures-row">
-      <Figure
+      <KeyFigure
         name="base_ns"
         label={texts.base.label}
         value={duration(whole.base_ns)}
@@ -189,7 +189,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
         help={texts.base.help}
         note={texts.steps(result.base_steps)}
       />
-      <Figure
+      <KeyFigure
         name="now_ns"
         label={texts.now.label}
         value={duration(whole.now_ns)}
@@ -198,16 +198,16 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
         help={texts.now.help}
         note={texts.steps(result.now_steps)}
       />
-      <Figure
+      <KeyFigure
         name="change_ns"
         label={texts.change.label}
         value={signedDuration(whole.change_ns)}
         exact={whole.change_ns}
         unit="ns"
         help={texts.change.help}
-        note={texts.said([percent(whole.change_share), said(whole)])}
+        note={texts.said([percent(whole.change_share), certaintyOf(whole)])}
       />
-      <Figure
+      <KeyFigure
         name="total_change_ns"
         label={texts.total.label(result.time)}
         value={signedDuration(total)}
@@ -221,7 +221,7 @@ function Key({ whole, result }: { whole: DiffFigure; result: Result }) {
   );
 }
 
-function said({
+function certaintyOf({
   verdict,
   noise_ns,
   bound_ns,
@@ -254,7 +254,7 @@ function ofFigure(part: DiffFigure, inferred: boolean): Change {
     word: WORDS[part.verdict],
     certainty: part.verdict,
     inferred: inferred && DEVICE.has(part.name as Category),
-    title: texts.fromTo(label, duration(part.base_ns), duration(part.now_ns), said(part)),
+    title: texts.fromTo(label, duration(part.base_ns), duration(part.now_ns), certaintyOf(part)),
   };
 }
 
@@ -269,7 +269,7 @@ function ofRow(row: DiffRow, result: Result): Change {
     word: row.status === "both" ? WORDS[row.verdict] : texts.statuses[row.status],
     certainty: row.status === "both" ? row.verdict : row.status,
     inferred: isInferred(result) && result.time === "device",
-    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), said(row)),
+    title: texts.fromTo(label, duration(row.base_ns), duration(row.now_ns), certaintyOf(row)),
     ...linkOf(row, result.by),
   };
 }

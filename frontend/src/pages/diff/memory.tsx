@@ -1,4 +1,4 @@
-// Memory of two traces on the diff page: figures of each device, and what operators allocate.
+// Memory of two traces on the diff page: key figures of each device, and allocations by operator.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Diff, DiffAllocator, DiffMemory } from "../../api/types";
@@ -6,7 +6,7 @@ import { bytes, count, percent, signedBytes } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
-import { Figure } from "../../widgets/controls/key-figure";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Table } from "../../widgets/table/table";
 
 const texts = t.diffMemory;
@@ -16,7 +16,7 @@ const NAMES = texts.figures;
 /** Allocations are a mean: a fraction may be left. */
 const some = (n: number): string =>
   Number.isInteger(n) ? count(n) : n.toLocaleString("en-US", { maximumFractionDigits: 1 });
-const told = (unit: DiffMemory["unit"], n: number | null): string =>
+const formatted = (unit: DiffMemory["unit"], n: number | null): string =>
   n === null || unit === "bytes" ? bytes(n) : some(n);
 const signed = (unit: DiffMemory["unit"], n: number | null): string =>
   n === null || unit === "bytes" ? signedBytes(n) : `${n < 0 ? "−" : n > 0 ? "+" : ""}${some(Math.abs(n))}`;
@@ -28,7 +28,7 @@ export function PeakFigure({ result }: { result: Diff }) {
   const peak = result.memory.find((f) => f.name === "peak");
   if (!peak) return null;
   return (
-    <Figure
+    <KeyFigure
       name="change_peak_bytes"
       label={texts.peakOf(peak.device)}
       value={peak.change === null ? bytes(peak.now ?? peak.base) : signedBytes(peak.change)}
@@ -123,7 +123,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 96,
     value: (r) => r.base,
-    cell: (r) => <span class="value">{told(r.unit, r.base)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.base)}</span>,
   },
   {
     key: "now",
@@ -131,7 +131,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 96,
     value: (r) => r.now,
-    cell: (r) => <span class="value">{told(r.unit, r.now)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.now)}</span>,
   },
   {
     key: "change",
@@ -160,7 +160,7 @@ const FIGURES: readonly Column<DiffMemory>[] = [
     kind: "bytes",
     width: 92,
     value: (r) => r.noise,
-    cell: (r) => <span class="value">{told(r.unit, r.noise)}</span>,
+    cell: (r) => <span class="value">{formatted(r.unit, r.noise)}</span>,
   },
 ];
 

@@ -1,4 +1,4 @@
-// The tables of the diff page: items of both traces, or their steps one beside the other.
+// The tables of the diff page: items of both traces, or their steps side by side.
 import { useMemo } from "preact/hooks";
 import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
 import { quote } from "../../lib/filter";
@@ -10,7 +10,7 @@ import type { Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
-import { Twist } from "../../widgets/table/tree-toggle";
+import { TreeToggle } from "../../widgets/table/tree-toggle";
 import { MemoryDiff } from "./memory";
 import { linkProps, type LinkProps } from "../../state/links";
 import { StepLink } from "../shared/step-link";
@@ -322,7 +322,7 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
       style={{ paddingLeft: `${Math.min(place?.depth ?? 0, 16) * 14}px` }}
       title={nameOf(row.name)}
     >
-      <Twist labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
+      <TreeToggle labels={texts} name={name} onTurn={(open) => handles.turn(row, open)} />
       {link ? <a {...link}>{name}</a> : name}
     </span>
   );

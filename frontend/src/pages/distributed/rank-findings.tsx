@@ -1,16 +1,16 @@
-// What to mend in a run of several ranks: findings, how each is known, and the ranks that show it.
+// Advice for a run of several ranks: findings, their basis, and the ranks that show them.
 import type { RankAdvice as Row } from "../../api/types";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { ShareBar } from "../../widgets/charts/share-bar";
 import { Fact, MARKS } from "../shared/finding-parts";
-import { Mark } from "../shared/data-warnings";
+import { SeverityMark } from "../shared/data-warnings";
 import { linkProps, ofRank } from "../../state/links";
 
 const [texts, own] = [t.advice, t.rankFindings];
 
-export function RankAdvice({ rows, inferred }: { rows: readonly Row[]; inferred: boolean }) {
+export function RankFindings({ rows, inferred }: { rows: readonly Row[]; inferred: boolean }) {
   if (rows.length === 0) return null;
   return (
     <section class="mend" data-testid="rank-advice" data-rows={rows.length}>
@@ -48,7 +48,7 @@ function Finding({ row, name, inferred }: { row: Row; name: string; inferred: bo
         aria-expanded={open}
         onClick={() => go({ selected: open ? null : name }, "replace")}
       >
-        <Mark severity={mark.shape} word={mark.word} />
+        <SeverityMark severity={mark.shape} word={mark.word} />
         <span class="title">{row.title}</span>
         {row.saving_share !== null && (
           <ShareBar share={row.saving_share} category="communication" inferred={inferred} />

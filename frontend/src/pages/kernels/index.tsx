@@ -1,4 +1,4 @@
-// Device activities by name and launching operator.
+// The kernels page: device activities by name and launching operator.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { KernelRow, KernelTable as Result, Options } from "../../api/types";
 import { categoryOf, color } from "../../lib/color";
@@ -11,7 +11,7 @@ import { t } from "../../i18n";
 import { fitting, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
-import { Doubts } from "../shared/data-warnings";
+import { DataWarnings } from "../shared/data-warnings";
 import { InstancesPanel } from "../shared/instances-panel";
 import { linkProps } from "../../state/links";
 import { NoDeviceTimes } from "../shared/no-device-times";
@@ -63,7 +63,7 @@ export function Kernels({ selected, base }: PageProps) {
     );
   return (
     <div class="fill" aria-busy={loaded !== resource.loaded}>
-      <Doubts findings={base.provenance.warnings} figures={["kernels"]} />
+      <DataWarnings findings={base.provenance.warnings} figures={["kernels"]} />
       <Show resource={{ ...resource, loaded }}>
         {(result) => (
           <KernelTable
@@ -192,7 +192,7 @@ function keyOf(row: KernelRow, group: Group): string {
 }
 
 const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Column<KernelRow>[] => {
-  const told = (key: keyof KernelRow): boolean => result.rows.some((r) => r[key] !== null);
+  const isKnown = (key: keyof KernelRow): boolean => result.rows.some((r) => r[key] !== null);
   const columns: (Column<KernelRow> | false)[] = [
     { key: "name", ...heads.name, kind: "text", width: 280, value: (r) => r.name },
     {
@@ -313,7 +313,7 @@ const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Co
       value: (r) => r.max_ns,
       bound: (r) => r.max_bound_ns,
     },
-    told("occupancy") && {
+    isKnown("occupancy") && {
       key: "occupancy",
       ...heads.occupancy,
       kind: "share",
@@ -321,7 +321,7 @@ const columnsOf = (inferred: boolean, result: Result, group: Group): readonly Co
       optional: group !== "launch",
       value: (r) => r.occupancy,
     },
-    told("blocks_per_sm") && {
+    isKnown("blocks_per_sm") && {
       key: "blocks_per_sm",
       ...heads.blocksPerSm,
       kind: "count",

@@ -1,4 +1,4 @@
-// Memory of one device: over time, at its peak, by operator, by allocation and by step.
+// The memory page: one device over time, at its peak, by operator, allocation and step.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Finding, MemoryDevice, MemoryUse, MemoryWindow } from "../../api/types";
@@ -9,10 +9,10 @@ import { stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { AreaChart, extent, type Point } from "../../widgets/charts/area-chart";
-import { Code } from "../../widgets/controls/code-block";
-import { Figure } from "../../widgets/controls/key-figure";
+import { CodeBlock } from "../../widgets/controls/code-block";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { Segmented } from "../../widgets/controls/segmented";
-import { Doubts } from "../shared/data-warnings";
+import { DataWarnings } from "../shared/data-warnings";
 import { layered, LAYERS } from "./categories";
 import { MemoryTables, type Life } from "./tables";
 import type { PageProps } from "../page-props";
@@ -37,7 +37,7 @@ export function Memory({ selected, base }: PageProps) {
   const loaded = useLatest(resource.loaded, `${run}/${rank}/${span}`);
   return (
     <div class="memory fill" aria-busy={loaded !== resource.loaded}>
-      <Doubts findings={base.provenance.warnings} figures={["memory"]} />
+      <DataWarnings findings={base.provenance.warnings} figures={["memory"]} />
       <Show resource={{ ...resource, loaded }}>
         {(result) => <Page result={result} onAll={() => setLimit(ALL)} />}
       </Show>
@@ -203,7 +203,7 @@ function Figures({
   return (
     <div class="figures-row">
       {peak !== null && (
-        <Figure
+        <KeyFigure
           name="peak_bytes"
           label={picked ? texts.peakAllocatedHere : texts.peakAllocated}
           exact={peak}
@@ -214,7 +214,7 @@ function Figures({
         />
       )}
       {device.peak_reserved_bytes ? (
-        <Figure
+        <KeyFigure
           name="peak_reserved_bytes"
           label={texts.peakReserved}
           exact={device.peak_reserved_bytes}
@@ -225,7 +225,7 @@ function Figures({
         />
       ) : null}
       {window.at_start_bytes !== null && (
-        <Figure
+        <KeyFigure
           name="at_start_bytes"
           label={picked ? texts.atStart : texts.beforeRecording}
           exact={window.at_start_bytes}
@@ -236,7 +236,7 @@ function Figures({
         />
       )}
       {window.at_end_bytes !== null && (
-        <Figure
+        <KeyFigure
           name="at_end_bytes"
           label={texts.atEnd}
           exact={window.at_end_bytes}
@@ -246,7 +246,7 @@ function Figures({
           help={texts.atEndHelp}
         />
       )}
-      <Figure
+      <KeyFigure
         name="allocated_bytes"
         label={texts.allocatedInAll}
         exact={window.allocated_bytes}
@@ -255,7 +255,7 @@ function Figures({
         note={texts.events(window.events)}
         help={texts.allocatedInAllHelp}
       />
-      <Figure
+      <KeyFigure
         name="freed_bytes"
         label={texts.releasedInAll}
         exact={window.freed_bytes}
@@ -348,7 +348,7 @@ function NoEvents({ note }: { note: Finding }) {
     <section class="state" data-testid="no-memory" data-code={note.code}>
       <h2>{note.message}</h2>
       <p>{note.code === "no_memory_events" ? texts.linesRecord : note.hint}</p>
-      {note.code === "no_memory_events" && <Code text={CAPTURE} />}
+      {note.code === "no_memory_events" && <CodeBlock text={CAPTURE} />}
     </section>
   );
 }

@@ -1,13 +1,13 @@
-// Why the device timeline is measured, inferred or missing, how well it is known, what would help.
+// The method page: why the device timeline is measured, inferred or missing, and its error bounds.
 import type { Advice, Constant, Limit, Method as Result } from "../../api/types";
 import { boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
-import { Code } from "../../widgets/controls/code-block";
+import { CodeBlock } from "../../widgets/controls/code-block";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { Figure } from "../../widgets/controls/key-figure";
-import { Mark } from "../shared/data-warnings";
+import { KeyFigure } from "../../widgets/controls/key-figure";
+import { SeverityMark } from "../shared/data-warnings";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { EvidenceTable } from "../shared/timeline-source";
@@ -59,7 +59,7 @@ function KeyFigures({ result }: { result: Result }) {
     !inferred ? texts.exact : ns === null ? texts.unknown : `± ${duration(ns)}`;
   return (
     <div class="figures-row">
-      <Figure
+      <KeyFigure
         name="activities"
         label={step === null ? texts.activities : texts.activitiesOf(step)}
         exact={result.activities}
@@ -68,7 +68,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={result.linked_share === null ? "" : texts.linked(percent(result.linked_share))}
         help={texts.activitiesHelp}
       />
-      <Figure
+      <KeyFigure
         name="device_ns"
         label={step === null ? texts.deviceTime : texts.deviceTimeOf(step)}
         exact={result.device_ns}
@@ -78,7 +78,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.sumOfDurations}
         help={texts.deviceTimeHelp}
       />
-      <Figure
+      <KeyFigure
         name="median_start_bound_ns"
         label={texts.startsTypically}
         exact={result.median_start_bound_ns}
@@ -87,7 +87,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={texts.medianBound}
         help={texts.noFarther}
       />
-      <Figure
+      <KeyFigure
         name="median_duration_bound_ns"
         label={texts.durationsTypically}
         exact={result.median_duration_bound_ns}
@@ -97,7 +97,7 @@ function KeyFigures({ result }: { result: Result }) {
         help={texts.noFarther}
       />
       {inferred && (
-        <Figure
+        <KeyFigure
           name="timed"
           label={texts.timed}
           exact={result.timed}
@@ -120,7 +120,7 @@ function Refused({ result }: { result: Result }) {
       {rows.map((f) => (
         <li key={f.code} data-code={f.code} data-severity={f.severity}>
           <div>
-            <Mark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}
+            <SeverityMark severity={f.severity} /> {f.message !== result.reason ? f.message : f.hint}
           </div>
           {f.message !== result.reason && f.hint && <div class="hint">{f.hint}</div>}
           <div class="small">
@@ -231,7 +231,7 @@ function Change({ advice: a }: { advice: Advice }) {
       <p>
         <b>{texts.sentence(a.title)}</b> {a.message}
       </p>
-      {a.example !== null && <Code text={a.example} />}
+      {a.example !== null && <CodeBlock text={a.example} />}
     </li>
   );
 }

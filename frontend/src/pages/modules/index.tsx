@@ -1,4 +1,4 @@
-// The tree of modules, or of annotations where no modules were recorded.
+// The modules page: the tree of modules, or of annotations if no modules were recorded.
 import { useMemo } from "preact/hooks";
 import type { ModuleRow, Modules as Result } from "../../api/types";
 import { count, duration, exactDuration, percent } from "../../lib/format";
@@ -6,12 +6,12 @@ import { joinNames } from "../../lib/name-path";
 import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { Code } from "../../widgets/controls/code-block";
+import { CodeBlock } from "../../widgets/controls/code-block";
 import type { Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
-import { TurnAll, Twist } from "../../widgets/table/tree-toggle";
+import { ToggleAllButton, TreeToggle } from "../../widgets/table/tree-toggle";
 import { linkProps } from "../../state/links";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
@@ -88,13 +88,13 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
         />
       )}
       <span class="segmented">
-        <TurnAll
+        <ToggleAllButton
           label={texts.expand}
           title={texts.expandHelp}
           testid="open-all"
           onClick={() => setAll(new Set(rows.map((r) => r.path)))}
         />
-        <TurnAll
+        <ToggleAllButton
           label={texts.collapse}
           title={texts.collapseHelp}
           testid="close-all"
@@ -246,7 +246,7 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
 function Name({ row, handles }: { row: ModuleRow; handles: Handles }) {
   return (
     <span class="value treename" style={{ paddingLeft: `${Math.min(row.depth, 16) * 14}px` }}>
-      <Twist labels={texts} name={row.name} onTurn={(open) => handles.turn(row, open)} />
+      <TreeToggle labels={texts} name={row.name} onTurn={(open) => handles.turn(row, open)} />
       <a
         {...linkProps({
           view: "flame",
@@ -291,7 +291,7 @@ function NoModules({ result }: { result: Result }) {
       ) : (
         <>
           <p>{texts.linesDo}</p>
-          <Code text={CAPTURE} />
+          <CodeBlock text={CAPTURE} />
           <p class="muted">{texts.rangesToo()}</p>
         </>
       )}

@@ -1,7 +1,7 @@
 // A call stack below its table: a line per frame, the innermost first.
 import { ownFrame } from "../../lib/python-stack";
 import { t } from "../../i18n";
-import { useFocusBack } from "../../widgets/controls/return-focus";
+import { useReturnFocus } from "../../widgets/controls/return-focus";
 import { linkProps } from "../../state/links";
 
 interface StackPanelProps {
@@ -15,7 +15,7 @@ interface StackPanelProps {
 
 export function StackPanel({ title, stack, row, close }: StackPanelProps) {
   const own = ownFrame(stack);
-  useFocusBack();
+  useReturnFocus();
   return (
     <section
       class="stackpanel"

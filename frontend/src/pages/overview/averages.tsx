@@ -1,4 +1,4 @@
-// What the complete steps go to on average, how much that varies, and the selected step beside it.
+// Average breakdown of the complete steps, its spread, and the selected step for comparison.
 import type { Average, Overview, Step } from "../../api/types";
 import { color, DEVICE, LABELS, type Category } from "../../lib/color";
 import { csv } from "../../lib/csv";

@@ -1,4 +1,4 @@
-// Why the device was idle: a bar of causes, the operators it waited for, and the same by step.
+// Idle time of the device: causes, the operators it waited for, and both by step.
 import { useState } from "preact/hooks";
 import type { Cause, Overview, StepIdle } from "../../api/types";
 import { CATEGORIES, color, type Category } from "../../lib/color";
@@ -11,7 +11,7 @@ import type { Column } from "../../widgets/table/columns";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { StackedBars, type Bar } from "../../widgets/charts/stacked-bars";
 import { Table } from "../../widgets/table/table";
-import { Doubts } from "../shared/data-warnings";
+import { DataWarnings } from "../shared/data-warnings";
 import { linkProps, stretch } from "../../state/links";
 import { StepLink } from "../shared/step-link";
 
@@ -61,7 +61,7 @@ export function IdleTime({ now, step }: { now: Overview; step: number | null }) 
         </small>
         <CsvButton name="idle" rows={causes} />
       </h2>
-      <Doubts findings={now.provenance.warnings} figures={["totals"]} />
+      <DataWarnings findings={now.provenance.warnings} figures={["totals"]} />
       {whole === 0 ? (
         <p class="muted">{texts.never}</p>
       ) : (
@@ -84,12 +84,12 @@ interface CausesProps {
 }
 
 function CauseBar({ causes, whole, inferred }: CausesProps) {
-  const told = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
+  const shares = causes.map((c) => texts.share(about(c.cause).label, percent(c.idle_ns / whole)));
   return (
     <div
       class={inferred ? "causebar inferred" : "causebar"}
       role="img"
-      aria-label={texts.shares(told)}
+      aria-label={texts.shares(shares)}
       data-testid="idle-bar"
     >
       {causes.map((c) => (

@@ -1,4 +1,4 @@
-// How long a step is, how busy the device, what eats the rest.
+// The overview: step time, utilization of the device, top findings.
 import { useMemo } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../../lib/color";
 import { duration, exactDuration, percent } from "../../lib/format";
@@ -10,15 +10,15 @@ import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
 import { StackedBars, type Bar } from "../../widgets/charts/stacked-bars";
 import { Table } from "../../widgets/table/table";
-import { Doubts } from "../shared/data-warnings";
+import { DataWarnings } from "../shared/data-warnings";
 import { Averages } from "./averages";
-import { Best } from "../shared/top-findings";
+import { TopFindings } from "./top-findings";
 import { KeyFigures } from "./key-figures";
 import { IdleSteps, IdleTime } from "./idle-time";
 import { NoDeviceTimes } from "../shared/no-device-times";
 import type { PageProps } from "../page-props";
 import { StepLink } from "../shared/step-link";
-import { Source } from "../shared/timeline-source";
+import { TimelineSource } from "../shared/timeline-source";
 import { Show } from "../shared/load-states";
 import { Facts, TopKernels, TopOperators, TotalsCard } from "../shared/cards";
 
@@ -92,7 +92,7 @@ function Page({
               )}
             </small>
           </h2>
-          <Doubts findings={all.provenance.warnings} figures={["steps"]} />
+          <DataWarnings findings={all.provenance.warnings} figures={["steps"]} />
           {all.steps.length === 0 ? (
             <p class="muted">{texts.noSteps}</p>
           ) : (
@@ -139,7 +139,7 @@ function Page({
           <TopKernels overview={now} />
         </section>
         <section class="side">
-          <Best selected={selected} />
+          <TopFindings selected={selected} />
           <TotalsCard overview={now} step={step} />
           <TopOperators overview={now} />
         </section>
@@ -148,7 +148,7 @@ function Page({
       <IdleSteps all={all} step={step} />
       <section>
         <h2>{texts.meaning(t.timelineSource.explained[all.provenance.timeline].label)}</h2>
-        <Source overview={now} />
+        <TimelineSource overview={now} />
       </section>
       <div class="columns equal">
         <Facts title={texts.device} facts={all.device} testid="device-facts" />

@@ -3,7 +3,7 @@ import type { Overview } from "../../api/types";
 import { boundOf, count, duration, percent, percentBound } from "../../lib/format";
 import { stepNumber } from "../../state/selection";
 import { t } from "../../i18n";
-import { Figure } from "../../widgets/controls/key-figure";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 
 const texts = t.keyFigures;
 
@@ -29,7 +29,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
   return (
     <div class="figures-row">
       {chosen && (
-        <Figure
+        <KeyFigure
           name="step_ns"
           label={texts.step.label(step)}
           exact={chosen.duration_ns}
@@ -46,7 +46,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
           help={texts.step.help}
         />
       )}
-      <Figure
+      <KeyFigure
         name="average_step_ns"
         label={texts.average.label}
         exact={average}
@@ -65,7 +65,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         }
         help={texts.average.help}
       />
-      <Figure
+      <KeyFigure
         name="utilisation"
         label={texts.utilisation.label(step)}
         exact={now.utilisation}
@@ -76,7 +76,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         help={texts.utilisation.help}
       />
       {now.sm_efficiency !== null && (
-        <Figure
+        <KeyFigure
           name="sm_efficiency"
           label={texts.smEfficiency.label(step)}
           exact={now.sm_efficiency}
@@ -86,7 +86,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
           help={texts.smEfficiency.help}
         />
       )}
-      <Figure
+      <KeyFigure
         name="busy_ns"
         label={texts.busy.label(step)}
         exact={totals.busy_ns}
@@ -96,7 +96,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         note={ofSpan(totals.busy_ns, totals.span_ns)}
         help={texts.busy.help}
       />
-      <Figure
+      <KeyFigure
         name="idle_ns"
         label={texts.idle.label(step)}
         exact={totals.idle_ns}
@@ -106,7 +106,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         note={ofSpan(totals.idle_ns, totals.span_ns)}
         help={texts.idle.help}
       />
-      <Figure
+      <KeyFigure
         name="kernels"
         label={texts.kernels.label(step)}
         exact={totals.kernels}
@@ -115,7 +115,7 @@ export function KeyFigures({ all, now, step }: KeyFiguresProps) {
         note={others(totals)}
         help={texts.kernels.help}
       />
-      <Figure
+      <KeyFigure
         name="duration_ns"
         label={texts.recording.label}
         exact={all.duration_ns}

@@ -1,4 +1,4 @@
-// How far the trace can be trusted: findings with examples, what is in the file, what is linked.
+// The quality page: data warnings with examples, contents of the file, links between events.
 import { useEffect, useRef } from "preact/hooks";
 import type { Extent, Finding, Quality as Result } from "../../api/types";
 import { bytes, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
@@ -6,9 +6,9 @@ import { useView } from "../../state/use-result";
 import { state } from "../../state/url";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { Figure } from "../../widgets/controls/key-figure";
-import { Mark, type Figures } from "../shared/data-warnings";
-import { Instance } from "../shared/event-link";
+import { KeyFigure } from "../../widgets/controls/key-figure";
+import { SeverityMark, type Figures } from "../shared/data-warnings";
+import { EventLink } from "../shared/event-link";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
 import { Show } from "../shared/load-states";
@@ -53,7 +53,7 @@ function KeyFigures({ result }: { result: Result }) {
     result.activities === null || result.linked === null ? null : result.activities - result.linked;
   return (
     <div class="figures-row">
-      <Figure
+      <KeyFigure
         name="errors"
         label={texts.errors}
         exact={result.errors}
@@ -61,7 +61,7 @@ function KeyFigures({ result }: { result: Result }) {
         value={count(result.errors)}
         help={texts.errorsHelp}
       />
-      <Figure
+      <KeyFigure
         name="warnings"
         label={texts.warnings}
         exact={result.warnings}
@@ -69,7 +69,7 @@ function KeyFigures({ result }: { result: Result }) {
         value={count(result.warnings)}
         help={texts.warningsHelp}
       />
-      <Figure
+      <KeyFigure
         name="notes"
         label={texts.notes}
         exact={result.notes}
@@ -77,7 +77,7 @@ function KeyFigures({ result }: { result: Result }) {
         value={count(result.notes)}
         help={texts.notesHelp}
       />
-      <Figure
+      <KeyFigure
         name="linked_share"
         label={step === null ? texts.linked : texts.linkedOf(step)}
         exact={result.linked_share}
@@ -92,7 +92,7 @@ function KeyFigures({ result }: { result: Result }) {
         }
         help={texts.linkedHelp}
       />
-      <Figure
+      <KeyFigure
         name="unlinked_ns"
         label={step === null ? texts.unlinkedTime : texts.unlinkedTimeOf(step)}
         exact={result.unlinked_ns}
@@ -101,7 +101,7 @@ function KeyFigures({ result }: { result: Result }) {
         note={result.unlinked_share === null ? "" : texts.ofDeviceTime(percent(result.unlinked_share))}
         help={texts.unlinkedTimeHelp}
       />
-      <Figure
+      <KeyFigure
         name="events"
         label={texts.events}
         exact={result.events}
@@ -166,7 +166,7 @@ function Row({ row }: { row: Finding }) {
       data-value={row.count ?? ""}
     >
       <td>
-        <Mark severity={row.severity} word />
+        <SeverityMark severity={row.severity} word />
       </td>
       <td class="what">
         {row.message}
@@ -184,7 +184,7 @@ function Row({ row }: { row: Finding }) {
           <ul class="examples">
             {row.examples.map((e) => (
               <li key={`${e.table}/${e.row}`}>
-                <Instance example={e} />
+                <EventLink example={e} />
               </li>
             ))}
           </ul>
@@ -253,13 +253,13 @@ function Extents({ result }: { result: Result }) {
       )}
     </tr>
   );
-  const told = [
+  const extents = [
     { of: "host", ...result.host },
     { of: "device", ...result.device },
   ];
   return (
     <div class="withcsv">
-      <CsvButton name="extents" rows={told} />
+      <CsvButton name="extents" rows={extents} />
       <table class="extents" data-testid="extents">
         <tbody>
           {row("host", result.host, "var(--cpu)")}

@@ -1,11 +1,11 @@
-// The overview's cards: totals, the largest operators and kernels, facts.
+// Cards: totals, the largest operators and kernels, facts of the trace.
 import type { Fact, Overview, Share } from "../../api/types";
 import { type Category, categoryOf } from "../../lib/color";
 import { quote } from "../../lib/filter";
 import { count, percent } from "../../lib/format";
 import { t } from "../../i18n";
 import { Bars, type BarRow } from "../../widgets/charts/bars";
-import { Doubts } from "./data-warnings";
+import { DataWarnings } from "./data-warnings";
 import { linkProps } from "../../state/links";
 
 const texts = t.cards;
@@ -34,7 +34,7 @@ export function TotalsCard({ overview, step }: { overview: Overview; step: numbe
         <p class="muted">{texts.noDeviceTimes}</p>
       ) : (
         <>
-          <Doubts findings={provenance.warnings} figures={["totals"]} />
+          <DataWarnings findings={provenance.warnings} figures={["totals"]} />
           <Bars
             testid="totals"
             rows={[

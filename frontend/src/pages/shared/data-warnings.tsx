@@ -1,4 +1,4 @@
-// Findings as words and colours, and the line beside figures that are doubtful.
+// Data warnings: severity marks, and the line beside figures that are affected.
 import type { Finding } from "../../api/types";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
@@ -25,7 +25,7 @@ export function summary(findings: readonly Finding[]): string {
 const NOTICED = new Set(["no_device_times", "events_route_dead"]);
 
 /** Errors and warnings about some figures. */
-export function doubts(findings: readonly Finding[], figures: readonly Figures[]): Finding[] {
+export function warningsOf(findings: readonly Finding[], figures: readonly Figures[]): Finding[] {
   return ranked(findings).filter(
     (f) => f.severity !== "info" && !NOTICED.has(f.code) && f.affects.some((a) => figures.includes(a)),
   );
@@ -38,8 +38,8 @@ interface DoubtsProps {
 }
 
 /** What is doubtful about the figures beside it, with the way to all of it; nothing if nothing is. */
-export function Doubts({ findings, figures }: DoubtsProps) {
-  const [first, ...others] = doubts(findings, figures);
+export function DataWarnings({ findings, figures }: DoubtsProps) {
+  const [first, ...others] = warningsOf(findings, figures);
   if (!first) return null;
   return (
     <p
@@ -49,7 +49,7 @@ export function Doubts({ findings, figures }: DoubtsProps) {
       data-code={first.code}
       data-severity={first.severity}
     >
-      <Mark severity={first.severity} />
+      <SeverityMark severity={first.severity} />
       <span title={[first, ...others].map((f) => f.message).join("\n")}>
         {first.message}
         {others.length > 0 && t.dataWarnings.more(others.length)}
@@ -60,7 +60,7 @@ export function Doubts({ findings, figures }: DoubtsProps) {
 }
 
 /** The severity as a shape, a colour and a word (or another one, of what is no doubt). */
-export function Mark({ severity, word = false }: { severity: Severity; word?: boolean | string }) {
+export function SeverityMark({ severity, word = false }: { severity: Severity; word?: boolean | string }) {
   return (
     <span class={`mark ${severity}`}>
       <svg

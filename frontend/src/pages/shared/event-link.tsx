@@ -1,10 +1,10 @@
-// An event that something is said about, with the way to its record.
+// An example event with a link to its record.
 import type { Example } from "../../api/types";
 import { duration, exactDuration } from "../../lib/format";
 import { t } from "../../i18n";
 import { linkProps } from "../../state/links";
 
-export function Instance({ example }: { example: Example }) {
+export function EventLink({ example }: { example: Example }) {
   return (
     <>
       <a

@@ -1,4 +1,4 @@
-// What is behind a row of the kernel or the operator table: how long each takes, and where it is.
+// The instances behind a row of the kernel or operator table: durations and places.
 import { useMemo, useState } from "preact/hooks";
 import type { Instances, Item, Options } from "../../api/types";
 import { color, type Category } from "../../lib/color";
@@ -6,7 +6,7 @@ import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
 import type { Column } from "../../widgets/table/columns";
-import { useFocusBack } from "../../widgets/controls/return-focus";
+import { useReturnFocus } from "../../widgets/controls/return-focus";
 import { Histogram } from "../../widgets/charts/histogram";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
@@ -47,7 +47,7 @@ export function InstancesPanel({
   close,
 }: InstancesPanelProps) {
   const [order, setOrder] = useState<Order>("duration");
-  useFocusBack();
+  useReturnFocus();
   const resource = useView<"instances" | "calls">(
     view,
     selected,

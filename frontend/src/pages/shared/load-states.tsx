@@ -1,4 +1,4 @@
-// What stands where a result is not: progress, an error, nothing to show.
+// Placeholders for a result that is not there: progress, an error, nothing to show.
 import type { ComponentChildren } from "preact";
 import { useErrorBoundary } from "preact/hooks";
 import type { Finding, Progress } from "../../api/types";
@@ -7,7 +7,7 @@ import { asFailure, type Failure } from "../../api/client";
 import { useSeconds, type Resource } from "../../state/use-result";
 import { go } from "../../state/url";
 import { t } from "../../i18n";
-import { Mark, ranked } from "./data-warnings";
+import { SeverityMark, ranked } from "./data-warnings";
 
 const texts = t.loadStates;
 
@@ -114,7 +114,7 @@ export function Problem({ failure, retry }: { failure: Failure; retry: () => voi
 const DEFAULT = { run: null, rank: null, span: null, step: null };
 
 /** Keeps a mistake in one page from taking the frame down with it. */
-export function Guard({ children }: { children: ComponentChildren }) {
+export function ErrorBoundary({ children }: { children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary();
   return error === undefined ? children : <Problem failure={asFailure(error)} retry={reset} />;
 }
@@ -127,7 +127,7 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
       {ranked(findings).map((f, i) => (
         <li key={i} data-code={f.code} data-severity={f.severity}>
           <div>
-            <Mark severity={f.severity} /> {f.message}
+            <SeverityMark severity={f.severity} /> {f.message}
           </div>
           {f.hint && <div class="hint">{f.hint}</div>}
           <div class="muted small">{f.code}</div>

@@ -1,4 +1,4 @@
-// A trace without device times: why, and what to change. Gently where there is no device at all.
+// The notice of a trace without device times: the reason, and what to change.
 import type { Finding, Overview } from "../../api/types";
 import { t } from "../../i18n";
 import { CaptureLines } from "./timeline-source";

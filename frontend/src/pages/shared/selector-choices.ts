@@ -1,4 +1,4 @@
-// What the selectors of run, rank, span and step offer.
+// The choices of the selectors for run, rank, span and step.
 import type { Overview, Runs } from "../../api/types";
 import { bytes, count, dateTime, duration } from "../../lib/format";
 import { stepNumber, type Selected } from "../../state/selection";

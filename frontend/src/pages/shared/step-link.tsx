@@ -1,4 +1,4 @@
-// From a step in a table to the step on the timeline.
+// A link from a step in a table to the step on the timeline.
 import type { ComponentChildren } from "preact";
 import { stepNumber } from "../../state/selection";
 import type { State } from "../../state/url";

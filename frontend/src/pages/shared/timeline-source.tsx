@@ -1,10 +1,10 @@
-// Measured, inferred or host only: what the words mean, and how well each activity is known.
+// The source of device times (measured, inferred, host only), and the evidence for each activity.
 import { Fragment } from "preact";
 import type { Evidence, Overview } from "../../api/types";
 import { lookOf } from "../../lib/color";
 import { bound, boundOf, count, duration, exactDuration, MISSING, percent } from "../../lib/format";
 import { t } from "../../i18n";
-import { Code } from "../../widgets/controls/code-block";
+import { CodeBlock } from "../../widgets/controls/code-block";
 import { CsvButton } from "../../widgets/table/csv-button";
 import { linkProps } from "../../state/links";
 
@@ -32,7 +32,7 @@ export function typicalBound(evidence: readonly Evidence[]): number | null {
 }
 
 /** What the source means, and the table of evidence. `close` is called when the way on is taken. */
-export function Source({
+export function TimelineSource({
   overview: { provenance, evidence },
   close,
 }: {
@@ -160,5 +160,5 @@ with capture.profile(on_trace_ready=capture.tensorboard_trace_handler("./log")) 
 
 /** The lines that record what this dashboard can show. */
 export function CaptureLines() {
-  return <Code text={CAPTURE} />;
+  return <CodeBlock text={CAPTURE} />;
 }

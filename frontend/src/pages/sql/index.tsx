@@ -1,4 +1,4 @@
-// Questions in SQL: an editor, the tables, the rows. The query is part of the link.
+// The SQL page: an editor, the tables, the rows. The query is part of the link.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { TABLES, type Extras, type SqlResult } from "../../api/types";
 import { inLink } from "../../state/table-columns";
@@ -6,8 +6,8 @@ import { asFailure, fetchExtras, type Failure } from "../../api/client";
 import { useSql } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import { Code } from "../../widgets/controls/code-block";
-import { Remembered } from "../../widgets/table/column-chooser";
+import { CodeBlock } from "../../widgets/controls/code-block";
+import { ColumnMemoryContext } from "../../widgets/table/column-chooser";
 import type { Column, Value } from "../../widgets/table/columns";
 import { Table } from "../../widgets/table/table";
 import type { PageProps } from "../page-props";
@@ -18,23 +18,26 @@ const texts = t.sql;
 const EXAMPLES: readonly { title: string; query: string }[] = [
   {
     title: texts.examples.kernels,
-    query:
-      "select name, count(*) as calls, sum(duration_ns) as total_ns\nfrom kernels group by name order by total_ns desc",
+    query: `select name, count(*) as calls, sum(duration_ns) as total_ns
+from kernels group by name order by total_ns desc`,
   },
   {
     title: texts.examples.operators,
-    query:
-      "select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns\nfrom kernels k join ops o on k.op = o.row\ngroup by o.name order by device_ns desc",
+    query: `select o.name, count(*) as kernels, sum(k.duration_ns) as device_ns
+from kernels k join ops o on k.op = o.row
+group by o.name order by device_ns desc`,
   },
   {
     title: texts.examples.waiting,
-    query:
-      "select k.name, avg(k.start_ns - l.end_ns) as waited_ns\nfrom kernels k join launches l on k.launch = l.row\ngroup by k.name order by waited_ns desc",
+    query: `select k.name, avg(k.start_ns - l.end_ns) as waited_ns
+from kernels k join launches l on k.launch = l.row
+group by k.name order by waited_ns desc`,
   },
   {
     title: texts.examples.evidence,
-    query:
-      "select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns, max(duration_bound_ns) as worst_duration_ns\nfrom kernels group by evidence",
+    query: `select evidence, count(*) as kernels, max(start_bound_ns) as worst_start_ns,
+  max(duration_bound_ns) as worst_duration_ns
+from kernels group by evidence`,
   },
 ];
 
@@ -59,9 +62,9 @@ export function Sql({ selected }: PageProps) {
       <section class="state" data-testid="sql-off">
         <h2>{texts.off}</h2>
         <p>{texts.offWhy}</p>
-        <Code text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
+        <CodeBlock text="TB_PRIVATEUSE1_SQL=on tensorboard --logdir …" />
         <p>{texts.orAsk}</p>
-        <Code text={'tb-privateuse1 sql LOGDIR "from steps"'} />
+        <CodeBlock text={'tb-privateuse1 sql LOGDIR "from steps"'} />
       </section>
     );
   if (!extras.sql_installed)
@@ -69,7 +72,7 @@ export function Sql({ selected }: PageProps) {
       <section class="state" data-testid="sql-missing">
         <h2>{texts.missing}</h2>
         <p>{texts.missingWhere}</p>
-        <Code text="pip install 'tb-privateuse1[sql]'" />
+        <CodeBlock text="pip install 'tb-privateuse1[sql]'" />
       </section>
     );
   return <Page selected={selected} />;
@@ -147,7 +150,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
           <summary>
             <b>{table}</b> <span class="muted">{texts.columns(columns.length)}</span>
           </summary>
-          {columns.map(([name = "", kind, told]) => (
+          {columns.map(([name = "", kind, meaning]) => (
             <div key={name}>
               <button
                 type="button"
@@ -159,7 +162,7 @@ function Tables({ insert }: { insert: (word: string) => void }) {
                 {name}
               </button>{" "}
               <span class="muted">
-                {kind} · {t.columnMeanings.of(told ?? "")}
+                {kind} · {t.columnMeanings.of(meaning ?? "")}
               </span>
             </div>
           ))}
@@ -179,7 +182,7 @@ function Rows({ result }: { result: SqlResult }) {
   const { sort, filter } = state.value;
   // Another query has other columns, even where their names are the same: the choice is this link's.
   return (
-    <Remembered.Provider value={inLink}>
+    <ColumnMemoryContext.Provider value={inLink}>
       <Table
         name="sql"
         {...texts.row}
@@ -198,7 +201,7 @@ function Rows({ result }: { result: SqlResult }) {
             : texts.took(Math.round(result.elapsed_ms))}
         </span>
       </Table>
-    </Remembered.Provider>
+    </ColumnMemoryContext.Provider>
   );
 }
 

@@ -1,4 +1,4 @@
-// What lies in the selected stretch of time.
+// Totals of the selected stretch of time.
 import { useMemo, useState } from "preact/hooks";
 import type { Area as Result, AreaRow, Options } from "../../api/types";
 import type { Area } from "../../widgets/timeline/selection-area";

@@ -1,4 +1,4 @@
-// What the timeline's colours tell, and which palette they are of.
+// The menu of the timeline's colours: their meaning, and the palette.
 import { chooseSafe, safe } from "../../state/palette";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
@@ -10,12 +10,12 @@ const texts = t.timeline;
 
 /** What the URL says; by kind where it says nothing. */
 export function colorBy(): ColorBy {
-  const told = state.value.colors;
-  return told === "name" || told === "module" ? told : "kind";
+  const chosen = state.value.colors;
+  return chosen === "name" || chosen === "module" ? chosen : "kind";
 }
 
 /** `modules`: whether any were recorded. */
-export function Colors({ modules }: { modules: boolean }) {
+export function ColorMenu({ modules }: { modules: boolean }) {
   const by = colorBy();
   const choices = [
     { value: "kind" as const, label: texts.byKind, title: texts.byKindHelp },

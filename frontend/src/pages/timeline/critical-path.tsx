@@ -1,4 +1,4 @@
-// The critical path over the timeline: asked for only if it is shown, and once the camera rests.
+// The critical path over the timeline: requested only while it is shown, and once the camera rests.
 import { useEffect, useMemo } from "preact/hooks";
 import type { Critical } from "../../api/types";
 import type { Camera } from "../../widgets/timeline/camera";

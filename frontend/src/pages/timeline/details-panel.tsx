@@ -1,4 +1,4 @@
-// What is known of the selected range, and the ways from it: launch, operator, source, counterparts.
+// Details of the selected range, with links to its launch, operator, source and counterparts.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Item, Links } from "../../api/types";
@@ -76,7 +76,7 @@ interface DetailsProps {
   close: () => void;
 }
 
-export function Details({ links, close, ...of }: DetailsProps) {
+export function DetailsPanel({ links, close, ...of }: DetailsProps) {
   return (
     <section class="timepanel" data-testid="timeline-details">
       <button
@@ -93,129 +93,16 @@ export function Details({ links, close, ...of }: DetailsProps) {
   );
 }
 
-function Of({ links, rank, span, shift, show }: { links: Links } & Omit<DetailsProps, "links" | "close">) {
-  const of = rank === null ? {} : { rank, span };
-  const start = links.item.start_ns + shift;
-  const { item } = links;
-  const inferred = links.evidence !== null && links.evidence !== "measured";
+function Of({ links, ...props }: ItemProps) {
+  const { show } = props;
   return (
     <div class="details">
       <h2 class="wrap" data-testid="details-name">
-        {item.name}
+        {links.item.name}
       </h2>
       <div class="columns equal">
-        <dl class="facts">
-          <Fact label={facts.what}>
-            {texts.what(texts.tables[item.table], rank, links.place, links.step)}
-          </Fact>
-          <Fact label={facts.duration} title={exactDuration(item.end_ns - item.start_ns)}>
-            <b>{duration(item.end_ns - item.start_ns)}</b>{" "}
-            {inferred && (
-              <span class="muted">
-                {links.duration_bound_ns === null ? texts.boundNotKnown : bound(links.duration_bound_ns)}
-              </span>
-            )}
-          </Fact>
-          <Fact label={facts.start} title={exactDuration(start)}>
-            {duration(start)}{" "}
-            {inferred && (
-              <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>
-            )}
-          </Fact>
-          {links.unix_us !== null && (
-            <Fact label={facts.clock} title={utc(links.unix_us)}>
-              <span data-testid="details-clock">{wallClock(links.unix_us)}</span>
-            </Fact>
-          )}
-          {links.evidence && (
-            <Fact label={facts.evidence}>
-              {inferred ? (
-                <>
-                  <i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />
-                  {texts.inferred(t.timelineSource.evidence[links.evidence].label)}
-                </>
-              ) : (
-                t.timelineSource.evidence.measured.label
-              )}
-            </Fact>
-          )}
-          {links.self_ns !== null && (
-            <Fact label={facts.self} title={exactDuration(links.self_ns)}>
-              {duration(links.self_ns)}
-            </Fact>
-          )}
-          {links.elapsed_ns !== null && (
-            <Fact label={facts.elapsed} title={exactDuration(links.elapsed_ns)}>
-              {texts.onDevice(duration(links.elapsed_ns))}
-            </Fact>
-          )}
-          {links.shapes && (
-            <Fact label={facts.shapes}>
-              <code>{links.shapes}</code>
-            </Fact>
-          )}
-          {links.dtypes && (
-            <Fact label={facts.dtypes}>
-              <code>{links.dtypes}</code>
-            </Fact>
-          )}
-          {links.source && (
-            <Fact label={facts.source}>
-              <SourceLink file={links.source.file} line={links.source.line} />
-              {links.source_forward && <div class="muted">{texts.ofForward}</div>}
-            </Fact>
-          )}
-        </dl>
-        <dl class="facts">
-          {links.operator && (
-            <Fact label={facts.operator}>
-              <Jump item={links.operator} show={show} testid="to-operator" />
-            </Fact>
-          )}
-          {links.launch && (
-            <Fact label={facts.launch}>
-              <Jump item={links.launch} show={show} testid="to-launch" />{" "}
-              <span class="muted">{texts.before(duration(item.start_ns - links.launch.start_ns))}</span>
-            </Fact>
-          )}
-          {links.kernels_count > 0 && (
-            <Fact label={texts.launches(count(links.kernels_count))}>
-              <span class="muted">
-                {texts.onDeviceWithin(duration(links.kernels_ns), boundOf(links.kernels_bound_ns, true))}
-              </span>
-              <Several items={links.kernels} show={show} testid="to-kernel" />
-            </Fact>
-          )}
-          {links.forward && (
-            <Fact label={facts.forward}>
-              <Jump item={links.forward} show={show} testid="to-forward" />
-            </Fact>
-          )}
-          {links.backward.length > 0 && (
-            <Fact label={facts.backward}>
-              <Several items={links.backward} show={show} testid="to-backward" />
-            </Fact>
-          )}
-          {links.parents.length > 0 && (
-            <Fact label={facts.parents}>
-              <Several items={links.parents} show={show} testid="to-parent" />
-            </Fact>
-          )}
-          <Fact label={facts.more}>
-            {inTables(links, of)}
-            {item.table !== "steps" && (
-              <>
-                {" · "}
-                <a
-                  {...linkProps({ event: `${item.table}/${item.index}${rank === null ? "" : `@${rank}`}` })}
-                  data-testid="to-record"
-                >
-                  {texts.arguments}
-                </a>
-              </>
-            )}
-          </Fact>
-        </dl>
+        <ItemFacts links={links} {...props} />
+        <LinkedItems links={links} {...props} />
         {(links.frames.length > 0 || links.stack) && (
           <dl class="facts">
             <Fact label={facts.frames}>
@@ -228,6 +115,135 @@ function Of({ links, rank, span, shift, show }: { links: Links } & Omit<DetailsP
         )}
       </div>
     </div>
+  );
+}
+
+type ItemProps = { links: Links } & Omit<DetailsProps, "links" | "close">;
+
+/** What the trace has of the range itself. */
+function ItemFacts({ links, rank, shift }: ItemProps) {
+  const start = links.item.start_ns + shift;
+  const { item } = links;
+  const inferred = links.evidence !== null && links.evidence !== "measured";
+  return (
+    <dl class="facts">
+      <Fact label={facts.what}>{texts.what(texts.tables[item.table], rank, links.place, links.step)}</Fact>
+      <Fact label={facts.duration} title={exactDuration(item.end_ns - item.start_ns)}>
+        <b>{duration(item.end_ns - item.start_ns)}</b>{" "}
+        {inferred && (
+          <span class="muted">
+            {links.duration_bound_ns === null ? texts.boundNotKnown : bound(links.duration_bound_ns)}
+          </span>
+        )}
+      </Fact>
+      <Fact label={facts.start} title={exactDuration(start)}>
+        {duration(start)}{" "}
+        {inferred && (
+          <span class="muted">{item.bound_ns === null ? texts.boundNotKnown : bound(item.bound_ns)}</span>
+        )}
+      </Fact>
+      {links.unix_us !== null && (
+        <Fact label={facts.clock} title={utc(links.unix_us)}>
+          <span data-testid="details-clock">{wallClock(links.unix_us)}</span>
+        </Fact>
+      )}
+      {links.evidence && (
+        <Fact label={facts.evidence}>
+          {inferred ? (
+            <>
+              <i class={`swatch ${lookOf(links.evidence)}`} style={{ "--fill": "var(--kernel)" }} />
+              {texts.inferred(t.timelineSource.evidence[links.evidence].label)}
+            </>
+          ) : (
+            t.timelineSource.evidence.measured.label
+          )}
+        </Fact>
+      )}
+      {links.self_ns !== null && (
+        <Fact label={facts.self} title={exactDuration(links.self_ns)}>
+          {duration(links.self_ns)}
+        </Fact>
+      )}
+      {links.elapsed_ns !== null && (
+        <Fact label={facts.elapsed} title={exactDuration(links.elapsed_ns)}>
+          {texts.onDevice(duration(links.elapsed_ns))}
+        </Fact>
+      )}
+      {links.shapes && (
+        <Fact label={facts.shapes}>
+          <code>{links.shapes}</code>
+        </Fact>
+      )}
+      {links.dtypes && (
+        <Fact label={facts.dtypes}>
+          <code>{links.dtypes}</code>
+        </Fact>
+      )}
+      {links.source && (
+        <Fact label={facts.source}>
+          <SourceLink file={links.source.file} line={links.source.line} />
+          {links.source_forward && <div class="muted">{texts.ofForward}</div>}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+/** The ranges that it is linked with, and its places on other pages. */
+function LinkedItems({ links, rank, span, show }: ItemProps) {
+  const of = rank === null ? {} : { rank, span };
+  const { item } = links;
+  return (
+    <dl class="facts">
+      {links.operator && (
+        <Fact label={facts.operator}>
+          <Jump item={links.operator} show={show} testid="to-operator" />
+        </Fact>
+      )}
+      {links.launch && (
+        <Fact label={facts.launch}>
+          <Jump item={links.launch} show={show} testid="to-launch" />{" "}
+          <span class="muted">{texts.before(duration(item.start_ns - links.launch.start_ns))}</span>
+        </Fact>
+      )}
+      {links.kernels_count > 0 && (
+        <Fact label={texts.launches(count(links.kernels_count))}>
+          <span class="muted">
+            {texts.onDeviceWithin(duration(links.kernels_ns), boundOf(links.kernels_bound_ns, true))}
+          </span>
+          <Several items={links.kernels} show={show} testid="to-kernel" />
+        </Fact>
+      )}
+      {links.forward && (
+        <Fact label={facts.forward}>
+          <Jump item={links.forward} show={show} testid="to-forward" />
+        </Fact>
+      )}
+      {links.backward.length > 0 && (
+        <Fact label={facts.backward}>
+          <Several items={links.backward} show={show} testid="to-backward" />
+        </Fact>
+      )}
+      {links.parents.length > 0 && (
+        <Fact label={facts.parents}>
+          <Several items={links.parents} show={show} testid="to-parent" />
+        </Fact>
+      )}
+      <Fact label={facts.more}>
+        {inTables(links, of)}
+        {item.table !== "steps" && (
+          <>
+            {" · "}
+            <a
+              {...linkProps({ event: `${item.table}/${item.index}${rank === null ? "" : `@${rank}`}` })}
+              data-testid="to-record"
+            >
+              {texts.arguments}
+            </a>
+          </>
+        )}
+      </Fact>
+    </dl>
   );
 }
 

@@ -1,4 +1,4 @@
-// The timeline's Export menu: files to download, and Perfetto.
+// The timeline's export menu: files to download, and Perfetto.
 import { useEffect, useState } from "preact/hooks";
 import type { Extras } from "../../api/types";
 import type { Camera } from "../../widgets/timeline/camera";
@@ -22,7 +22,7 @@ type Part = "all" | "shown" | "area";
 const texts = t.exportMenu;
 const FORMATS = ["chrome", "perfetto", "parquet", "csv"] as const;
 
-export function Export(props: ExportProps) {
+export function ExportMenu(props: ExportProps) {
   return (
     <Popover class="export" label={texts.export} title={texts.exportHelp} testid="export">
       {() => <Menu {...props} />}

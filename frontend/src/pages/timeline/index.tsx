@@ -9,19 +9,19 @@ import { useView } from "../../state/use-result";
 import { around, whole, type Camera } from "../../widgets/timeline/camera";
 import { HEADS_PX, TimeCanvas } from "../../widgets/timeline/canvas";
 import { Minimap } from "../../widgets/timeline/minimap";
-import { otherwise, type Area } from "../../widgets/timeline/selection-area";
+import { withTrackToggled, type Area } from "../../widgets/timeline/selection-area";
 import type { PageProps } from "../page-props";
 import { Problem, Show } from "../shared/load-states";
 import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
-import { Details } from "./details-panel";
+import { DetailsPanel } from "./details-panel";
 import { useRanks } from "./rank-picker";
 import { arrowsOf, nameMatcher } from "./rectangles";
 import { useSearch } from "./search-box";
 import { Toolbar } from "./toolbar";
 import { Tooltip } from "./tooltip";
-import { Heads, Only } from "./track-headings";
+import { TrackHeadings, TrackFilter } from "./track-headings";
 import { useArea, useCamera } from "./url-state";
 import { useSelectedItem, type SelectedItem } from "./use-item";
 import { useMarks } from "./use-marks";
@@ -121,7 +121,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onCamera={move}
         left={HEADS_PX}
       >
-        <Only
+        <TrackFilter
           only={arrangement.only}
           none={!lines.some((line) => line.kind === "group" && line.key !== "")}
           set={(only) => tracks.arrange({ only })}
@@ -145,14 +145,14 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onOpen={navigation.openRectangle}
         tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
         heads={
-          <Heads
+          <TrackHeadings
             lines={lines}
             lanes={lanes}
             counters={drawn.counters}
             curves={drawn.curves}
             chosen={area?.tracks ?? null}
             onChoose={(id) => {
-              if (area?.tracks) setArea({ ...area, tracks: otherwise(area.tracks, id) });
+              if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
             }}
             {...headingActions(tracks)}
           />
@@ -211,7 +211,7 @@ function Panel({ tracks, area, setArea, selection, navigation, span, toCanvas }:
     );
   if (!item || !lane) return null;
   return (
-    <Details
+    <DetailsPanel
       links={links}
       rank={item.rank}
       span={span}

@@ -14,7 +14,7 @@ export interface Lane {
 }
 
 /** What is drawn, of all ranks. */
-export interface Drawn extends Scene {
+export interface DrawnScene extends Scene {
   counters: Timeline["counters"];
   /** The end of what was asked for. */
   stop_ns: number;
@@ -37,7 +37,7 @@ interface Part {
 }
 
 /** All ranks as one scene, on the clock of the first. */
-export function joined(lanes: readonly Lane[], scenes: Scenes): Drawn | null {
+export function joinRanks(lanes: readonly Lane[], scenes: Scenes): DrawnScene | null {
   const first = lanes[0] && scenes.get(lanes[0].rank)?.scene;
   if (!first || lanes.length === 1) return first ?? null;
   const parts = lanes.flatMap((lane, at) => {

@@ -1,9 +1,9 @@
-// Several ranks below each other: which, on what clock, and how well that is known.
+// Several ranks below each other: the choice, their clocks, and how well these are aligned.
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Distributed, RankClock, Timeline } from "../../api/types";
 import { count, duration } from "../../lib/format";
 import { Failure, asFailure, fetchView } from "../../api/client";
-import { useBeside, type Loaded, type Beside } from "../../state/use-result";
+import { useFurtherRanks, type Loaded, type FurtherRanks } from "../../state/use-result";
 import { withRank, type Selected } from "../../state/selection";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { go, state } from "../../state/url";
@@ -47,7 +47,7 @@ export function useRanks(selected: Selected, base: Timeline): Ranks {
   const own = selected.place.rank;
   const text = state.value.ranks;
   const others = useMemo(() => parseRanks(text, own), [text, own]);
-  const { loaded } = useBeside(selected, others);
+  const { loaded } = useFurtherRanks(selected, others);
   const { run, span } = selected.place;
   const trace = useUnchanged(selected, [run, own, span, selected.stamp]);
   return useMemo(() => ranksOf(trace, base, others, loaded), [trace, base, others, loaded]);
@@ -57,7 +57,7 @@ function ranksOf(
   selected: Selected,
   base: Timeline,
   others: readonly number[],
-  loaded: Loaded<Beside>,
+  loaded: Loaded<FurtherRanks>,
 ): Ranks {
   const first: Lane = { rank: selected.place.rank, selected, base, shift: 0 };
   const alone: Ranks = {
@@ -121,7 +121,7 @@ export function RankPicker({ selected, ranks }: { selected: Selected; ranks: Ran
 
 function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
   const [text, setText] = useState("");
-  const [told, setTold] = useState("");
+  const [problem, setProblem] = useState("");
   const looking = useRef<AbortController | null>(null);
   const own = selected.place.rank;
   const chosen = parseRanks(state.value.ranks, own);
@@ -147,9 +147,9 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
     looking.current?.abort();
     const now = new AbortController();
     looking.current = now;
-    setTold(texts.reading);
+    setProblem(texts.reading);
     const onProgress = (p: { traces_done?: number | null; traces?: number | null }): void =>
-      setTold(p.traces ? texts.readingOf(count(p.traces_done ?? 0), count(p.traces)) : texts.reading);
+      setProblem(p.traces ? texts.readingOf(count(p.traces_done ?? 0), count(p.traces)) : texts.reading);
     fetchView(
       "distributed",
       { ...selected.place, step: null },
@@ -160,11 +160,11 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
         const slow = slowestOf(found)
           .filter((rank) => rank !== own && !chosen.includes(rank))
           .slice(0, SLOWEST);
-        setTold(slow.length > 0 ? texts.added(slow.join(", ")) : texts.noFurther);
+        setProblem(slow.length > 0 ? texts.added(slow.join(", ")) : texts.noFurther);
         if (slow.length > 0) set([...chosen, ...slow]);
       },
       (error: unknown) => {
-        if (!now.signal.aborted) setTold(asFailure(error).message);
+        if (!now.signal.aborted) setProblem(asFailure(error).message);
       },
     );
   };
@@ -219,7 +219,7 @@ function Panel({ selected, ranks }: { selected: Selected; ranks: Ranks }) {
         </p>
       ))}
       <p role="status" class="muted">
-        {told}
+        {problem}
       </p>
     </div>
   );

@@ -3,14 +3,14 @@ import type { Item, Links } from "../../api/types";
 import type { Arrow } from "../../widgets/timeline/scene";
 import { sectionOf } from "../../widgets/timeline/track-layout";
 import { spotOf, type ItemKey, type ItemSpot } from "./details-panel";
-import type { Drawn, Lane } from "./lanes";
+import type { DrawnScene, Lane } from "./lanes";
 
-export const extent = (scene: Drawn, i: number): [number, number] => [
+export const extent = (scene: DrawnScene, i: number): [number, number] => [
   scene.rectangles.start_ns[i] ?? 0,
   (scene.rectangles.start_ns[i] ?? 0) + (scene.rectangles.length_ns[i] ?? 0),
 ];
 
-export function spotAt(scene: Drawn, i: number, ranks: readonly number[]): ItemSpot {
+export function spotAt(scene: DrawnScene, i: number, ranks: readonly number[]): ItemSpot {
   const { start_ns, length_ns, track, row } = scene.rectangles;
   const start = start_ns[i] ?? 0;
   return {
@@ -24,7 +24,7 @@ export function spotAt(scene: Drawn, i: number, ranks: readonly number[]): ItemS
 
 /** The rectangle that shows a range: its own, or what it is drawn in together with others. */
 export function placeOf(
-  { rectangles: r, table_names: tables }: Drawn,
+  { rectangles: r, table_names: tables }: DrawnScene,
   item: ItemKey,
   spot: ItemSpot | null,
   ranks: readonly number[],
@@ -40,7 +40,7 @@ export function placeOf(
   return found;
 }
 
-export function itemAt(scene: Drawn, i: number, ranks: readonly number[]): ItemKey {
+export function itemAt(scene: DrawnScene, i: number, ranks: readonly number[]): ItemKey {
   const { table, index, track } = scene.rectangles;
   const section = sectionOf(track[i] ?? 0);
   return {

@@ -1,4 +1,4 @@
-// Search over the whole trace, also what is not loaded; Enter goes from hit to hit.
+// Search over the whole trace, including what is not loaded; Enter goes to the next match.
 import { useEffect, useState } from "preact/hooks";
 import type { Found, Item } from "../../api/types";
 import { boundOf, count, duration } from "../../lib/format";
@@ -63,7 +63,15 @@ export function useSearch(selected: Selected, find: string | null): SearchState 
   return { found, at, next, late: due ? hit(at) : null, lateShown: () => setPlace({ find, at, due: false }) };
 }
 
-export function Search({ find, search, show }: { find: string | null; search: SearchState; show: ShowItem }) {
+export function SearchBox({
+  find,
+  search,
+  show,
+}: {
+  find: string | null;
+  search: SearchState;
+  show: ShowItem;
+}) {
   const { found, late } = search;
   const showLate = useLatestCallback((item: Item): void => {
     search.lateShown();

@@ -7,12 +7,12 @@ import { pictureWithLabels } from "../../lib/png";
 import type { Selected } from "../../state/selection";
 import { whole, type Camera } from "../../widgets/timeline/camera";
 import type { Area } from "../../widgets/timeline/selection-area";
-import { Colors } from "./color-menu";
+import { ColorMenu } from "./color-menu";
 import { CriticalToggle } from "./critical-path";
 import type { ShowItem } from "./details-panel";
-import { Export } from "./export-menu";
+import { ExportMenu } from "./export-menu";
 import { RankPicker, type Ranks } from "./rank-picker";
-import { Search, type SearchState } from "./search-box";
+import { SearchBox, type SearchState } from "./search-box";
 import type { CameraState } from "./url-state";
 import type { Tracks } from "./use-tracks";
 
@@ -42,9 +42,9 @@ export function Toolbar(props: ToolbarProps) {
   const { camera, move } = view;
   return (
     <div class="toolbar">
-      <Search find={find} search={search} show={show} />
+      <SearchBox find={find} search={search} show={show} />
       <RankPicker selected={selected} ranks={ranks} />
-      <Colors modules={lanes.some((one) => one.base.has_modules)} />
+      <ColorMenu modules={lanes.some((one) => one.base.has_modules)} />
       <CriticalToggle
         selected={selected}
         step={step}
@@ -55,7 +55,7 @@ export function Toolbar(props: ToolbarProps) {
       <button type="button" onClick={() => move(whole(all))} title={texts.fitHelp} data-testid="fit-all">
         {texts.fit}
       </button>
-      <Export selected={selected} camera={camera} area={area} all={all} />
+      <ExportMenu selected={selected} camera={camera} area={area} all={all} />
       <button
         type="button"
         class="quiet"

@@ -1,18 +1,26 @@
-// What the pointer is over: a range, several of them in one rectangle, or a counter's value.
+// The tooltip: a range, several of them in one rectangle, or a counter's value.
 import { bound, count, counted, duration, exactDuration } from "../../lib/format";
 import { t } from "../../i18n";
-import type { Counter, Under } from "../../widgets/timeline/scene";
-import type { Drawn } from "./lanes";
+import type { Counter, HitTarget } from "../../widgets/timeline/scene";
+import type { DrawnScene } from "./lanes";
 
 const texts = t.timeline;
 
 /** `base` stands in for the counters until a scene is there. */
-export function Tooltip({ scene, base, under }: { scene: Drawn | null; base: Drawn; under: Under }) {
+export function Tooltip({
+  scene,
+  base,
+  under,
+}: {
+  scene: DrawnScene | null;
+  base: DrawnScene;
+  under: HitTarget;
+}) {
   if (under.kind === "counter") return <CounterTip scene={scene ?? base} {...under} />;
   return scene && <Tip scene={scene} at={under.index} />;
 }
 
-function Tip({ scene, at }: { scene: Drawn; at: number }) {
+function Tip({ scene, at }: { scene: DrawnScene; at: number }) {
   const { rectangles: r } = scene;
   const many = r.count[at] ?? 1;
   const off = r.bound_ns[at] ?? 0;
@@ -52,7 +60,7 @@ function CounterTip({
   counter,
   entry,
 }: {
-  scene: Drawn;
+  scene: DrawnScene;
   counter: Counter;
   entry: number;
 }) {

@@ -27,7 +27,15 @@ interface HeadsProps {
 }
 
 /** Which tracks are shown, by words of their names. */
-export function Only({ only, none, set }: { only: string; none: boolean; set: (only: string) => void }) {
+export function TrackFilter({
+  only,
+  none,
+  set,
+}: {
+  only: string;
+  none: boolean;
+  set: (only: string) => void;
+}) {
   return (
     <input
       type="search"
@@ -51,7 +59,7 @@ export function Only({ only, none, set }: { only: string; none: boolean; set: (o
   );
 }
 
-export function Heads(props: HeadsProps) {
+export function TrackHeadings(props: HeadsProps) {
   return (
     <>
       {props.lines.map((line) => (
@@ -65,110 +73,117 @@ export function Heads(props: HeadsProps) {
   );
 }
 
-function Head({
-  line,
-  lanes,
-  counters,
-  curves,
-  chosen,
-  onChoose,
-  onToggle,
-  onPin,
-  onLift,
-  onGroup,
-  onRaise,
-  onLeave,
-}: { line: Line } & HeadsProps) {
-  const style = { top: `${line.y}px`, height: `${line.height}px` };
-  if (line.kind === "counter") {
-    const counter = counters[line.id];
-    return counter ? (
-      <div
-        class="head counter"
-        style={style}
-        title={`${line.label}\n${texts.counters[counter.what]}`}
-        data-testid="counter"
-        data-what={counter.what}
-      >
-        <span>{texts.short(line.label)}</span>
-        <small>
-          <span title={texts.top}>{counted(greatest(counter, curves), counter.unit)}</span>
-          {counter.inferred && texts.inferred}
-        </small>
-      </div>
-    ) : null;
+function Head({ line, ...props }: HeadProps) {
+  switch (line.kind) {
+    case "counter":
+      return <CounterHead line={line} {...props} />;
+    case "rank":
+      return <RankHead line={line} {...props} />;
+    case "group":
+      return <GroupHead line={line} {...props} />;
+    case "track":
+      return <TrackHead line={line} {...props} />;
   }
-  if (line.kind === "rank") {
-    const first = lanes[0]?.rank === Number(line.key);
-    return (
-      <div
-        class="head group rank"
-        style={style}
-        title={line.label}
-        data-testid="rank-head"
-        data-rank={line.key}
-      >
-        <span>{line.label}</span>
-        {!first && (
-          <button
-            type="button"
-            class="quiet"
-            aria-label={texts.removeRank(line.key)}
-            title={texts.removeRankHelp}
-            onClick={() => onLeave(Number(line.key))}
-          >
-            ✕
-          </button>
-        )}
-      </div>
-    );
-  }
-  if (line.kind === "group") {
-    if (!line.key)
-      return (
-        <div class="head group" style={style}>
-          {line.label}
-        </div>
-      );
-    const ofCounters = line.key.endsWith(`/${COUNTERS}`);
-    return (
-      <div
-        class="head group"
-        style={style}
-        title={line.label}
-        data-testid="group-head"
-        data-folded={line.folded}
-        data-key={line.key}
-      >
+}
+
+type HeadProps = { line: Line } & HeadsProps;
+
+const styleOf = ({ y, height }: Line) => ({ top: `${y}px`, height: `${height}px` });
+
+function CounterHead({ line, counters, curves }: HeadProps) {
+  const counter = counters[line.id];
+  if (!counter) return null;
+  return (
+    <div
+      class="head counter"
+      style={styleOf(line)}
+      title={`${line.label}\n${texts.counters[counter.what]}`}
+      data-testid="counter"
+      data-what={counter.what}
+    >
+      <span>{texts.short(line.label)}</span>
+      <small>
+        <span title={texts.top}>{counted(greatest(counter, curves), counter.unit)}</span>
+        {counter.inferred && texts.inferred}
+      </small>
+    </div>
+  );
+}
+
+function RankHead({ line, lanes, onLeave }: HeadProps) {
+  const first = lanes[0]?.rank === Number(line.key);
+  return (
+    <div
+      class="head group rank"
+      style={styleOf(line)}
+      title={line.label}
+      data-testid="rank-head"
+      data-rank={line.key}
+    >
+      <span>{line.label}</span>
+      {!first && (
         <button
           type="button"
           class="quiet"
-          aria-expanded={!line.folded}
-          aria-label={folds(line.folded, ofCounters ? texts.allCounters : line.label)}
-          onClick={() => onGroup(line.key)}
-          data-testid={ofCounters ? "counters" : undefined}
+          aria-label={texts.removeRank(line.key)}
+          title={texts.removeRankHelp}
+          onClick={() => onLeave(Number(line.key))}
         >
-          {line.folded ? "▸" : "▾"}
+          ✕
         </button>
-        <span>{line.label}</span>
-        <button
-          type="button"
-          class="quiet pin"
-          aria-label={texts.moveUpOf(line.label)}
-          title={texts.moveUp}
-          onClick={() => onRaise(line.key)}
-        >
-          ↑
-        </button>
+      )}
+    </div>
+  );
+}
+
+function GroupHead({ line, onGroup, onRaise }: HeadProps) {
+  if (!line.key)
+    return (
+      <div class="head group" style={styleOf(line)}>
+        {line.label}
       </div>
     );
-  }
+  const ofCounters = line.key.endsWith(`/${COUNTERS}`);
+  return (
+    <div
+      class="head group"
+      style={styleOf(line)}
+      title={line.label}
+      data-testid="group-head"
+      data-folded={line.folded}
+      data-key={line.key}
+    >
+      <button
+        type="button"
+        class="quiet"
+        aria-expanded={!line.folded}
+        aria-label={folds(line.folded, ofCounters ? texts.allCounters : line.label)}
+        onClick={() => onGroup(line.key)}
+        data-testid={ofCounters ? "counters" : undefined}
+      >
+        {line.folded ? "▸" : "▾"}
+      </button>
+      <span>{line.label}</span>
+      <button
+        type="button"
+        class="quiet pin"
+        aria-label={texts.moveUpOf(line.label)}
+        title={texts.moveUp}
+        onClick={() => onRaise(line.key)}
+      >
+        ↑
+      </button>
+    </div>
+  );
+}
+
+function TrackHead({ line, lanes, chosen, onChoose, onToggle, ...on }: HeadProps) {
   const track = trackIn(lanes, line.id);
   if (!track) return null;
   return (
     <div
       class="head"
-      style={style}
+      style={styleOf(line)}
       data-testid="track"
       data-id={line.id}
       data-kind={track.kind}
@@ -199,6 +214,15 @@ function Head({
           onChange={() => onChoose(line.id)}
         />
       )}
+      <Pins line={line} {...on} />
+    </div>
+  );
+}
+
+/** Pins a track, and moves a pinned one up. */
+function Pins({ line, onLift, onPin }: Pick<HeadProps, "line" | "onLift" | "onPin">) {
+  return (
+    <>
       {line.pinned && (
         <button
           type="button"
@@ -220,7 +244,7 @@ function Head({
       >
         {line.pinned ? "★" : "☆"}
       </button>
-    </div>
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { useLatestCallback } from "../../lib/use-latest-callback";
 import { useUnchanged } from "../../lib/use-unchanged";
 import { parseRange } from "../../lib/time-range";
 import { go, state } from "../../state/url";
-import { useLater } from "../../widgets/controls/debounce";
+import { useDebounce } from "../../widgets/controls/debounce";
 
 const SETTLED_MS = 300;
 
@@ -27,7 +27,7 @@ function useSettled<T>(
   const current = state.value[key];
   const [value, set] = useState(() => parse(current));
   const written = useRef(current);
-  const later = useLater(SETTLED_MS);
+  const later = useDebounce(SETTLED_MS);
   const read = useLatestCallback(parse);
   useEffect(() => {
     if (current === written.current) return;

@@ -1,4 +1,4 @@
-// How wide the canvas of the timeline is.
+// The width of the timeline's canvas.
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 import { HEADS_PX } from "../../widgets/timeline/canvas";

@@ -1,4 +1,4 @@
-// The selected range: where it lies, and the ranges that it is linked with.
+// The selected range: its place on the timeline, and the ranges that it is linked with.
 import { useMemo } from "preact/hooks";
 import type { Links } from "../../api/types";
 import type { Selected } from "../../state/selection";

@@ -5,7 +5,7 @@ import type { Item } from "../../api/types";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { go, state } from "../../state/url";
 import { around, middle, panned, showing, whole, within, zoomed } from "../../widgets/timeline/camera";
-import type { Drawn as DrawnArea } from "../../widgets/timeline/canvas";
+import type { DrawnArea } from "../../widgets/timeline/use-pointer";
 import { neighbour } from "../../widgets/timeline/scene";
 import { tracksBetween, type Area } from "../../widgets/timeline/selection-area";
 import { itemText, spotOf, type ItemSpot } from "./details-panel";
@@ -15,7 +15,7 @@ import { useKeys, type CameraState } from "./url-state";
 import type { SelectedItem } from "./use-item";
 import { betweenMarks, type Marks } from "./use-marks";
 import { unfold, type Tracks } from "./use-tracks";
-import { trackIn, type Drawn } from "./lanes";
+import { trackIn, type DrawnScene } from "./lanes";
 
 interface Parts {
   page: RefObject<HTMLDivElement | null>;
@@ -24,7 +24,7 @@ interface Parts {
   area: Area | null;
   setArea: (area: Area | null) => void;
   selection: SelectedItem;
-  scene: Drawn | null;
+  scene: DrawnScene | null;
 }
 
 export interface Navigation {

@@ -7,7 +7,7 @@ import { isFolded, trackId, trackOf, type Arrangement, type Line } from "../../w
 import { asFailure, fetchView, type Failure } from "../../api/client";
 import { useLatestCallback } from "../../lib/use-latest-callback";
 import { entryAt } from "../../widgets/timeline/scene";
-import { joined, type Drawn, type Lane } from "./lanes";
+import { joinRanks, type DrawnScene, type Lane } from "./lanes";
 
 /** How much more than the screen is asked for, on either side, as a share of it. */
 const MARGIN = 0.5;
@@ -26,8 +26,8 @@ interface Asked {
 /** By rank. */
 type Got = ReadonlyMap<number, { asked: Asked; scene: Timeline }>;
 
-export interface Shown {
-  scene: Drawn | null;
+export interface SceneState {
+  scene: DrawnScene | null;
   failure: Failure | null;
   busy: boolean;
   retry: () => void;
@@ -96,7 +96,15 @@ interface OnScreen {
   modules: boolean;
 }
 
-export function useScene({ lanes, camera, lines, arrangement, scroll, width, modules }: OnScreen): Shown {
+export function useScene({
+  lanes,
+  camera,
+  lines,
+  arrangement,
+  scroll,
+  width,
+  modules,
+}: OnScreen): SceneState {
   const [got, setGot] = useState<Got>(new Map());
   const [failure, setFailure] = useState<Failure | null>(null);
   const [attempt, setAttempt] = useState(0);
@@ -137,7 +145,7 @@ export function useScene({ lanes, camera, lines, arrangement, scroll, width, mod
       controller.abort();
     };
   }, [isMissing, isFirst, key, camera.start, camera.stop, width, got]);
-  const scene = useMemo(() => joined(lanes, got), [lanes, got]);
+  const scene = useMemo(() => joinRanks(lanes, got), [lanes, got]);
   return { scene, failure, busy: isMissing, retry: () => setAttempt(attempt + 1) };
 }
 

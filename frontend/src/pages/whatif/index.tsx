@@ -1,4 +1,4 @@
-// What if: changes to the program, the step they lead to, what gains how much, the critical path.
+// The what-if page: changes to the program, the predicted step, the critical path.
 import { useState } from "preact/hooks";
 import type { ChangeAsked, PathCause, WhatIf as Result } from "../../api/types";
 import { bound, duration, exactDuration, percent } from "../../lib/format";
@@ -6,7 +6,7 @@ import { useLatest, useView, type Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { CsvButton } from "../../widgets/table/csv-button";
-import { Figure } from "../../widgets/controls/key-figure";
+import { KeyFigure } from "../../widgets/controls/key-figure";
 import { ShareBar } from "../../widgets/charts/share-bar";
 import { linkProps } from "../../state/links";
 import type { PageProps } from "../page-props";
@@ -82,11 +82,11 @@ function Editor({ changes }: { changes: readonly ChangeAsked[] }) {
       {lines.length > 0 && (
         <ul class="changelist" data-testid="changes">
           {lines.map((line, i) => {
-            const told = changes.find((c) => c.text === line) ?? changes[i];
+            const change = changes.find((c) => c.text === line) ?? changes[i];
             return (
               <li key={line} data-key={line}>
                 <code>{line}</code>
-                {told && <span class="muted"> {said(told)}</span>}
+                {change && <span class="muted"> {describe(change)}</span>}
                 <button
                   type="button"
                   class="quiet"
@@ -112,7 +112,7 @@ const NAMELESS = [
   { change: "communication=0", ...texts.communication },
 ] as const;
 
-function said(change: ChangeAsked): string {
+function describe(change: ChangeAsked): string {
   const does =
     change.factor === 0
       ? texts.gone
@@ -138,12 +138,12 @@ function notes(result: Result, gains: Result | null): Result["notes"] {
 
 function Page({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
   const gains = ranked.loaded.status === "ready" ? ranked.loaded.value : null;
-  const told = notes(result, gains);
+  const shown = notes(result, gains);
   return (
     <>
-      {told.length > 0 && (
+      {shown.length > 0 && (
         <aside class="notice" data-kind="host_only">
-          {told.map((n) => (
+          {shown.map((n) => (
             <p key={n.code} data-testid="whatif-note" data-code={n.code}>
               <b>{n.message}</b> {n.hint}
             </p>
@@ -164,7 +164,7 @@ function Key({ result }: { result: Result }) {
   const error = result.replay_error_share;
   return (
     <div class="figures-row">
-      <Figure
+      <KeyFigure
         name="measured_ns"
         label={texts.measured}
         exact={result.measured_ns}
@@ -173,7 +173,7 @@ function Key({ result }: { result: Result }) {
         note={steps}
         help={texts.measuredHelp}
       />
-      <Figure
+      <KeyFigure
         name="predicted_ns"
         label={texts.predicted}
         exact={result.predicted_ns}
@@ -183,7 +183,7 @@ function Key({ result }: { result: Result }) {
         note={asked ? texts.withChanges : texts.nothingChanged}
         help={texts.predictedHelp}
       />
-      <Figure
+      <KeyFigure
         name="gain_share"
         label={texts.gain}
         exact={result.gain_share}
@@ -192,7 +192,7 @@ function Key({ result }: { result: Result }) {
         note={asked ? texts.gainNote(duration(result.gain_ns)) : ""}
         help={texts.gainHelp}
       />
-      <Figure
+      <KeyFigure
         name="replay_error_share"
         label={texts.error}
         exact={error}

@@ -1,4 +1,4 @@
-// The tables of the what-if page: what gains how much, the critical path by name, and each step.
+// The tables of the what-if page: estimated speed-ups, the critical path by name, and each step.
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import type { Resource } from "../../state/use-result";

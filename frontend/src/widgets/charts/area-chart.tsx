@@ -1,6 +1,7 @@
 // A quantity over time that changes in steps: an area, and a line above it. Drag selects a part.
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { bytes, count, exactDuration } from "../../lib/format";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
 import { byteTicks, timeTicks, type Tick } from "./ticks";
@@ -48,18 +49,10 @@ const LEAST_PX = 4;
 
 export function AreaChart({ points, names, layers = [], peak, fit, marks, band, onSelect }: AreaChartProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(box, 800);
   const [hover, setHover] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const id = useId();
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
 
   const start = points[0]?.at ?? 0;
   const end = Math.max(start + 1, points.at(-1)?.at ?? 1);
@@ -137,24 +130,7 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
         }}
         onKeyDown={onKeyDown}
       >
-        {byteTicks(low, high, 4).map((tick) => (
-          <g key={tick.at} class="tick">
-            <line x1={LEFT} x2={width - RIGHT} y1={y(tick.at)} y2={y(tick.at)} />
-            <text x={LEFT - 8} y={y(tick.at) + 4} text-anchor="end">
-              {tick.label}
-            </text>
-          </g>
-        ))}
-        {timeTicks(start, end, inner / 130).map((tick) => (
-          <text
-            key={tick.at}
-            x={x(tick.at)}
-            y={HEIGHT - 6}
-            text-anchor={x(tick.at) > width - RIGHT - 24 ? "end" : "middle"}
-          >
-            {tick.label}
-          </text>
-        ))}
+        <Axes {...{ low, high, start, end, inner, width, x, y }} />
         {!tight &&
           marks
             .filter((m) => m.at >= start && m.at < end)
@@ -214,43 +190,94 @@ export function AreaChart({ points, names, layers = [], peak, fit, marks, band, 
           style={{ left: `${x(hover) + 300 > width ? x(hover) - 284 : x(hover) + 12}px` }}
         >
           <b>{exactDuration(hover)}</b>
-          <table>
-            <tbody>
-              <tr>
-                <td>
-                  {layers.length === 0 && <i class="swatch" style={{ "--fill": "var(--kernel)" }} />}
-                  {names.value}
-                </td>
-                <td>{count(shown.value)} B</td>
-                <td>{bytes(shown.value)}</td>
-              </tr>
-              {layers
-                .map((layer, i) => (
-                  <tr key={layer.label}>
-                    <td>
-                      <i class="swatch" style={{ "--fill": layer.fill }} />
-                      {layer.label}
-                    </td>
-                    <td>{count(shown.parts?.[i] ?? 0)} B</td>
-                    <td>{bytes(shown.parts?.[i] ?? 0)}</td>
-                  </tr>
-                ))
-                .reverse()}
-              {shown.limit !== null && (
-                <tr>
-                  <td>
-                    <i class="swatch line" />
-                    {names.limit}
-                  </td>
-                  <td>{count(shown.limit)} B</td>
-                  <td>{bytes(shown.limit)}</td>
-                </tr>
-              )}
-            </tbody>
-          </table>
+          <Values point={shown} names={names} layers={layers} />
         </div>
       )}
     </div>
+  );
+}
+
+interface AxesProps {
+  low: number;
+  high: number;
+  start: number;
+  end: number;
+  inner: number;
+  width: number;
+  x: (at: number) => number;
+  y: (value: number) => number;
+}
+
+function Axes({ low, high, start, end, inner, width, x, y }: AxesProps) {
+  return (
+    <>
+      {byteTicks(low, high, 4).map((tick) => (
+        <g key={tick.at} class="tick">
+          <line x1={LEFT} x2={width - RIGHT} y1={y(tick.at)} y2={y(tick.at)} />
+          <text x={LEFT - 8} y={y(tick.at) + 4} text-anchor="end">
+            {tick.label}
+          </text>
+        </g>
+      ))}
+      {timeTicks(start, end, inner / 130).map((tick) => (
+        <text
+          key={tick.at}
+          x={x(tick.at)}
+          y={HEIGHT - 6}
+          text-anchor={x(tick.at) > width - RIGHT - 24 ? "end" : "middle"}
+        >
+          {tick.label}
+        </text>
+      ))}
+    </>
+  );
+}
+
+/** The values at a time, the layers from top to bottom. */
+function Values({
+  point,
+  names,
+  layers,
+}: {
+  point: Point;
+  names: AreaChartProps["names"];
+  layers: readonly Layer[];
+}) {
+  return (
+    <table>
+      <tbody>
+        <tr>
+          <td>
+            {layers.length === 0 && <i class="swatch" style={{ "--fill": "var(--kernel)" }} />}
+            {names.value}
+          </td>
+          <td>{count(point.value)} B</td>
+          <td>{bytes(point.value)}</td>
+        </tr>
+        {layers
+          .map((layer, i) => (
+            <tr key={layer.label}>
+              <td>
+                <i class="swatch" style={{ "--fill": layer.fill }} />
+                {layer.label}
+              </td>
+              <td>{count(point.parts?.[i] ?? 0)} B</td>
+              <td>{bytes(point.parts?.[i] ?? 0)}</td>
+            </tr>
+          ))
+          .reverse()}
+        {point.limit !== null && (
+          <tr>
+            <td>
+              <i class="swatch line" />
+              {names.limit}
+            </td>
+            <td>{count(point.limit)} B</td>
+            <td>{bytes(point.limit)}</td>
+          </tr>
+        )}
+      </tbody>
+    </table>
   );
 }
 

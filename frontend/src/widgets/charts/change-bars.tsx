@@ -24,7 +24,7 @@ export interface Change {
 /** With less room than this for the smallest, nobody sees it. */
 const LEAST = 0.4;
 
-export function Changes({ rows, testid }: { rows: readonly Change[]; testid: string }) {
+export function ChangeBars({ rows, testid }: { rows: readonly Change[]; testid: string }) {
   if (rows.length === 0) return null;
   const most = Math.max(1, ...rows.map((r) => Math.abs(r.ns ?? 0)));
   const share = (ns: number): number => (Math.min(Math.abs(ns), most) / most) * 50;
@@ -56,7 +56,7 @@ export function Changes({ rows, testid }: { rows: readonly Change[]; testid: str
                   <span class="changebar">
                     {width > 0 && (
                       <span
-                        class={`${ns > 0 ? "longer" : "shorter"}${row.sure ? (row.inferred ? " inferred" : "") : " hollow"}`}
+                        class={`${ns > 0 ? "longer" : "shorter"} ${certaintyOf(row)}`}
                         style={{ left: `${ns > 0 ? 50 : 50 - width}%`, width: `${width}%` }}
                       />
                     )}
@@ -85,4 +85,10 @@ export function Changes({ rows, testid }: { rows: readonly Change[]; testid: str
       </table>
     </div>
   );
+}
+
+/** How a bar is drawn: whether the change is certain and measured. */
+function certaintyOf({ sure, inferred }: Pick<Change, "sure" | "inferred">): string {
+  if (!sure) return "hollow";
+  return inferred ? "inferred" : "";
 }

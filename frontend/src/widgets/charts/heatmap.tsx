@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { downloadPicture } from "../../lib/dom";
 import { percent } from "../../lib/format";
 import { pictureWithLabels } from "../../lib/png";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { farthest, heat, lines, rowOrder } from "./heatmap-layout";
 import { useColors } from "./canvas-colors";
@@ -41,7 +42,7 @@ export function Heatmap({
 }: HeatmapProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(box, 800);
   const look = useColors();
   const [at, setAt] = useState<Cell | null>(null);
   const shades = useMemo(() => heat(values, columns.length), [values, columns]);
@@ -49,14 +50,6 @@ export function Heatmap({
   const { height, each, count } = lines(rows.length, MOST_PX, HIGHEST_PX);
   const cell = Math.min(WIDEST_PX, (width - LEFT - 4) / Math.max(1, columns.length));
 
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
   useLayoutEffect(() => {
     const grid: Grid = { shades, order, rows, columns, height, each, count, cell, selected };
     if (canvas.current) paint(canvas.current, grid, width, at);

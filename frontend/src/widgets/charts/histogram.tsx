@@ -1,6 +1,7 @@
-// How many took how long: a bar per bin, own SVG.
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+// A histogram of durations as SVG.
+import { useRef } from "preact/hooks";
 import { count, duration } from "../../lib/format";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
 import { niceTicks } from "./stacked-bars";
@@ -27,15 +28,7 @@ export function Histogram({
   fill: string;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(480);
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
+  const width = useWidth(box, 480);
   const most = Math.max(1, ...bins.map((b) => b.count));
   const slot = (width - LEFT - RIGHT) / Math.max(1, bins.length);
   const x = (i: number): number => LEFT + i * slot;

@@ -1,4 +1,4 @@
-// Offers the chart beside it as a picture.
+// A button that downloads the chart beside it as a picture.
 import { downloadPicture } from "../../lib/dom";
 import { pictureOf } from "../../lib/png";
 import { t } from "../../i18n";

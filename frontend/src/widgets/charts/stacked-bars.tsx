@@ -1,7 +1,8 @@
 // Stacked bars, one per step: own SVG, one path per category however many bars there are.
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { CATEGORIES, color, DEVICE, LABELS, LOOKS, type Category, type Look } from "../../lib/color";
 import { boundOf, duration, exactDuration, percent } from "../../lib/format";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
 
@@ -55,17 +56,9 @@ export function StackedBars({
   hatched = DEVICE,
 }: StackedBarsProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(box, 800);
   const [hover, setHover] = useState<number | null>(null);
   const id = useId();
-  useLayoutEffect(() => {
-    if (!box.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
 
   const most = Math.max(1, ...bars.map((b) => b.total + (b.bound ?? 0)));
   const ticks = niceTicks(most);
@@ -274,9 +267,9 @@ const off = (bound: number | null | undefined): string => (bound === undefined ?
 
 /** The looks of a part and how much has each, the best known first. */
 function segments(bar: Bar, category: Category, hatched: ReadonlySet<Category>): [Look, number][] {
-  const told = bar.looks?.[category];
-  if (!told) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
-  return LOOKS.flatMap((look): [Look, number][] => (told[look] ? [[look, told[look]]] : []));
+  const byLook = bar.looks?.[category];
+  if (!byLook) return [[hatched.has(category) ? "inferred" : "measured", bar.parts[category]]];
+  return LOOKS.flatMap((look): [Look, number][] => (byLook[look] ? [[look, byLook[look]]] : []));
 }
 
 const whisker = (x: number, top: number, low: number): string =>
@@ -309,11 +302,13 @@ function pathsOf(
       const height = low - y(base);
       const gap = height > 3 ? 1 : 0;
       paths[c][look][bar.incomplete ? "cut" : "whole"] +=
-        `M${x(i).toFixed(2)} ${(low - gap).toFixed(2)}h${width.toFixed(2)}V${y(base).toFixed(2)}h${(-width).toFixed(2)}z`;
+        `M${px(x(i))} ${px(low - gap)}h${px(width)}V${px(y(base))}h${px(-width)}z`;
     }
   });
   return paths;
 }
+
+const px = (at: number): string => at.toFixed(2);
 
 /** Round values from 0 to just below or at the largest, about four. */
 export function niceTicks(most: number): number[] {

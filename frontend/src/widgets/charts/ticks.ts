@@ -1,4 +1,4 @@
-// Where an axis has its ticks, and what they say.
+// Ticks of an axis: places and labels.
 
 export interface Tick {
   at: number;
@@ -18,7 +18,7 @@ const BYTES: readonly [string, number][] = [
   ["B", 1],
 ];
 
-/** About so many round times from start to end, in ns; all in one unit, with the digits that tell them apart. */
+/** About so many round times from start to end, in ns; all in one unit, with enough digits to differ. */
 export function timeTicks(start: number, end: number, about: number): Tick[] {
   const rough = Math.max(1, (end - start) / Math.max(1, about));
   const power = 10 ** Math.floor(Math.log10(rough));

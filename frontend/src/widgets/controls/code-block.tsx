@@ -1,13 +1,13 @@
-// Lines to copy.
+// Lines of code with a button that copies them.
 import { useState } from "preact/hooks";
 import { copy } from "../../lib/dom";
 import { t } from "../../i18n";
 
-export function Code({ text }: { text: string }) {
-  const [said, setSaid] = useState(t.widgets.copy);
+export function CodeBlock({ text }: { text: string }) {
+  const [label, setLabel] = useState(t.widgets.copy);
   const press = async (): Promise<void> => {
-    setSaid((await copy(text)) ? t.widgets.copied : t.widgets.copyByHand);
-    setTimeout(() => setSaid(t.widgets.copy), 2000);
+    setLabel((await copy(text)) ? t.widgets.copied : t.widgets.copyByHand);
+    setTimeout(() => setLabel(t.widgets.copy), 2000);
   };
   return (
     <div class="code">
@@ -15,7 +15,7 @@ export function Code({ text }: { text: string }) {
         <code>{text}</code>
       </pre>
       <button type="button" class="quiet" data-testid="copy" onClick={() => void press()} aria-live="polite">
-        {said}
+        {label}
       </button>
     </div>
   );

@@ -1,4 +1,4 @@
-// A key figure: what it is, its value, and a line about it.
+// A key figure: title, value, and a note.
 import { t } from "../../i18n";
 
 interface FigureProps {
@@ -14,7 +14,7 @@ interface FigureProps {
   help: string;
 }
 
-export function Figure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
+export function KeyFigure({ name, label, value, exact, unit, bound = "", note = "", help }: FigureProps) {
   const precise =
     exact === null
       ? t.format.missing

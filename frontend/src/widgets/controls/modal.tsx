@@ -1,7 +1,7 @@
 // A dialog over the page: closes by Escape, its button or a click beside it, and gives the focus back.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useFocusBack } from "./return-focus";
+import { useReturnFocus } from "./return-focus";
 
 interface ModalProps {
   /** Said to those who do not see it. */
@@ -16,7 +16,7 @@ interface ModalProps {
 
 export function Modal({ label, class: name, testid, event, close, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useFocusBack();
+  useReturnFocus();
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog

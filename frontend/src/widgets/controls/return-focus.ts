@@ -1,8 +1,8 @@
-// Where the keyboard is when something closes.
+// Returns the keyboard focus when something closes.
 import { useLayoutEffect } from "preact/hooks";
 
 /** When what has the focus goes with the component, the focus returns to where it was when it came. */
-export function useFocusBack(): void {
+export function useReturnFocus(): void {
   useLayoutEffect(() => {
     const before = document.activeElement;
     return () => {

@@ -1,6 +1,7 @@
 // A flame graph, root on top, on a canvas: boxes as wide as their time. Click or Enter zooms.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLatestCallback } from "../../lib/use-latest-callback";
+import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { draw, type Look } from "./canvas";
 import { BOX_PX, boxAt, layout, neighbour, type FlameBox } from "./layout";
@@ -34,21 +35,13 @@ export function FlameGraph({
 }: FlameGraphProps) {
   const outer = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(800);
+  const width = useWidth(outer, 800);
   const look = useColors();
   const [hover, setHover] = useState<number | null>(null);
   const [focus, setFocus] = useState<number | null>(null);
   const placed = useMemo(() => layout(boxes, total), [boxes, total]);
   const height = (placed.depth + 1) * BOX_PX;
 
-  useLayoutEffect(() => {
-    if (!outer.current) return undefined;
-    const observer = new ResizeObserver(
-      ([entry]) => entry && entry.contentRect.width > 0 && setWidth(entry.contentRect.width),
-    );
-    observer.observe(outer.current);
-    return () => observer.disconnect();
-  }, []);
   const handOut = useLatestCallback(onCanvas);
   const showDetails = useLatestCallback(onLook);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Where the boxes of a flame graph are; shares of the width, levels from the top.
+// The places of the boxes of a flame graph: shares of the width, levels from the top.
 
 export interface FlameBox {
   name: string;

@@ -10,7 +10,7 @@ export interface ColumnMemory {
   set: (table: string, choice: string | null) => void;
 }
 
-export const Remembered = createContext<ColumnMemory>({ get: () => null, set: () => undefined });
+export const ColumnMemoryContext = createContext<ColumnMemory>({ get: () => null, set: () => undefined });
 
 /** The columns that a choice shows; never none, as the first one names the row. */
 export function chosenColumns<Row>(

@@ -1,4 +1,4 @@
-// What a table shows: its columns, and the order and choice of its rows.
+// Columns of a table, and the order and filter of its rows.
 import type { ComponentChildren } from "preact";
 import type { Category } from "../../lib/color";
 import { compares, parseFilter, type Kind, type Parsed, type Term } from "../../lib/filter";
@@ -30,6 +30,15 @@ export interface Column<Row> {
   optional?: boolean;
   /** The rows' sum means something and stands in the totals row. */
   additive?: boolean;
+}
+
+export interface Tree<Row> {
+  /** The number of the row around each row. */
+  parents: readonly (number | null)[];
+  /** Where a row is, if its name alone does not tell: a column of the CSV. */
+  path?: (row: Row) => string;
+  isOpen: (row: Row) => boolean;
+  setOpen: (row: Row, open: boolean) => void;
 }
 
 /** One column of the order; the first one of a list counts most. */
@@ -203,11 +212,12 @@ function test<Row>(
 ): (row: Row) => boolean {
   if (term.type === "word") {
     return (row) =>
-      texts.some((c) => told(c, row).some((text) => text.toLowerCase().includes(term.text))) !== term.negated;
+      texts.some((c) => searchable(c, row).some((text) => text.toLowerCase().includes(term.text))) !==
+      term.negated;
   }
   const column = columns.find((c) => c.key === term.key);
   if (!column) return () => true;
-  if (term.type === "text") return (row) => told(column, row).includes(term.text) !== term.negated;
+  if (term.type === "text") return (row) => searchable(column, row).includes(term.text) !== term.negated;
   return (row) => {
     const value = column.value(row);
     return (
@@ -218,7 +228,7 @@ function test<Row>(
 }
 
 /** What a column says of a row, and the code of that. */
-const told = <Row>(column: Column<Row>, row: Row): string[] =>
+const searchable = <Row>(column: Column<Row>, row: Row): string[] =>
   [column.value, ...(column.code ? [column.code] : [])].map((of) => String(of(row) ?? ""));
 
 function compare(a: Value, b: Value, sign: number): number {

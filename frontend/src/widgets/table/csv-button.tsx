@@ -1,4 +1,4 @@
-// Offers the rows of a small table as CSV: the names and exact values of the result.
+// A button that downloads the rows of a small table as CSV, with the exact values of the result.
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";

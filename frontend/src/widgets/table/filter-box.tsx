@@ -1,7 +1,7 @@
-// The filter's text field, with what was not understood below it.
+// The text field of the filter, with its errors below.
 import { fieldName, type Field } from "../../lib/filter";
 import { t } from "../../i18n";
-import { useLater } from "../controls/debounce";
+import { useDebounce } from "../controls/debounce";
 
 interface FilterBoxProps {
   columns: readonly Field[];
@@ -17,7 +17,7 @@ interface FilterBoxProps {
 const SETTLE_MS = 250;
 
 export function FilterBox({ columns, value, error, noun, onInput, onSettled }: FilterBoxProps) {
-  const later = useLater(SETTLE_MS);
+  const later = useDebounce(SETTLE_MS);
   const change = (text: string): void => {
     onInput(text);
     later(() => onSettled(text.trim() || null));

@@ -1,22 +1,13 @@
 // The table of every page: virtual rows, sticky head and foot, sort, filter, CSV, keyboard.
 import type { ComponentChildren } from "preact";
-import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useMemo, useState } from "preact/hooks";
 import { csv } from "../../lib/csv";
 import { download } from "../../lib/dom";
 import { t } from "../../i18n";
-import {
-  exported,
-  formatSort,
-  filterRows,
-  nextSort,
-  parseSort,
-  readFilter,
-  sortRows,
-  treeOrder,
-  withAncestors,
-  type Column,
-} from "./columns";
-import { chosenColumns, ColumnChooser, Remembered } from "./column-chooser";
+import { exported, formatSort, nextSort, treeOrder, type Column, type Tree } from "./columns";
+import { chosenColumns, ColumnChooser, ColumnMemoryContext } from "./column-chooser";
+import { useGrid } from "./use-grid";
+import { useTableRows } from "./use-table-rows";
 import { FilterBox } from "./filter-box";
 import { Foot, Head, RowView, ROW_PX } from "./rows";
 import { Filtered } from "./tree-toggle";
@@ -48,107 +39,25 @@ export interface TableProps<Row> {
   children?: ComponentChildren;
 }
 
-export interface Tree<Row> {
-  /** The number of the row around each row. */
-  parents: readonly (number | null)[];
-  /** Where a row is, if its name alone does not tell: a column of the CSV. */
-  path?: (row: Row) => string;
-  isOpen: (row: Row) => boolean;
-  setOpen: (row: Row, open: boolean) => void;
-}
-
-/** Rows above and below the visible ones that are drawn too, so that scrolling shows no gap. */
-const MARGIN_ROWS = 12;
-
 export function Table<Row>(props: TableProps<Row>) {
-  const { columns, rows, sort, defaultSort, rowKey } = props;
+  const { columns, rows, defaultSort, rowKey } = props;
   const [expression, setExpression] = useState(props.filter ?? "");
-  const [active, setActive] = useState(-1);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  const scroller = useRef<HTMLDivElement>(null);
-  const grid = useRef<HTMLTableElement>(null);
   const id = useId();
-  const remembered = useContext(Remembered);
+  const remembered = useContext(ColumnMemoryContext);
   const choice = remembered.get(props.name);
   const visible = useMemo(() => chosenColumns(columns, choice), [columns, choice]);
 
   // The URL may change under us: Back, or a link from another page.
   useEffect(() => setExpression(props.filter ?? ""), [props.filter]);
 
-  const keys = useMemo(() => parseSort(sort ?? defaultSort, columns), [sort, defaultSort, columns]);
-  const parsed = useMemo(() => readFilter(expression, columns), [expression, columns]);
-  const chosen = useMemo(() => filterRows(rows, parsed, columns), [rows, parsed, columns]);
+  const { keys, parsed, chosen, filtered, sorted, order, parents, largest } = useTableRows(props, expression);
   const { tree } = props;
-  const around = tree?.parents;
-  // What a filter finds in a tree stands where it is, whatever is closed.
-  const filtered = (parsed.terms?.length ?? 0) > 0;
-  const sorted = useMemo(
-    () => sortRows(rows, around && filtered ? withAncestors(around, chosen) : chosen, keys, columns),
-    [rows, chosen, keys, columns, around, filtered],
-  );
-  const order = useMemo(
-    () => (tree ? treeOrder(tree.parents, sorted, (i) => filtered || tree.isOpen(rows[i] as Row)) : sorted),
-    [tree, sorted, filtered, rows],
-  );
-  const parents = useMemo(() => new Set(sorted.map((row) => around?.[row])), [sorted, around]);
-
-  const largest = useMemo(
-    () => new Map(columns.filter((c) => c.bar).map((c) => [c.key, largestOf(rows, c)])),
-    [rows, columns],
-  );
-
-  useLayoutEffect(() => {
-    const box = scroller.current;
-    if (!box) return undefined;
-    const measure = (): void => setView({ top: box.scrollTop, height: box.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(box);
-    measure();
-    return () => observer.disconnect();
-  }, []);
-
-  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
-  const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
-
-  const move = (to: number): void => {
-    const box = scroller.current;
-    const row = Math.max(0, Math.min(order.length - 1, to));
-    setActive(row);
-    if (!box) return;
-    // The head and foot lie over the rows.
-    const room = box.clientHeight - 3 * ROW_PX;
-    if (row * ROW_PX < box.scrollTop) box.scrollTop = row * ROW_PX;
-    else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(view.height / ROW_PX) - 3);
-    const steps: Record<string, number> = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + page,
-      PageUp: active - page,
-      Home: 0,
-      End: order.length - 1,
-    };
-    const to = steps[event.key];
-    const row = rows[order[active] ?? -1];
-    if (to !== undefined) move(to);
-    else if (tree && row !== undefined && (event.key === "ArrowRight" || event.key === "ArrowLeft"))
-      turn(tree, row, event.key === "ArrowRight");
-    else if (event.key === "Enter" && row !== undefined && props.onOpen) props.onOpen(row);
-    else return;
-    event.preventDefault();
-  };
-  /** Right opens, or goes to the first child; Left closes, or goes to the row around. */
-  const turn = (of: Tree<Row>, row: Row, right: boolean): void => {
-    const index = order[active] ?? -1;
-    const open = parents.has(index) && (filtered || of.isOpen(row));
-    if (right && open) move(active + 1);
-    else if (right && parents.has(index)) of.setOpen(row, true);
-    else if (!right && open && !filtered) of.setOpen(row, false);
-    else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
-  };
+  const { scroller, grid, active, first, last, onScroll, onKeyDown } = useGrid({
+    ...props,
+    order,
+    parents,
+    filtered,
+  });
   const save = (): void => {
     // Rows of a tree in its order, whatever is closed.
     const chosen = (tree ? treeOrder(tree.parents, sorted, () => true) : order).map(
@@ -197,11 +106,7 @@ export function Table<Row>(props: TableProps<Row>) {
             CSV
           </button>
         </div>
-        <div
-          class="scroller"
-          ref={scroller}
-          onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
-        >
+        <div class="scroller" ref={scroller} onScroll={onScroll}>
           <table
             ref={grid}
             style={{ minWidth: `${widths}px` }}
@@ -284,16 +189,5 @@ export function Table<Row>(props: TableProps<Row>) {
         </div>
       </div>
     </Filtered.Provider>
-  );
-}
-
-/** With its bound, whose whisker is in the scale, too. Not Math.max(...): an argument list has a limit,
- * rows have none. Never 0, as it divides. */
-function largestOf<Row>(rows: readonly Row[], column: Column<Row>): number {
-  return (
-    rows.reduce(
-      (most, row) => Math.max(most, Number(column.value(row) ?? 0) + (column.bound?.(row) ?? 0)),
-      0,
-    ) || 1
   );
 }

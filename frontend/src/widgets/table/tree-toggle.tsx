@@ -1,4 +1,4 @@
-// What opens and closes the rows of a tree. A filter opens all that it finds: then nothing is closed.
+// Buttons that open and close the rows of a tree. A filter opens the rows that it finds.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { t } from "../../i18n";
@@ -15,7 +15,7 @@ interface TwistProps {
 }
 
 /** Before the name of a row. */
-export function Twist({ labels, name, onTurn }: TwistProps) {
+export function TreeToggle({ labels, name, onTurn }: TwistProps) {
   const filtered = useContext(Filtered);
   const open = useContext(Expanded);
   if (open === null) return <span class="twist" />;
@@ -46,7 +46,7 @@ interface AllProps {
 }
 
 /** Above the table: opens or closes all rows. */
-export function TurnAll({ label, title, testid, onClick }: AllProps) {
+export function ToggleAllButton({ label, title, testid, onClick }: AllProps) {
   const filtered = useContext(Filtered);
   return (
     <button

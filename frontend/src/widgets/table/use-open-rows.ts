@@ -1,6 +1,6 @@
-// Which rows of a tree are open.
+// The open rows of a tree.
 import { useCallback, useMemo, useState } from "preact/hooks";
-import type { Tree } from "./table";
+import type { Tree } from "./columns";
 
 export interface OpenRows<Row> {
   tree: Tree<Row>;

@@ -17,13 +17,13 @@ export const span = (camera: Camera): number => camera.stop - camera.start;
 export function zoomed(camera: Camera, factor: number, at: number, all: Camera): Camera {
   const size = Math.min(Math.max(span(camera) * factor, CLOSEST_NS), Math.max(span(all) * 1.1, CLOSEST_NS));
   const share = (at - camera.start) / span(camera);
-  return kept({ start: at - share * size, stop: at + (1 - share) * size }, all);
+  return clamped({ start: at - share * size, stop: at + (1 - share) * size }, all);
 }
 
 /** Moved by a share of what is shown. */
 export function panned(camera: Camera, share: number, all: Camera): Camera {
   const by = share * span(camera);
-  return kept({ start: camera.start + by, stop: camera.stop + by }, all);
+  return clamped({ start: camera.start + by, stop: camera.stop + by }, all);
 }
 
 /** What of it lies in the recording; nothing (`start` = `stop`) if it lies outside. */
@@ -35,7 +35,7 @@ export function within({ start, stop }: Camera, all: Camera): Camera {
 /** The same size, with a time in the middle. */
 export function centred(camera: Camera, at: number, all: Camera): Camera {
   const half = span(camera) / 2;
-  return kept({ start: at - half, stop: at + half }, all);
+  return clamped({ start: at - half, stop: at + half }, all);
 }
 
 /** Everything, with a little room. */
@@ -49,7 +49,7 @@ export function whole(all: Camera): Camera {
 export function around(start: number, stop: number, all: Camera): Camera {
   const size = Math.max(stop - start, CLOSEST_NS) * 1.5;
   const middle = (start + stop) / 2;
-  return kept({ start: middle - size / 2, stop: middle + size / 2 }, all);
+  return clamped({ start: middle - size / 2, stop: middle + size / 2 }, all);
 }
 
 /** The same size, moved if need be so that it shows a range (or as much as it can). */
@@ -57,10 +57,10 @@ export function showing(camera: Camera, start: number, stop: number, all: Camera
   if (start >= camera.start && stop <= camera.stop) return camera;
   if (stop - start > span(camera)) return around(start, stop, all);
   const by = (start + stop) / 2 - (camera.start + camera.stop) / 2;
-  return kept({ start: camera.start + by, stop: camera.stop + by }, all);
+  return clamped({ start: camera.start + by, stop: camera.stop + by }, all);
 }
 
-function kept(camera: Camera, all: Camera): Camera {
+function clamped(camera: Camera, all: Camera): Camera {
   const room = span(camera) * BEYOND;
   const by = Math.max(0, all.start - room - camera.start) || Math.min(0, all.stop + room - camera.stop);
   const moved = { start: camera.start + by, stop: camera.stop + by };

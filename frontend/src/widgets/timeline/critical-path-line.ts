@@ -1,4 +1,4 @@
-// Where a range lies on the canvas, and the line of the critical path over many of them.
+// The place of a range on the canvas, and the line of the critical path over many of them.
 import { ROW_PX } from "./track-layout";
 import type { Palette } from "../charts/canvas-colors";
 import { rowTop, type Spot, type View } from "./scene";

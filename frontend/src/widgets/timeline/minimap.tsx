@@ -70,10 +70,7 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
           anchor.current = null;
         }}
       >
-        <path
-          class="density"
-          d={`M${first} ${HEIGHT}${density.map((value, i) => `V${(HEIGHT - value * (HEIGHT - 4)).toFixed(1)}H${(first + (i + 1) * step).toFixed(1)}`).join("")}V${HEIGHT}z`}
-        />
+        <path class="density" d={outline(density, first, step)} />
         <rect class="beyond" x={0} width={shown.from} height={HEIGHT} />
         <rect class="beyond" x={shown.to} width={Math.max(0, width - shown.to)} height={HEIGHT} />
         <rect
@@ -102,4 +99,13 @@ export function Minimap({ camera, all, density, of, marks, onCamera, left, child
       </svg>
     </div>
   );
+}
+
+/** The density as steps from the left, closed along the bottom. */
+function outline(density: readonly number[], first: number, step: number): string {
+  const parts = density.map((value, i) => {
+    const top = HEIGHT - value * (HEIGHT - 4);
+    return `V${top.toFixed(1)}H${(first + (i + 1) * step).toFixed(1)}`;
+  });
+  return `M${first} ${HEIGHT}${parts.join("")}V${HEIGHT}z`;
 }

@@ -178,7 +178,7 @@ function nearest(
 }
 
 /** What lies at a place: a rectangle, or a counter and its entry that holds there. */
-export type Under =
+export type HitTarget =
   | { kind: "rectangle"; index: number }
   | { kind: "counter"; counter: Counter; entry: number };
 
@@ -190,7 +190,7 @@ export function counterAt(
   width: number,
   x: number,
   y: number,
-): Under | null {
+): HitTarget | null {
   const line = lines.find((one) => y >= one.y && y < one.y + one.height);
   const counter = line?.kind === "counter" ? scene.counters[line.id] : undefined;
   if (!counter) return null;

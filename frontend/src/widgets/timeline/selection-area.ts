@@ -34,6 +34,6 @@ export function tracksBetween(lines: readonly Line[], top: number, bottom: numbe
 }
 
 /** The tracks with one more, or without it. */
-export function otherwise(tracks: readonly number[], id: number): number[] {
+export function withTrackToggled(tracks: readonly number[], id: number): number[] {
   return tracks.includes(id) ? tracks.filter((one) => one !== id) : [...tracks, id].sort((a, b) => a - b);
 }

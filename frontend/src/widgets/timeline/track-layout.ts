@@ -1,4 +1,4 @@
-// Where each track of a timeline lies: ranks, groups with a heading, tracks that are folded or not.
+// The layout of the timeline's tracks: ranks, groups with a heading, folded and open tracks.
 import { t } from "../../i18n";
 
 export interface TrackShape {

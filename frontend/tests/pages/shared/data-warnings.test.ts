@@ -3,7 +3,7 @@ import type { Finding } from "../../../src/api/types";
 import { inTensorBoard } from "../../support/browser";
 
 inTensorBoard("http://host/#privateuse1");
-const { doubts, ranked, summary } = await import("../../../src/pages/shared/data-warnings");
+const { warningsOf, ranked, summary } = await import("../../../src/pages/shared/data-warnings");
 const finding = (code: string, severity: Finding["severity"], affects: Finding["affects"] = []): Finding => ({
   code,
   severity,
@@ -26,11 +26,13 @@ test("the worst first, equals in their order", () => {
 
 test("notes are beside no figure", () => {
   const codes = (figures: Finding["affects"]): string[] =>
-    doubts([note, other, warning, error], figures).map((f) => f.code);
+    warningsOf([note, other, warning, error], figures).map((f) => f.code);
   expect(codes(["kernels"])).toEqual(["e", "w"]);
   expect(codes(["steps", "memory"])).toEqual(["o", "w"]);
   expect(codes(["operators"])).toEqual([]);
-  expect(doubts([finding("no_device_times", "error", ["kernels"]), warning], ["kernels"])).toEqual([warning]);
+  expect(warningsOf([finding("no_device_times", "error", ["kernels"]), warning], ["kernels"])).toEqual([
+    warning,
+  ]);
 });
 
 test("the badge tells the worst", () => {

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { areaText, otherwise, parseArea, tracksBetween } from "../../../src/widgets/timeline/selection-area";
+import {
+  areaText,
+  withTrackToggled,
+  parseArea,
+  tracksBetween,
+} from "../../../src/widgets/timeline/selection-area";
 import { whole, within } from "../../../src/widgets/timeline/camera";
 import { layout, parseLanes, trackId } from "../../../src/widgets/timeline/track-layout";
 
@@ -43,8 +48,8 @@ test("the tracks between two heights, headings aside", () => {
 });
 
 test("a track more, a track less", () => {
-  expect(otherwise([3, 7], 5)).toEqual([3, 5, 7]);
-  expect(otherwise([3, 7], 3)).toEqual([7]);
+  expect(withTrackToggled([3, 7], 5)).toEqual([3, 5, 7]);
+  expect(withTrackToggled([3, 7], 3)).toEqual([7]);
 });
 
 test("what lies in the recording", () => {

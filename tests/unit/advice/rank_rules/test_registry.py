@@ -17,7 +17,7 @@ from tests.support.rank_runs import FINE, run
 from tests.support.results import ranks
 
 ROOT = Path(__file__).parents[4]
-FILES = {p.stem for p in (ROOT / "tb_privateuse1" / "rankrules").glob("*.py")}
+FILES = {p.stem for p in (ROOT / "tb_privateuse1" / "advice" / "rank_rules").glob("*.py")}
 
 
 def test_every_rule_is_registered_once() -> None:
@@ -31,7 +31,9 @@ def test_a_rule_is_complete(rule: RankRule) -> None:
     for text in words:
         assert text.endswith("."), text
     chinese.check((rule.title, *words))
-    source = (ROOT / "tests" / "rankrules" / f"test_{rule.name}.py").read_text()
+    source = (
+        ROOT / "tests" / "unit" / "advice" / "rank_rules" / f"test_{rule.name}.py"
+    ).read_text()
     assert re.search(r"\(row,\) = |== \[\"", source), "a run where it speaks"
     assert re.search(r"== \[\]|== \(\)|False\)", source), "a run where it is silent"
 

@@ -15,7 +15,7 @@ from tests.support import chinese
 from tests.support.program import check, device_bound
 
 ROOT = Path(__file__).parents[4]
-FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "rules").glob("*.py")}
+FILES = {path.stem for path in (ROOT / "tb_privateuse1" / "advice" / "rules").glob("*.py")}
 
 
 def test_every_rule_is_registered_once() -> None:
@@ -41,7 +41,7 @@ def test_a_rule_is_complete(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_is_tested_on_both_sides(rule: Rule) -> None:
-    source = (ROOT / "tests" / "rules" / f"test_{rule.name}.py").read_text()
+    source = Path(__file__).with_name(f"test_{rule.name}.py").read_text()
     assert re.search(r"\(row,\) = |== 1\b", source), "a trace where it speaks"
     assert re.search(r"== \[\]|== 0\b", source), "a trace where it is silent"
 

@@ -146,7 +146,7 @@ def test_a_trace_without_totals_or_sizes_of_absurd_kinds() -> None:
             event["args"].pop(key, None)
     names = {name for _, name in figures(trace(*bare), trace(*bare))}
     assert names == {"allocated", "allocations"}
-    odd = trace(step(0, 0, 9), memory(1, 2**62, -(2**62), device_type=-5), op("a", 0, 9))
+    odd = trace(step(0, 0, 9), memory(1, 2**47, 2**47, device_type=-5), op("a", 0, 9))
     assert figures(odd, odd)
     assert allocators(odd, odd)
 

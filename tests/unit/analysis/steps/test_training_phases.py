@@ -64,8 +64,13 @@ def test_what_is_around_an_operator() -> None:
     at = np.array([0, 0, 0, 0, 80_000, 95_000])
     near = training_phases.phases_around(t, ops, np.zeros(6, np.int32), at)
     assert near.kind.tolist() == [
-        training_phases.LOADING, NONE, NONE, training_phases.STEPPING, training_phases.STEPPING, NONE,
-    ]  # fmt: skip
+        training_phases.LOADING,
+        NONE,
+        NONE,
+        training_phases.STEPPING,
+        training_phases.STEPPING,
+        NONE,
+    ]
     assert near.row.tolist()[3] == row["Optimizer.step#SGD.step"]
     assert near.outermost.tolist() == [
         row["aten::stack"], row["aten::empty"], row["aten::linear"], row["aten::add_"], NONE, NONE,

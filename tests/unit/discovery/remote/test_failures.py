@@ -132,14 +132,14 @@ def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     for url in (f"{memory}/r", f"{second}/here", f"{second}/deleted"):
         fs.pipe_file(f"{url}/{path.name}", path.read_bytes())
     lost: list[str] = []
-    listed = discovery_catalog.tree.directories
+    listed = discovery_catalog.discovery_walk.directories
 
     def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
         if root in lost:
             raise RemoteError("remote_unreachable", "no answer")
         return listed(root, warnings)
 
-    monkeypatch.setattr(discovery_catalog.tree, "directories", directories)
+    monkeypatch.setattr(discovery_catalog.discovery_walk, "directories", directories)
     found = Scanner("", [("a", memory), ("b", second)], interval_s=0.02)
     assert found.find("a/r")
     assert names(found.catalog()) == ["a/r", "b/deleted", "b/here"]

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { AdviceRow, Asked } from "../../../api/types";
+import type { AdviceRow, RuleStatus } from "../../../api/types";
 import { count, plural } from "../../count";
 
 const causes: Record<AdviceRow["cause"], { title: string; short: string }> = {
@@ -22,7 +22,7 @@ const severities: Record<AdviceRow["severity"], string> = {
 
 const confidences: Record<AdviceRow["confidence"], string> = { high: "high", medium: "medium", low: "low" };
 
-const answers: Record<Asked["answer"], string> = {
+const answers: Record<RuleStatus["answer"], string> = {
   found: "found something",
   nothing: "nothing found",
   not_asked: "could not be asked",

@@ -1,11 +1,11 @@
-// The overview's most valuable findings: the first of the advice whose saving is known.
+// The findings with the largest estimated savings, at the top of the overview.
 import type { AdviceRow } from "../../api/types";
 import { duration, exactDuration, percent } from "../../lib/format";
 import { useView } from "../../state/use-result";
 import type { Selected } from "../../state/selection";
 import { t } from "../../i18n";
-import { Mark } from "./data-warnings";
-import { MARKS } from "./finding-parts";
+import { SeverityMark } from "../shared/data-warnings";
+import { MARKS } from "../shared/finding-parts";
 import { linkProps } from "../../state/links";
 
 const texts = t.topFindings;
@@ -13,7 +13,7 @@ const texts = t.topFindings;
 const SHOWN = 3;
 
 /** They come later than the page: rules read all of the trace. */
-export function Best({ selected }: { selected: Selected }) {
+export function TopFindings({ selected }: { selected: Selected }) {
   const { loaded, retry } = useView("advice", selected, {});
   if (loaded.status === "cancelled") return null;
   const found = loaded.status === "ready" ? loaded.value.rows : [];
@@ -69,7 +69,7 @@ function Line({ row }: { row: AdviceRow }) {
   const mark = MARKS[row.severity];
   return (
     <li data-key={row.rule} data-value={row.saving_ns ?? ""}>
-      <Mark severity={mark.shape} word={mark.word} />
+      <SeverityMark severity={mark.shape} word={mark.word} />
       <a class="wrap" {...linkProps({ view: "advice", selected: row.rule })}>
         {row.title}
       </a>

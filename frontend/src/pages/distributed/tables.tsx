@@ -1,0 +1,315 @@
+// The tables of the ranks page: ranks, collectives, and the steps of each rank.
+import type { CollectiveRow, Distributed as Result, RankRow, RankStep } from "../../api/types";
+import { bytes, duration, rate, signedDuration } from "../../lib/format";
+import { nameOf, stepLabel } from "../../state/selection";
+import { go, state } from "../../state/url";
+import { t } from "../../i18n";
+import type { Column } from "../../widgets/table/columns";
+import { Segmented } from "../../widgets/controls/segmented";
+import { Table } from "../../widgets/table/table";
+import { linkProps, ofRank, stretch } from "../../state/links";
+import { StepLink } from "../shared/step-link";
+
+export type Group = "ranks" | "collectives" | "steps";
+
+const texts = t.distributed;
+
+export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
+  const { sort, filter } = state.value;
+  const shared = {
+    sort,
+    filter,
+    inferred,
+    onSort: (s: string | null) => go({ sort: s }),
+    onFilter: (f: string | null) => go({ filter: f }, "replace"),
+  };
+  const choice = (
+    <Segmented
+      label={texts.table}
+      value={shown}
+      onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
+      choices={[
+        { value: "ranks", label: texts.tables.ranks },
+        { value: "collectives", label: texts.tables.collectives },
+        { value: "steps", label: texts.tables.steps },
+      ]}
+    />
+  );
+  const more = (listed: number, total: number, text: (listed: number, all: number) => string) =>
+    listed < total && (
+      <span class="muted" data-testid="not-listed" data-value={total - listed}>
+        {text(listed, total)}
+      </span>
+    );
+  switch (shown) {
+    case "ranks":
+      return (
+        <Table
+          {...shared}
+          key="ranks"
+          name="ranks"
+          {...texts.nouns.ranks}
+          columns={RANKS.filter((c) => c.key !== "problem" || result.rows.some((r) => r.problem !== null))}
+          rows={result.rows}
+          rowKey={(r) => String(r.rank)}
+          defaultSort="rank"
+        >
+          {choice}
+        </Table>
+      );
+    case "collectives":
+      return (
+        <Table
+          {...shared}
+          key="collectives"
+          name="collectives"
+          {...texts.nouns.collectives}
+          columns={COLLECTIVES}
+          rows={result.collectives}
+          rowKey={(c) =>
+            `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`
+          }
+          defaultSort="-total_ns"
+        >
+          {choice}
+          {more(result.collectives.length, result.collectives_total, texts.someCollectives)}
+        </Table>
+      );
+    case "steps":
+      return (
+        <Table
+          {...shared}
+          key="steps"
+          name="rank-steps"
+          {...texts.nouns.steps}
+          columns={STEPS}
+          rows={result.steps}
+          rowKey={(s) => `${s.rank} ${s.step}`}
+          defaultSort="rank"
+        >
+          {choice}
+          {more(result.steps.length, result.steps_total, texts.someSteps)}
+        </Table>
+      );
+  }
+}
+
+interface Head {
+  title: string;
+  help?: string;
+}
+
+const time = <Row,>(key: keyof Row & string, head: Head, width: number): Column<Row> => ({
+  key,
+  ...head,
+  kind: "time",
+  width,
+  value: (r) => r[key] as number | null,
+});
+
+/** A time that is inferred where the timeline is, with its bound. */
+const device = <Row,>(name: string, head: Head, width: number): Column<Row> => {
+  const of = (row: Row, key: string): number | null => (row as Record<string, number | null>)[key] ?? null;
+  return {
+    key: `${name}_ns`,
+    ...head,
+    kind: "time",
+    width,
+    value: (r) => of(r, `${name}_ns`),
+    bound: (r) => of(r, `${name}_bound_ns`),
+  };
+};
+
+const RANKS: readonly Column<RankRow>[] = [
+  {
+    key: "rank",
+    title: texts.ranks.rank,
+    kind: "text",
+    width: 112,
+    value: (r) => r.rank,
+    cell: (r) => (
+      <span class="value">
+        {r.problem === null ? (
+          <a {...linkProps({ view: "overview", ...ofRank(r.rank), ...(r.steps === 0 && { step: null }) })}>
+            {r.rank}
+          </a>
+        ) : (
+          r.rank
+        )}
+        <span class="muted">
+          {" "}
+          {r.worker}
+          {r.host !== null && texts.onNode(r.host)}
+        </span>
+      </span>
+    ),
+  },
+  {
+    key: "problem",
+    title: texts.ranks.problem,
+    kind: "text",
+    width: 320,
+    value: (r) => r.problem,
+    cell: (r) => <span class="value warn">{r.problem}</span>,
+  },
+  { key: "steps", title: texts.ranks.steps, kind: "count", width: 56, value: (r) => r.steps },
+  device("step", texts.ranks.step, 72),
+  device("computation", texts.ranks.computation, 94),
+  device("communication", texts.ranks.communication, 112),
+  device("overlap", texts.ranks.overlap, 72),
+  device("exposed", texts.ranks.exposed, 72),
+  device("copy", texts.ranks.copy, 68),
+  device("idle", texts.ranks.idle, 72),
+  time("transferring_ns", texts.ranks.transferring, 94),
+  time("synchronising_ns", texts.ranks.synchronising, 72),
+  { key: "last", ...texts.ranks.last, kind: "count", width: 52, value: (r) => r.last, additive: true },
+  time("caused_ns", texts.ranks.caused, 72),
+  {
+    ...time<RankRow>("clock_offset_ns", texts.ranks.clock, 76),
+    cell: (r) => <span class="value">{signedDuration(r.clock_offset_ns)}</span>,
+  },
+  time("clock_residual_ns", texts.ranks.clockBound, 68),
+];
+
+const COLLECTIVES: readonly Column<CollectiveRow>[] = [
+  {
+    key: "kind",
+    title: texts.collectives.kind,
+    kind: "text",
+    width: 130,
+    value: (c) => c.kind,
+    cell: (c) => (
+      <span class="value">
+        {c.kind.replace(/_/g, "-")}
+        {c.on_host && <span class="muted">{texts.collectiveOnHost}</span>}
+      </span>
+    ),
+  },
+  {
+    key: "group",
+    ...texts.collectives.group,
+    kind: "text",
+    width: 120,
+    value: (c) => c.group,
+    cell: (c) => (
+      <span class="value">
+        {c.group ?? "–"}
+        {c.purpose && c.purpose !== "undefined" && <span class="muted"> {c.purpose}</span>}
+      </span>
+    ),
+  },
+  {
+    key: "group_size",
+    title: texts.collectives.members,
+    kind: "count",
+    width: 78,
+    value: (c) => c.group_size,
+  },
+  {
+    key: "bytes",
+    ...texts.collectives.bytes,
+    kind: "bytes",
+    width: 92,
+    value: (c) => c.bytes,
+    cell: (c) => <span class="value">{bytes(c.bytes)}</span>,
+  },
+  {
+    key: "calls",
+    title: texts.collectives.calls,
+    kind: "count",
+    width: 66,
+    additive: true,
+    value: (c) => c.calls,
+  },
+  {
+    key: "longest_ns",
+    ...texts.collectives.longest,
+    kind: "time",
+    width: 80,
+    value: (c) => c.longest_ns,
+    cell: (c) => (
+      <a
+        class="value"
+        data-testid="collective-timeline"
+        {...stretch(
+          c.longest_start_ns,
+          c.longest_start_ns + c.longest_ns,
+          c.longest_start_ns + c.longest_ns,
+          { rank: c.longest_rank },
+        )}
+        title={texts.onRank(c.longest_rank)}
+      >
+        {duration(c.longest_ns)}
+      </a>
+    ),
+  },
+  { key: "ranks", title: texts.collectives.ranks, kind: "count", width: 64, value: (c) => c.ranks },
+  time("total_ns", texts.collectives.total, 80),
+  time("mean_ns", texts.collectives.mean, 80),
+  time("transfer_ns", texts.collectives.transfer, 84),
+  time("synchronising_ns", texts.collectives.synchronising, 84),
+  {
+    key: "algorithm_bytes_per_s",
+    ...texts.collectives.algorithm,
+    kind: "bytes",
+    width: 92,
+    value: (c) => c.algorithm_bytes_per_s,
+    cell: (c) => (
+      <span class="value">
+        {c.matched === 0 && c.algorithm_bytes_per_s !== null && "≥ "}
+        {rate(c.algorithm_bytes_per_s)}
+      </span>
+    ),
+  },
+  {
+    key: "bus_bytes_per_s",
+    ...texts.collectives.bus,
+    kind: "bytes",
+    width: 92,
+    value: (c) => c.bus_bytes_per_s,
+    cell: (c) => (
+      <span class="value">
+        {c.matched === 0 && c.bus_bytes_per_s !== null && "≥ "}
+        {rate(c.bus_bytes_per_s)}
+      </span>
+    ),
+  },
+];
+
+const STEPS: readonly Column<RankStep>[] = [
+  { key: "rank", title: texts.steps.rank, kind: "text", width: 100, value: (s) => s.rank },
+  {
+    key: "step",
+    title: texts.steps.step,
+    kind: "text",
+    width: 110,
+    value: (s) => nameOf(s.step),
+    code: (s) => s.step,
+    cell: (s) => (
+      <span class="value">
+        {stepLabel(s.step)}
+        {s.incomplete && (
+          <span class="warn" title={texts.leftOutHelp}>
+            {texts.leftOut}
+          </span>
+        )}
+      </span>
+    ),
+  },
+  {
+    ...device<RankStep>("duration", texts.steps.duration, 84),
+    cell: (s) => (
+      <StepLink name={s.step} rank={s.rank} testid="rank-step-timeline">
+        {duration(s.duration_ns)}
+      </StepLink>
+    ),
+  },
+  device("computation", { title: texts.ranks.computation.title }, 98),
+  device("communication", { title: texts.ranks.communication.title }, 116),
+  device("overlap", { title: texts.ranks.overlap.title }, 80),
+  device("exposed", { title: texts.ranks.exposed.title }, 80),
+  device("copy", { title: texts.ranks.copy.title }, 76),
+  device("idle", { title: texts.ranks.idle.title }, 80),
+  time("transferring_ns", { title: texts.ranks.transferring.title }, 98),
+  time("synchronising_ns", { title: texts.ranks.synchronising.title }, 80),
+];

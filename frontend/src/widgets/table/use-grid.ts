@@ -1,0 +1,83 @@
+// The grid of a table: the rows that are drawn, the active row, and the keyboard.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Tree } from "./columns";
+import { ROW_PX } from "./rows";
+
+/** Rows above and below the visible ones that are drawn too, so that scrolling shows no gap. */
+const MARGIN_ROWS = 12;
+
+interface GridRows<Row> {
+  rows: readonly Row[];
+  /** The numbers of the rows in the order in which they are shown. */
+  order: readonly number[];
+  /** The rows that have rows inside. */
+  parents: ReadonlySet<number | null | undefined>;
+  /** Whether a filter opens the rows of the tree. */
+  filtered: boolean;
+  tree?: Tree<Row>;
+  onOpen?: (row: Row) => void;
+}
+
+export function useGrid<Row>({ rows, order, parents, filtered, tree, onOpen }: GridRows<Row>) {
+  const [active, setActive] = useState(-1);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const scroller = useRef<HTMLDivElement>(null);
+  const grid = useRef<HTMLTableElement>(null);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return undefined;
+    const measure = (): void => setView({ top: box.scrollTop, height: box.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
+  const first = Math.max(0, Math.floor(view.top / ROW_PX) - MARGIN_ROWS);
+  const last = Math.min(order.length, Math.ceil((view.top + view.height) / ROW_PX) + MARGIN_ROWS);
+
+  const move = (to: number): void => {
+    const box = scroller.current;
+    const row = Math.max(0, Math.min(order.length - 1, to));
+    setActive(row);
+    if (!box) return;
+    // The head and foot lie over the rows.
+    const room = box.clientHeight - 3 * ROW_PX;
+    if (row * ROW_PX < box.scrollTop) box.scrollTop = row * ROW_PX;
+    else if (row * ROW_PX > box.scrollTop + room) box.scrollTop = row * ROW_PX - room;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== grid.current || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(view.height / ROW_PX) - 3);
+    const steps: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: order.length - 1,
+    };
+    const to = steps[event.key];
+    const row = rows[order[active] ?? -1];
+    if (to !== undefined) move(to);
+    else if (tree && row !== undefined && (event.key === "ArrowRight" || event.key === "ArrowLeft"))
+      turn(tree, row, event.key === "ArrowRight");
+    else if (event.key === "Enter" && row !== undefined && onOpen) onOpen(row);
+    else return;
+    event.preventDefault();
+  };
+  /** Right opens, or goes to the first child; Left closes, or goes to the row around. */
+  const turn = (of: Tree<Row>, row: Row, right: boolean): void => {
+    const index = order[active] ?? -1;
+    const open = parents.has(index) && (filtered || of.isOpen(row));
+    if (right && open) move(active + 1);
+    else if (right && parents.has(index)) of.setOpen(row, true);
+    else if (!right && open && !filtered) of.setOpen(row, false);
+    else if (!right) move(Math.max(0, order.indexOf(of.parents[index] ?? -1)));
+  };
+  const onScroll = (): void => {
+    const box = scroller.current;
+    if (box) setView({ top: box.scrollTop, height: box.clientHeight });
+  };
+  return { scroller, grid, active, first, last, onScroll, onKeyDown };
+}

@@ -1,0 +1,142 @@
+// The pointer on the timeline's canvas: hover, click, and drag to select a stretch of time or to move.
+import { useRef, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { panned, span, type Camera } from "./camera";
+import { counterAt, hit, linesByTrack, type HitTarget, type Scene } from "./scene";
+import type { Area } from "./selection-area";
+import type { Line } from "./track-layout";
+
+/** A stretch of time as it was drawn: from one height to another, or with one of its edges moved. */
+export interface DrawnArea extends Camera {
+  heights: readonly [number, number] | null;
+}
+
+export interface PointerEvents {
+  onCamera: (camera: Camera) => void;
+  onPick: (rectangle: number | null) => void;
+  onOpen: (rectangle: number) => void;
+  onArea: (area: DrawnArea) => void;
+  onHover: (at: number | null) => void;
+}
+
+interface OnCanvas {
+  scene: Scene;
+  camera: Camera;
+  lines: readonly Line[];
+  all: Camera;
+  area: Area | null;
+  width: number;
+  /** How far it is scrolled down. */
+  top: number;
+}
+
+interface Hover {
+  under: HitTarget;
+  x: number;
+  y: number;
+}
+
+interface Drag {
+  x: number;
+  height: number;
+  camera: Camera;
+  pan: boolean;
+  moved: boolean;
+  /** The edge of the selected stretch that stays where it is. */
+  other: number | null;
+}
+
+const CLICK_PX = 4;
+const EDGE_PX = 4;
+
+export function usePointer(canvas: RefObject<HTMLCanvasElement | null>, shown: OnCanvas, on: PointerEvents) {
+  const { scene, camera, lines, all, area, width, top } = shown;
+  const [hover, setHover] = useState<Hover | null>(null);
+  const [onEdge, setOnEdge] = useState(false);
+  const drag = useRef<Drag | null>(null);
+  const place = (event: PointerEvent | MouseEvent): { x: number; y: number; at: number } => {
+    const box = canvas.current?.getBoundingClientRect();
+    const x = event.clientX - (box?.left ?? 0);
+    return { x, y: event.clientY - (box?.top ?? 0), at: camera.start + (x / width) * span(camera) };
+  };
+  const under = (x: number, y: number): number | null =>
+    hit(scene, linesByTrack(lines), camera, width, x, y + top);
+  const edge = (x: number): number | null => otherEdge(area, camera, width, x);
+
+  const onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0 && event.button !== 1) return;
+    (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    const { x, y } = place(event);
+    const pan = event.shiftKey || event.button === 1;
+    drag.current = {
+      x: event.clientX,
+      height: y + top,
+      camera,
+      pan,
+      moved: false,
+      other: pan ? null : edge(x),
+    };
+    event.preventDefault();
+    window.focus(); // which was just prevented, and without it no key comes here
+  };
+  const look = (x: number, y: number): void => {
+    setOnEdge(edge(x) !== null);
+    const index = under(x, y);
+    const found: HitTarget | null =
+      index === null ? counterAt(scene, lines, camera, width, x, y + top) : { kind: "rectangle", index };
+    setHover(found && { under: found, x, y });
+  };
+  const onPointerMove = (event: PointerEvent): void => {
+    const { x, y, at } = place(event);
+    on.onHover(at);
+    const from = drag.current;
+    if (!from) {
+      look(x, y);
+      return;
+    }
+    if (!from.moved && Math.abs(event.clientX - from.x) < CLICK_PX) return;
+    from.moved = true;
+    setHover(null);
+    if (from.pan) {
+      on.onCamera(panned(from.camera, (from.x - event.clientX) / width, all));
+      return;
+    }
+    const other = from.other ?? at - ((event.clientX - from.x) / width) * span(camera);
+    const heights: [number, number] = [Math.min(y + top, from.height), Math.max(y + top, from.height)];
+    on.onArea({
+      start: Math.min(at, other),
+      stop: Math.max(at, other),
+      heights: from.other === null ? heights : null,
+    });
+  };
+  const onPointerUp = (event: PointerEvent): void => {
+    const from = drag.current;
+    drag.current = null;
+    if (!from || from.moved || event.button !== 0) return;
+    const { x, y } = place(event);
+    on.onPick(under(x, y));
+  };
+  const onPointerLeave = (): void => {
+    setHover(null);
+    setOnEdge(false);
+    on.onHover(null);
+  };
+  const onPointerCancel = (): void => {
+    drag.current = null;
+  };
+  const onDblClick = (event: MouseEvent): void => {
+    const { x, y } = place(event);
+    const rectangle = under(x, y);
+    if (rectangle !== null) on.onOpen(rectangle);
+  };
+  const handlers = { onPointerDown, onPointerMove, onPointerUp, onPointerLeave, onPointerCancel, onDblClick };
+  return { hover, clearHover: () => setHover(null), onEdge, handlers };
+}
+
+/** Near an edge of the selected stretch: where the other one is. */
+function otherEdge(area: Area | null, camera: Camera, width: number, x: number): number | null {
+  if (!area) return null;
+  const away = (at: number): number => Math.abs(((at - camera.start) / span(camera)) * width - x);
+  if (Math.min(away(area.start), away(area.stop)) > EDGE_PX) return null;
+  return away(area.start) < away(area.stop) ? area.stop : area.start;
+}
