@@ -52,6 +52,12 @@ api: $(VENV)/.run ## write generated files: types.ts, options.json, tables and l
 	$(BIN)/python -m tb_privateuse1.server.typescript
 	$(BIN)/python -m docs.generate
 
+new-rule: $(VENV)/.run ## write a rule's files: NAME=snake_case, CAUSE=device by default
+	@$(BIN)/python -m tools.scaffold rule $(NAME) $(CAUSE)
+
+new-view: $(VENV)/.run ## write a view's files and its page's: NAME=snake_case
+	@$(BIN)/python -m tools.scaffold view $(NAME)
+
 docs: $(VENV)/.docs ## build the documentation site in build/site, offline
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -106,4 +112,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check bench api docs build clean machine compiler
+.PHONY: help demo demo-live samples test check bench api new-rule new-view docs build clean machine compiler

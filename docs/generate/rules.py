@@ -113,7 +113,7 @@ def _sections() -> Iterator[str]:
 
 def _section(rule: Rule) -> str:
     needs = "; ".join(LACKS[need] for need in rule.needs) or "nothing in particular"
-    symptom = "" if rule.rank == "cause" else _SYMPTOM
+    symptom = "" if rule.precedence == "cause" else _SYMPTOM
     return (
         f"\n#### `{rule.name}`: {rule.title}\n\n"
         f"- **Detects**: {rule.looks_for}{symptom}\n"

@@ -1,4 +1,4 @@
-"""Asks all rules about a trace, shares out the time that they claim, and ranks what they found."""
+"""Run all rules on a trace, divide the claimed time among the findings, and rank them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import (
     LACKS,
-    RANKS,
+    PRECEDENCES,
     Cause,
     Confidence,
     Rule,
@@ -28,16 +28,16 @@ from tb_privateuse1.trace.model import Trace
 _log = logging.getLogger(__name__)
 
 AdviceSeverity = Literal["high", "medium", "low", "note"]
-"""By the saving's share of the judged steps; ``note``: none is known, or none that counts."""
+"""By the saving's share of the judged steps; ``note``: unknown, or below ``LEAST``."""
 
 HIGH, MEDIUM, LEAST = 0.10, 0.03, 0.005
-"""A tenth of the step is worth a day's work; below half a percent it is within what runs of one
-program differ by, and left out. The middle is where others draw their line (3 and 5 %)."""
+"""Shares of the step. A tenth is worth a day's work. Below half a percent a saving is within the
+noise between runs, and left out. Other tools draw their line at 3 to 5 %."""
 
 
 @dataclass(frozen=True)
 class AdviceRow:
-    """Something to mend, with what it costs."""
+    """A problem with its fix and saving."""
 
     rule: str
     title: str
@@ -46,40 +46,40 @@ class AdviceRow:
     explanation: str
     fix: str
     saving_ns: int | None
-    """Of all judged steps together; no instant is in the saving of two rows, and no more is in any
-    than the replay gains. Null: not known."""
+    """Over all judged steps; null if unknown. No instant counts for two rows, and no saving exceeds
+    the gain of the replay."""
     saving_per_step_ns: int | None
     saving_share: float | None
     """Of the judged steps, 0 to 1."""
     shared_ns: int | None
-    """What it would save besides, were it not in the saving of a row above it."""
+    """Time that it would save as well, but a row above already has it."""
     how: str
     """How the saving was computed."""
     confidence: Confidence
     events: int
     evidence: tuple[Example, ...]
     source: str | None
-    """Line of the user's program; null without stacks."""
+    """A line of the user's program; null without stacks."""
     lacks: tuple[str, ...]
-    """What the profile lacked to be surer."""
+    """Data that the profile lacks and that would raise the confidence."""
     reference: str
 
 
 @dataclass(frozen=True)
 class RuleStatus:
-    """What became of a rule."""
+    """The outcome of one rule."""
 
     rule: str
     title: str
     cause: Cause
     answer: Literal["found", "nothing", "not_asked", "failed"]
-    """``not_asked``: the trace lacks what it reads; ``failed``: a mistake of ours."""
+    """``not_asked``: the trace lacks data that it needs; ``failed``: the rule raised."""
     lacks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Advice:
-    """All that the rules found in a trace, the greatest saving first."""
+    """All findings of the rules in a trace, the greatest saving first."""
 
     found: tuple[AdviceRow, ...]
     asked: tuple[RuleStatus, ...]
@@ -89,22 +89,22 @@ class Advice:
 
 
 def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) -> Advice:
-    """What all rules find in the complete steps, or in one row of ``trace.steps``."""
+    """Return the findings of all rules in the complete steps, or in one row of ``trace.steps``."""
     case = RuleContext(trace, row)
     found: list[tuple[Rule, RuleFinding]] = []
-    asked = []
+    statuses = []
     for rule in rules:
         answer, lacks = _ask(rule, case, found)
-        asked.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
-    rows = _shared_out(case, found)
-    told = {one.rule for one in rows}
+        statuses.append(RuleStatus(rule.name, rule.title, rule.cause, answer, lacks))
+    rows = _divide_time(case, found)
+    reported = {row.rule for row in rows}
     return Advice(
-        found=tuple(sorted(rows, key=lambda one: order(one.severity, one.saving_ns))),
+        found=tuple(sorted(rows, key=lambda row: order(row.severity, row.saving_ns))),
         asked=tuple(
-            RuleStatus(a.rule, a.title, a.cause, "nothing", a.lacks)
-            if a.answer == "found" and a.rule not in told
-            else a
-            for a in asked
+            dataclasses.replace(status, answer="nothing")
+            if status.answer == "found" and status.rule not in reported
+            else status
+            for status in statuses
         ),
         window_ns=case.window_ns,
         steps=len(case.steps),
@@ -112,8 +112,8 @@ def advise(trace: Trace, row: int | None = None, rules: Sequence[Rule] = RULES) 
 
 
 def top_findings(trace: Trace, n: int = 3) -> tuple[AdviceRow, ...]:
-    """The most valuable findings that save anything, at most ``n``."""
-    return tuple(one for one in advise(trace).found if one.saving_ns)[:n]
+    """Return the most valuable findings with a saving, at most ``n``."""
+    return tuple(row for row in advise(trace).found if row.saving_ns)[:n]
 
 
 Answer = Literal["found", "nothing", "not_asked", "failed"]
@@ -125,13 +125,13 @@ def _ask(
     if lacks := tuple(LACKS[need] for need in rule.needs if need not in case.has):
         return "not_asked", lacks
     try:
-        answers = list(rule.check(case))
-    except Exception as error:  # one rule's mistake must not cost the others' answers
+        findings = list(rule.check(case))
+    except Exception as error:  # a failing rule must not cost the other rules' findings
         _log.exception("the rule %s failed", rule.name)
         found.append(_failure(rule, error))
         return "failed", ()
-    found += [(rule, one) for one in answers]
-    return ("found" if answers else "nothing"), ()
+    found += [(rule, finding) for finding in findings]
+    return ("found" if findings else "nothing"), ()
 
 
 def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
@@ -140,7 +140,7 @@ def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
         "Correct the rule if it is your own. If it is built in, report the exception in the log "
         "as a bug."
     )
-    told = RuleFinding(
+    finding = RuleFinding(
         title=say("A check failed: {rule}", rule=rule.title),
         explanation=say(
             "The rule `{name}` raised `{error}`. It cannot say whether this trace has the issue. "
@@ -153,44 +153,46 @@ def _failure(rule: Rule, error: Exception) -> tuple[Rule, RuleFinding]:
         how=say("The check did not finish, so no saving is known."),
         confidence="high",
     )
-    return dataclasses.replace(rule, fix=fix), told
+    return dataclasses.replace(rule, fix=fix), finding
 
 
-def _shared_out(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> list[AdviceRow]:
-    """Causes take their time first, the greatest first; then symptoms, and so on."""
+def _divide_time(case: RuleContext, found: list[tuple[Rule, RuleFinding]]) -> list[AdviceRow]:
+    """Return the rows. Causes get their time first, the greatest first; symptoms are next."""
 
-    def claimed(one: tuple[Rule, RuleFinding]) -> tuple[int, int]:
-        rule, told = one
-        return RANKS.index(rule.rank), -(0 if told.claim is None else intervals.length(told.claim))
+    def claim_order(pair: tuple[Rule, RuleFinding]) -> tuple[int, int]:
+        rule, finding = pair
+        return PRECEDENCES.index(rule.precedence), -(
+            0 if finding.claim is None else intervals.length(finding.claim)
+        )
 
-    taken, savings = intervals.EMPTY, Savings(case)
+    assigned, savings = intervals.EMPTY, Savings(case)
     rows: list[AdviceRow] = []
-    for rule, one in sorted(found, key=claimed):
-        if one.claim is None:
-            rows.append(_advice(case, rule, one, one.how, None, None))
+    for rule, finding in sorted(found, key=claim_order):
+        if finding.claim is None:
+            rows.append(_advice(case, rule, finding, finding.how, None, None))
             continue
-        claim = intervals.intersect(one.claim, case.window)
-        free = intervals.subtract(claim, taken)
-        whole, left = intervals.length(claim), intervals.length(free)
-        # A cause stands even where another has its time; a symptom then says nothing.
-        counts = whole if rule.rank == "cause" else left
-        if case.share(counts) < LEAST and not one.urgent:
+        claim = intervals.intersect(finding.claim, case.window)
+        free = intervals.subtract(claim, assigned)
+        claim_ns, free_ns = intervals.length(claim), intervals.length(free)
+        # Keep a cause even if another finding has its time; drop a symptom.
+        counts = claim_ns if rule.precedence == "cause" else free_ns
+        if case.share(counts) < LEAST and not finding.urgent:
             continue
-        saving, how = savings.of(one.how, free, one.removes)
-        if rule.rank != "cause" and case.share(saving) < LEAST and not one.urgent:
+        saving, how = savings.of(finding.how, free, finding.removes)
+        if rule.precedence != "cause" and case.share(saving) < LEAST and not finding.urgent:
             continue
-        if saving < left:
-            # What would only become another wait is left to what explains that.
-            free = bottleneck.shorten(free, saving / left)
-        taken = intervals.merge(taken, free)
-        rows.append(_advice(case, rule, one, how, saving, whole - left))
+        if saving < free_ns:
+            # The rest of the claim would become another wait: leave it to that wait's rule.
+            free = bottleneck.shorten(free, saving / free_ns)
+        assigned = intervals.merge(assigned, free)
+        rows.append(_advice(case, rule, finding, how, saving, claim_ns - free_ns))
     return rows
 
 
 def _advice(
     case: RuleContext,
     rule: Rule,
-    one: RuleFinding,
+    finding: RuleFinding,
     how: str,
     saving: int | None,
     shared: int | None,
@@ -199,27 +201,27 @@ def _advice(
     counts = saving is not None and case.share(saving + (shared or 0)) >= LEAST
     return AdviceRow(
         rule=rule.name,
-        title=one.title,
-        severity=severity(share if counts else None, one.urgent),
+        title=finding.title,
+        severity=severity(share if counts else None, finding.urgent),
         cause=rule.cause,
-        explanation=one.explanation,
+        explanation=finding.explanation,
         fix=rule.fix,
         saving_ns=saving,
         saving_per_step_ns=None if saving is None else round(saving / max(len(case.steps), 1)),
         saving_share=share,
         shared_ns=shared,
         how=how,
-        confidence=one.confidence,
-        events=one.events,
-        evidence=one.evidence,
-        source=one.source,
-        lacks=one.lacks,
+        confidence=finding.confidence,
+        events=finding.events,
+        evidence=finding.evidence,
+        source=finding.source,
+        lacks=finding.lacks,
         reference=rule.reference,
     )
 
 
 def severity(share: float | None, urgent: bool) -> AdviceSeverity:
-    """By the saving's share; of what has none, by whether it endangers the run."""
+    """Return the severity by the saving's share; without a saving, by urgency."""
     if share is None:
         return "medium" if urgent else "note"
     if share >= HIGH:
@@ -231,5 +233,5 @@ _ORDER: tuple[AdviceSeverity, ...] = ("high", "medium", "low", "note")
 
 
 def order(severe: AdviceSeverity, saving_ns: int | None) -> tuple[int, int]:
-    """What sorts findings: the most severe first, then by saving."""
+    """Return the sort key of findings: the most severe first, then by saving."""
     return _ORDER.index(severe), -(saving_ns or 0)

@@ -1,4 +1,4 @@
-"""Asks the rules over all ranks about a run, and ranks what they found."""
+"""Run the rules over all ranks of a run, and rank their findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RankSymptom:
-    """A finding that speaks of the same time as another one, which explains it."""
+    """A finding about the same time as another finding, which explains it."""
 
     rule: str
     title: str
@@ -26,7 +26,7 @@ class RankSymptom:
 
 @dataclass(frozen=True)
 class RankAdvice:
-    """Something to mend in a run of several ranks. Savings of a run never overlap."""
+    """A problem of a run of several ranks. Savings of a run never overlap."""
 
     rule: str
     title: str
@@ -34,7 +34,7 @@ class RankAdvice:
     explanation: str
     fix: str
     saving_ns: int | None
-    """Of the mean step of the mean rank; null: not known."""
+    """Per mean step of the mean rank; null if unknown."""
     saving_share: float | None
     how: str
     confidence: Confidence
@@ -48,17 +48,17 @@ class RankAdvice:
 def advise_ranks(
     case: RankContext, rules: tuple[RankRule, ...] = RANK_RULES
 ) -> tuple[RankAdvice, ...]:
-    """What the rules find, the most severe first, then by saving."""
-    told: list[tuple[RankRule, RankFinding]] = []
+    """Return the findings of the rules, the most severe first, then by saving."""
+    found: list[tuple[RankRule, RankFinding]] = []
     for rule in rules:
         try:
-            told += [(rule, found) for found in rule.check(case)]
-        except Exception:  # one rule's mistake must not cost the others' answers
+            found += [(rule, finding) for finding in rule.check(case)]
+        except Exception:  # a failing rule must not cost the other rules' findings
             _log.exception("the rule %s failed", rule.name)
-    explained = {found.explains for _, found in told}
+    explained = {finding.explains for _, finding in found}
     rows = [
-        _row(case, rule, found, [one for one in told if one[0].name == found.explains])
-        for rule, found in told
+        _row(case, rule, finding, [pair for pair in found if pair[0].name == finding.explains])
+        for rule, finding in found
         if rule.name not in explained
     ]
     return tuple(sorted(rows, key=lambda row: engine.order(row.severity, row.saving_ns)))
@@ -67,40 +67,41 @@ def advise_ranks(
 def _row(
     case: RankContext,
     rule: RankRule,
-    found: RankFinding,
+    finding: RankFinding,
     symptoms: list[tuple[RankRule, RankFinding]],
 ) -> RankAdvice:
-    found = _with_savings(found, [one for _, one in symptoms])
-    share = None if found.saving_ns is None else case.share(found.saving_ns)
+    finding = _with_savings(finding, [symptom for _, symptom in symptoms])
+    share = None if finding.saving_ns is None else case.share(finding.saving_ns)
     return RankAdvice(
         rule=rule.name,
-        title=found.title,
-        severity=engine.severity(share, found.urgent),
-        explanation=found.explanation,
+        title=finding.title,
+        severity=engine.severity(share, finding.urgent),
+        explanation=finding.explanation,
         fix=rule.fix,
-        saving_ns=None if found.saving_ns is None else round(found.saving_ns),
+        saving_ns=None if finding.saving_ns is None else round(finding.saving_ns),
         saving_share=share,
-        how=found.how,
-        confidence=found.confidence,
-        evidence=found.evidence,
+        how=finding.how,
+        confidence=finding.confidence,
+        evidence=finding.evidence,
         reference=rule.reference,
         symptoms=tuple(
-            RankSymptom(other.name, one.title, one.explanation) for other, one in symptoms
+            RankSymptom(other.name, symptom.title, symptom.explanation)
+            for other, symptom in symptoms
         ),
     )
 
 
-def _with_savings(found: RankFinding, symptoms: list[RankFinding]) -> RankFinding:
-    """The finding with what its symptoms save, and how that was computed."""
-    known = [one for one in symptoms if one.saving_ns is not None]
-    if not known:
-        return found
+def _with_savings(finding: RankFinding, symptoms: list[RankFinding]) -> RankFinding:
+    """Return the finding with the saving of its symptoms added, and how it was computed."""
+    with_saving = [symptom for symptom in symptoms if symptom.saving_ns is not None]
+    if not with_saving:
+        return finding
     return replace(
-        found,
-        saving_ns=(found.saving_ns or 0) + sum(one.saving_ns or 0 for one in known),
+        finding,
+        saving_ns=(finding.saving_ns or 0) + sum(symptom.saving_ns or 0 for symptom in with_saving),
         how=say(
             "{how} Counted is what could be hidden of it: {symptom}",
-            how=found.how,
-            symptom=join_list(one.how for one in known),
+            how=finding.how,
+            symptom=join_list(symptom.how for symptom in with_saving),
         ),
     )

@@ -1,7 +1,7 @@
-"""What steps gain when one finding after the other is mended, by the replay of what waits for what.
+"""Replay of the steps with the work of one finding after another removed, to get each gain.
 
-Instants in which a device idles tell what a finding costs at most. What mending it gains may be
-less: the next wait, or the next kernel, may then be what the program stands still for.
+The idle time of a finding is its greatest possible gain. A fix may gain less: the next wait, or the
+next kernel, may then limit the program.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tb_privateuse1.trace.table import I64, Bools
 
 @dataclass(frozen=True)
 class Removal:
-    """What mending takes away: ranges of host threads, of activities their share, and waits.
+    """The work that a fix removes: host ranges, shares of activities, and waits.
 
-    ``shares`` (0 to 1) are those of each of ``kernels``, or of all. Waits are those of the
+    ``shares`` (0 to 1) has a share per row of ``kernels``, or one for all. Waits are those of the
     operators ``wait_ops`` and the calls ``wait_launches``. All are rows of the whole trace.
     """
 
@@ -36,14 +36,14 @@ class Removal:
 
 @dataclass(frozen=True)
 class RemovalGain:
-    """What the replayed steps gain together, and by how much that may be off."""
+    """The gain of all replayed steps together, and its error bound."""
 
     gain_ns: int
     bound_ns: int
 
 
 class RemovalReplay:
-    """The replay of an excerpt, with more and more taken away."""
+    """The replay of an excerpt, with more work removed at each call."""
 
     def __init__(self, whole: Trace, part: Excerpt, graph: Graph) -> None:
         self._part, self._graph = part, graph
@@ -55,7 +55,7 @@ class RemovalReplay:
         self._lengths = self._totals(base.held, *base.others)
 
     def without(self, removal: Removal) -> RemovalGain:
-        """What is gained by this, too; from then on it is gone."""
+        """Return the additional gain of a removal; later calls include the removal."""
         self._host = removal.host if self._host is None else self._host.and_(removal.host)
         self._device[removal.kernels] *= 1 - removal.shares
         self._ops[removal.wait_ops] = True
@@ -77,14 +77,14 @@ class RemovalReplay:
         return RemovalGain(max(gains[0], 0), max(abs(gain - gains[0]) for gain in gains))
 
     def _freed(self) -> Bools:
-        """The edges by which nobody waits any more."""
+        """Return a flag per edge of the graph: its wait is removed."""
         waits, edges = self._graph.waits, self._graph.edges
-        # Rows of the part, and behind them one for none, to rows of the whole trace.
+        # Rows of the excerpt to rows of the whole trace; the last entry stands for ``NONE``.
         op = np.append(self._ops[self._part.ops], False)[waits.op]
         launch = np.append(self._launches[self._part.launches], False)[waits.launch]
-        gone = np.append(np.where(waits.launch >= 0, launch, op), False)
-        found: Bools = gone[np.where(edges.kind == WAIT, edges.wait, NONE)]
-        return found
+        is_removed = np.append(np.where(waits.launch >= 0, launch, op), False)
+        freed: Bools = is_removed[np.where(edges.kind == WAIT, edges.wait, NONE)]
+        return freed
 
     def _totals(self, *lengths: I64) -> list[int]:
-        return [int(one[self._part.steps].sum()) for one in lengths]
+        return [int(by_step[self._part.steps].sum()) for by_step in lengths]

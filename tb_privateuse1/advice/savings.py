@@ -1,6 +1,6 @@
-"""What mending a finding saves: the instants that it claims, or less where a replay gains less.
+"""Saving of each finding: the instants that it claims, or less if a replay gains less.
 
-Findings are mended one after the other, so that what one gains is not promised again by the next.
+The replay removes findings one after another, so no gain counts for two findings.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from tb_privateuse1.trace import intervals
 _log = logging.getLogger(__name__)
 
 _LEAST = 0.01
-"""Of the judged time: what claims less is not replayed, and a replay may be so far off."""
+"""Share of the judged time. Smaller claims are not replayed; smaller errors are accepted."""
 
 _MOST_EVENTS = 40_000
-"""So many are replayed, of which each replay takes some milliseconds; of more, an excerpt."""
+"""The most events of a replay, which then takes milliseconds; longer traces give an excerpt."""
 
 _MOST_REPLAYS = 8
-"""Of the greatest findings."""
+"""The greatest findings are replayed, at most this many."""
 
 _AGREES = 0.95
-"""From this share on, a replay says what the instants say."""
+"""From this share of the claim on, a replay confirms the claim."""
 
 
 class Savings:
-    """What a trace's findings save, each after those before it."""
+    """Savings of a trace's findings, each after the previous ones."""
 
     def __init__(self, case: RuleContext) -> None:
         self._case = case
@@ -43,36 +43,36 @@ class Savings:
         return excerpt.cut_excerpt(self._case.trace, self._case.steps, _MOST_EVENTS)
 
     @functools.cached_property
-    def _mending(self) -> RemovalReplay | None:
+    def _replay(self) -> RemovalReplay | None:
         whole, part = self._case.trace, self._part
         if part is None:
             return None
-        own = part.trace is not whole
-        graph = build_graph(part.trace) if own else derived.of(whole).dependencies
+        is_excerpt = part.trace is not whole
+        graph = build_graph(part.trace) if is_excerpt else derived.of(whole).dependencies
         return RemovalReplay(whole, part, graph)
 
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:
-        """What of a claim is saved, and how that was computed; ``how`` says it of the claim."""
+        """Return the saving of a claim in ns, and how it was computed: ``how`` and the replay."""
         claimed = intervals.length(claim)
-        known = self._case.limits.known == "device"
-        if removal is None or not known or self._case.share(claimed) < _LEAST:
+        has_limits = self._case.limits.known == "device"
+        if removal is None or not has_limits or self._case.share(claimed) < _LEAST:
             return claimed, how
         if self._replays == _MOST_REPLAYS:
             return claimed, say("{how} Not replayed: there are greater findings.", how=how)
-        part, mending = self._part, self._mending
-        if part is None or mending is None:
+        part, replay = self._part, self._replay
+        if part is None or replay is None:
             return claimed, say("{how} Not replayed: a step is too long for that.", how=how)
-        here = intervals.length(intervals.intersect(claim, part.window))
-        if not here:
+        replayed = intervals.length(intervals.intersect(claim, part.window))
+        if not replayed:
             return claimed, how
         self._replays += 1
         try:
-            told = mending.without(removal)
-        except Exception:  # of a user's rule: its mistake must not cost the others' answers
+            removed = replay.without(removal)
+        except Exception:  # a failing user's rule must not cost the other findings
             _log.exception("what a rule takes away cannot be replayed")
             return claimed, how
-        # What holds for the replayed steps is taken to hold for the others.
-        gain, off = (round(ns * claimed / here) for ns in (told.gain_ns, told.bound_ns))
+        # The other steps are assumed to gain in proportion to the replayed ones.
+        gain, off = (round(ns * claimed / replayed) for ns in (removed.gain_ns, removed.bound_ns))
         saving, words = weigh(how, claimed, gain, off, self._case.window_ns)
         if len(part.steps) < len(self._case.steps):
             words = say(
@@ -85,9 +85,9 @@ class Savings:
 
 
 def weigh(how: str, claim: int, gain: int, off: int, window: int) -> tuple[int, str]:
-    """What of a claim is saved, where a replay gains so much and may be so far off, and why.
+    """Return the saving of a claim, given a replay's gain and error bound, and the reason.
 
-    All in ns; ``window`` is the judged time.
+    All times are in ns; ``window`` is the judged time.
     """
     if gain >= _AGREES * claim:
         return min(gain, claim), say("{how} The trace replayed without it bears that out.", how=how)

@@ -1,8 +1,7 @@
-"""Rules that users write themselves: Python files, or packages that are installed.
+"""Users' own rules, from Python files or installed packages; see docs/guide/advice.md.
 
-docs/guide/advice.md describes both.
-
-Their code runs in our process: only files that the user names are loaded, never one of a logdir.
+Their code runs in our process, so only files that the user names are loaded, never files of a
+logdir.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def load_rules(paths: Sequence[str] = ()) -> tuple[Rule, ...]:
 
 
 class Rules:
-    """The rules that a program knows, of files that may change while it runs."""
+    """The rules of a running program, reloaded when the users' files change."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = tuple(paths)
@@ -57,7 +56,7 @@ class Rules:
         return self._usable
 
     def usable(self) -> tuple[Rule, ...]:
-        """Return the rules as they are now, or the last that could be used; the log says why."""
+        """Return the rules as they are now, or the last usable ones; the log has the reason."""
         try:
             return self.load()
         except TraceError as error:
@@ -83,23 +82,23 @@ def _stamp(path: str) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _of_file(path: str, modified_ns: int) -> tuple[Rule, ...]:
-    """A file's rules; it is run again when it was ``modified_ns``."""
+    """Return a file's rules; a new ``modified_ns`` runs the file again."""
     spec = importlib.util.spec_from_file_location(f"tb_privateuse1_rules_{modified_ns}", path)
     if spec is None or spec.loader is None:
         raise _bad(path, say("The rules in {name}: is no Python file (.py)."))
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file may raise is said, and ends nothing
+    except Exception as error:  # a user's file may raise anything: report it and go on
         raise _bad(
-            path, say("The rules in {name}: cannot be run: {error}."), error=_told(error)
+            path, say("The rules in {name}: cannot be run: {error}."), error=_first_line(error)
         ) from error
     return _rules(path, getattr(module, "RULES", getattr(module, "RULE", None)))
 
 
 @functools.cache
 def _of_packages() -> tuple[Rule, ...]:
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for point in importlib.metadata.entry_points(group=GROUP):
         try:
             value = point.load()
@@ -107,10 +106,10 @@ def _of_packages() -> tuple[Rule, ...]:
             raise _bad(
                 point.value,
                 say("The rules in {name}: cannot be loaded: {error}."),
-                error=_told(error),
+                error=_first_line(error),
             ) from error
-        found += _rules(point.value, value)
-    return tuple(found)
+        rules += _rules(point.value, value)
+    return tuple(rules)
 
 
 def _rules(where: str, value: Any) -> tuple[Rule, ...]:
@@ -131,7 +130,7 @@ def _rules(where: str, value: Any) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _told(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 

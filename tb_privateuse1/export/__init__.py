@@ -1,4 +1,4 @@
-"""Writers of traces, one file per format, and the list of formats."""
+"""Writers of traces, one file per format, and the registry of formats."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FormatName = Literal["chrome", "perfetto", "parquet", "csv"]
 
 @dataclass(frozen=True)
 class Format:
-    """How a format's file is called and sent."""
+    """The title, file suffix and content type of a format."""
 
     title: str
     suffix: str
-    """Of the one file that is sent: gzipped, or an archive of one file per table."""
+    """The suffix of the file to download: gzipped, or an archive of one file per table."""
     mime: str
 
 
@@ -48,7 +48,7 @@ FORMATS: Mapping[FormatName, Format] = {
 
 
 def filename(name: FormatName, files: TraceFiles) -> str:
-    """How the one file of a format is called: as the trace, in letters that any system takes."""
+    """Return the name of a format's file: the trace's name, in characters safe on any system."""
     stem = re.sub(r"(\.pt)?(\.trace)?\.json(\.gz)?$", "", files.trace.name)
     return re.sub(r"[^A-Za-z0-9._-]+", "_", stem)[-100:].lstrip(".") + FORMATS[name].suffix
 
@@ -56,9 +56,9 @@ def filename(name: FormatName, files: TraceFiles) -> str:
 def stream(
     name: FormatName, trace: Trace, files: TraceFiles, window: Window = EVERYTHING
 ) -> Iterator[bytes]:
-    """The one file of a format, packed, as it comes into being. Raises TraceError.
+    """Yield the one file of a format, compressed, while it is made. Raises TraceError.
 
-    Who may see the dashboard may not see users' own metadata in the trace file: they stay out.
+    Users' own metadata in the trace file are left out: viewers of the dashboard may not see them.
     """
     if name in ("parquet", "csv"):
         return table_files.archive(name, trace, window)
@@ -96,7 +96,7 @@ def _parts(
 def _chrome(
     trace: Trace, files: TraceFiles, window: Window, keys: Collection[str] | None
 ) -> Iterator[bytes]:
-    """The one format for which the trace file is read again: it must be the same still."""
+    """Yield the Chrome trace. It reads the trace file again, so the file must not have changed."""
     try:
         yield from chrome.write(trace, files.trace.path, window, keys, counters.build_curves(trace))
     except TraceError as error:

@@ -1,4 +1,4 @@
-"""Files that an export writes: whole or not at all, gzipped if their name says so."""
+"""Atomic output files of exports, gzipped if the name ends in ``.gz``."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def save(path: str, parts: Iterable[bytes]) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file that appears at its path once it is written. Raises TraceError ``unwritable``."""
+    """Open a file that appears at its path when complete. Raises TraceError ``unwritable``."""
     out = Path(path)
     try:
         handle, partial = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
-            # mkstemp makes files that only their owner can read.
+            # mkstemp makes the file private: give it the permissions of any new file.
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(partial, 0o666 & ~umask)
@@ -53,7 +53,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 
 
 def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The parts as a gzip stream, packed as they come."""
+    """Yield the parts as a gzip stream, compressed one by one."""
     packer = isal_zlib.compressobj(2, isal_zlib.DEFLATED, _GZIP)
     for part in parts:
         if packed := packer.compress(part):

@@ -1,10 +1,14 @@
 """Chrome trace JSON: the recorded trace with the inferred device timeline merged in.
 
-Every recorded event stays as it is. Added are, as the published PrivateUse1 recipe did: the
-inferred kernels (``X``, category ``device_kernel``) on the device's process and stream's thread,
-an ``ac2g`` arrow from the operator to its kernel, names of process and thread, and counters of
-the allocated and reserved memory. Unlike there, every event is marked as inferred and carries
-its bounds. Format: the Chrome Trace Event Format, for Perfetto and chrome://tracing.
+Every recorded event stays as it is. As in the published PrivateUse1 recipe, these are added:
+
+* the inferred kernels (``X``, category ``device_kernel``) on the device's process,
+  with a thread per stream,
+* an ``ac2g`` arrow from the operator to its kernel,
+* names of process and thread, and counters of the allocated and reserved memory.
+
+Unlike in the recipe, every event is marked as inferred and has its bounds. Format: the Chrome Trace
+Event Format, for Perfetto and chrome://tracing.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ KNOWN = frozenset(
         *("cuda_driver_version", "hip_runtime_version", "hip_driver_version"),
     }
 )
-"""Top-level keys that viewers ask for. Users' own metadata are others, and may be secret."""
+"""Top-level keys that viewers read. All other keys are users' metadata and may be secret."""
 
 
 def merge_files(
@@ -51,9 +55,8 @@ def merge_files(
 ) -> Trace:
     """Write the merged trace to ``out_path`` (gzipped if it ends in ``.gz``), atomically.
 
-    A trace with measured kernels only gains the memory counters. Returns what was merged. Raises
-    TraceError if a file cannot be read or written, or there are no device times at all
-    (``no_device_times``).
+    Returns the merged trace; one with measured kernels only gains the memory counters. Raises
+    TraceError if a file cannot be read or written, or ``no_device_times``.
     """
     try:
         sidecar = readers_sidecar.read_sidecar(sidecar_path) if sidecar_path else None
@@ -77,22 +80,21 @@ def write(
     keys: Collection[str] | None = None,
     curves: Iterable[Curve] = (),
 ) -> Iterator[bytes]:
-    """The merged trace, in pieces; ``trace_path`` is the file that the trace was made of.
+    """Yield the merged trace in pieces; ``trace_path`` is the file of the trace.
 
-    Of a window: what is recorded in it, all names of processes and threads, and what is added
-    for it. ``keys`` are those top-level keys that are kept; None: all. ``curves`` are added as
-    counters, but for those of memory, which always are. Raises TraceError if the file cannot be
-    read.
+    A window limits recorded and added events, but not the names of processes and threads.
+    ``keys`` are the top-level keys to write; None writes all. ``curves`` are added as counters,
+    except those of memory, which are always there. Raises TraceError if the file cannot be read.
     """
-    kept = None if window.whole else _Kept(trace, window)
+    select = None if window.whole else _EventFilter(trace, window)
     added = itertools.chain(_added(trace, window), _curves(trace, window, curves))
-    return _document(chrome.Verbatim(trace_path), kept, added, keys)
+    return _document(chrome.Verbatim(trace_path), select, added, keys)
 
 
 def _added(trace: Trace, window: Window) -> Iterator[dict[str, Any]]:
     yield from _counters(trace, window.rows(trace, trace.memory))
     rows = window.rows(trace, trace.kernels)
-    # One that was inferred before has an event of its own.
+    # A kernel of an earlier export is a recorded event already.
     rows = rows[(trace.kernels.evidence[rows] != MEASURED) & (trace.kernels.event[rows] == NONE)]
     if len(rows):
         yield from _kernels(trace, rows)
@@ -100,38 +102,39 @@ def _added(trace: Trace, window: Window) -> Iterator[dict[str, Any]]:
 
 
 class _Time(msgspec.Struct):
-    """As they are written: numbers, or what a broken exporter makes of them."""
+    """The phase and times of an event, undecoded: a broken exporter may write any text."""
 
     ph: msgspec.Raw = msgspec.Raw(b"")
     ts: msgspec.Raw = msgspec.Raw(b"")
     dur: msgspec.Raw = msgspec.Raw(b"")
 
 
-_TIME = msgspec.json.Decoder(_Time)  # here, as in ``cache``
+# At import: msgspec crashes if two threads inspect a class at once.
+_TIME = msgspec.json.Decoder(_Time)
 
 
-class _Kept:
-    """Which recorded events belong to a window; names always do, what has no time never."""
+class _EventFilter:
+    """Test of recorded events: names and events inside a window pass, events without time fail."""
 
     def __init__(self, trace: Trace, window: Window) -> None:
         self._window = window
         self._zero_ns = trace.start_ns
 
     def __call__(self, events: list[msgspec.Raw]) -> list[bool]:
-        """Of these events."""
+        """Return a flag per event: it passes."""
         times = [self._time(event) for event in events]
-        found = [(_ns(time.ts), _ns(time.dur)) for time in times]
-        start = np.array([MISSING if ts is None else ts - self._zero_ns for ts, _ in found])
-        end = start + np.array([duration or 0 for _, duration in found], np.int64)
-        inside = self._window.touches(start, end) & (start != MISSING)
+        ranges_ns = [(_ns(time.ts), _ns(time.dur)) for time in times]
+        start = np.array([MISSING if ts is None else ts - self._zero_ns for ts, _ in ranges_ns])
+        end = start + np.array([duration or 0 for _, duration in ranges_ns], np.int64)
+        overlaps = self._window.touches(start, end) & (start != MISSING)
         names = [bytes(time.ph) == b'"M"' for time in times]
-        kept: list[bool] = (inside | np.array(names, np.bool_)).tolist()
-        return kept
+        passes: list[bool] = (overlaps | np.array(names, np.bool_)).tolist()
+        return passes
 
     def _time(self, event: msgspec.Raw) -> _Time:
         try:
             return _TIME.decode(event)
-        except msgspec.MsgspecError:  # no object
+        except msgspec.MsgspecError:  # not a JSON object
             return _Time()
 
 
@@ -144,13 +147,13 @@ def _ns(us: msgspec.Raw) -> int | None:
 
 def _document(
     recorded: chrome.Verbatim,
-    kept: _Kept | None,
+    select: _EventFilter | None,
     added: Iterator[dict[str, Any]],
     keys: Collection[str] | None,
 ) -> Iterator[bytes]:
-    """The recorded events window by window, so that a large trace is never held."""
+    """Yield the document; recorded events come in windows to bound the memory."""
     encode = msgspec.json.encode
-    windows = recorded.events(kept)
+    windows = recorded.events(select)
     first = next(windows, b"")
     head = dict(recorded.keys)
     yield b"{"
@@ -162,8 +165,8 @@ def _document(
     for window in windows:
         yield comma + window
         comma = b",\n"
-    while some := list(itertools.islice(added, _TOGETHER)):
-        yield comma + b",\n".join(map(encode, some))
+    while chunk := list(itertools.islice(added, _TOGETHER)):
+        yield comma + b",\n".join(map(encode, chunk))
         comma = b",\n"
     yield b"\n]"
     for key, value in recorded.keys.items():
@@ -173,7 +176,7 @@ def _document(
 
 
 def _us(trace: Trace, ns: I64) -> list[msgspec.Raw]:
-    """Times on the file's own clock in us, exact: as decimals, not through a float."""
+    """Return times on the file's clock in µs, as exact decimals instead of floats."""
     absolute = (ns + trace.start_ns).tolist()
     return [msgspec.Raw(b"%d.%03d" % divmod(t, 1000)) for t in absolute]
 
@@ -242,9 +245,9 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
     times = _us(trace, memory.ts_ns)
     for i, ts in enumerate(times):
         kind, device = int(memory.device_type[i]), int(memory.device[i])
-        values = {"Allocated": memory.allocated_bytes[i], "Reserved": memory.reserved_bytes[i]}
-        known = {key: int(value) for key, value in values.items() if value != MISSING}
-        if known:
+        sizes = {"Allocated": memory.allocated_bytes[i], "Reserved": memory.reserved_bytes[i]}
+        values = {key: int(value) for key, value in sizes.items() if value != MISSING}
+        if values:
             name = device_types.name(kind, trace.vendor) or f"device type {kind}"
             place = _thread(trace, int(memory.thread[i]))
             yield {
@@ -253,12 +256,12 @@ def _counters(trace: Trace, rows: I64) -> Iterable[dict[str, Any]]:
                 "pid": place["pid"],
                 "tid": 0,
                 "ts": ts,
-                "args": known,
+                "args": values,
             }
 
 
 def _curves(trace: Trace, window: Window, curves: Iterable[Curve]) -> Iterable[dict[str, Any]]:
-    """In equal parts: all changes would be more events than the trace has."""
+    """Yield curves in equal parts: all changes would be more events than the trace has."""
     start = max(window.start_ns or 0, 0)
     end = trace.end_ns if window.end_ns is None else min(window.end_ns, trace.end_ns)
     owner = _thread(trace, 0) if len(trace.threads) else {"pid": 0}

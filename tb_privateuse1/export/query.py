@@ -1,4 +1,4 @@
-"""Read from a request's texts which file is asked for."""
+"""Parser of export requests: the format and the time window."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXPORT = ("format", "start_ns", "end_ns")
 
 
 def parse_export(texts: Mapping[str, str]) -> tuple[FormatName, Window]:
-    """The format and the window that a query's texts name; ``format`` has to be there.
+    """Return the format and the window of a query's texts.
 
-    Raises TraceError ``bad_option``.
+    Raises TraceError ``bad_option``, also without ``format``.
     """
     if "format" not in texts:
         raise TraceError(

@@ -1,4 +1,4 @@
-"""All tables of a trace as Parquet or CSV: a file each, in a directory or in one ZIP archive."""
+"""All tables of a trace as Parquet or CSV: one file each, in a directory or a ZIP archive."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tb_privateuse1.trace.model import Trace
 
 
 def archive(kind: str, trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:
-    """A ZIP archive of ``<table>.parquet`` or ``.csv``, as it comes into being."""
+    """Yield a ZIP archive of ``<table>.parquet`` or ``.csv`` while it is made."""
     sink = _Sink()
-    # Parquet is packed already.
+    # Parquet is compressed already.
     method = zipfile.ZIP_STORED if kind == "parquet" else zipfile.ZIP_DEFLATED
-    with zipfile.ZipFile(sink, "w", method) as whole:
+    with zipfile.ZipFile(sink, "w", method) as zip_file:
         for table in trace_tables.COLUMNS:
-            # A fixed time: the same trace makes the same archive.
+            # ZipInfo's fixed time makes archives of the same trace identical.
             entry = zipfile.ZipInfo(f"{table}.{kind}")
             entry.compress_type = method
-            with whole.open(entry, "w", force_zip64=True) as file:
+            with zip_file.open(entry, "w", force_zip64=True) as file:
                 for _ in _write(kind, file, trace, table, window):
-                    yield sink.taken()
-            yield sink.taken()
-    yield sink.taken()
+                    yield sink.take()
+            yield sink.take()
+    yield sink.take()
 
 
 def directory(kind: str, path: str, trace: Trace, window: Window = EVERYTHING) -> None:
-    """The same files in a directory, which is made. Raises TraceError ``unwritable``."""
+    """Write the same files into a directory, creating it. Raises TraceError ``unwritable``."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -56,7 +56,7 @@ def _write(kind: str, file: IO[bytes], trace: Trace, table: str, window: Window)
             yield
 
 
-# Imported where they are used: every command would wait for them else.
+# Imported on use: at module level they would delay every command.
 
 
 def _parquet(sink: Any, schema: pa.Schema) -> Any:
@@ -72,21 +72,21 @@ def _csv(sink: Any, schema: pa.Schema) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """What is written to it can be taken out again; it cannot be read or rewound."""
+    """A write-only stream; ``take`` returns and removes the written bytes."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
 
     def writable(self) -> bool:
-        """Say so."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
-        """Keep it until it is taken."""
+        """Store the bytes and return their number."""
         self._parts.append(bytes(data))
         return len(self._parts[-1])
 
-    def taken(self) -> bytes:
-        """All since the last time."""
+    def take(self) -> bytes:
+        """Return the bytes written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)

@@ -1,4 +1,4 @@
-"""The part of a trace that an export is about: a stretch of time, or everything."""
+"""Time window of an export: a range of time, or the whole trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_privateuse1.trace.table import I64, Bools, Table
 class Window:
     """[start_ns, end_ns) since the trace's start; None: no limit.
 
-    A range belongs to it if any of it lies inside, and is exported whole: no duration changes.
+    A range belongs to the window if it overlaps it. It is exported whole, so no duration changes.
     """
 
     start_ns: int | None = None
@@ -30,20 +30,20 @@ class Window:
 
     @property
     def whole(self) -> bool:
-        """It has no limits."""
+        """Return whether the window has no limits."""
         return self.start_ns is None and self.end_ns is None
 
     def touches(self, start_ns: I64, end_ns: I64) -> Bools:
-        """Which ranges belong to it; one of no length does where it lies inside."""
-        inside = np.ones(len(start_ns), np.bool_)
+        """Return a flag per range: it overlaps the window; one of length 0 must start inside."""
+        overlaps = np.ones(len(start_ns), np.bool_)
         if self.end_ns is not None:
-            inside &= start_ns < self.end_ns
+            overlaps &= start_ns < self.end_ns
         if self.start_ns is not None:
-            inside &= (end_ns > self.start_ns) | (start_ns == self.start_ns)
-        return inside
+            overlaps &= (end_ns > self.start_ns) | (start_ns == self.start_ns)
+        return overlaps
 
     def rows(self, trace: Trace, table: Table) -> I64:
-        """The rows of one of the trace's tables; what has no time belongs to every window."""
+        """Return the rows of a table in the window; rows without time belong to every window."""
         if self.whole:
             return np.arange(len(table))
         if isinstance(table, Memory):
@@ -62,7 +62,7 @@ EVERYTHING = Window()
 def _of_collectives(trace: Trace) -> tuple[I64, I64]:
     talk = trace.collectives
     device = talk.kernel >= 0
-    found = [
+    columns = [
         np.where(
             device,
             np.append(getattr(trace.kernels, name), 0)[talk.kernel],
@@ -70,4 +70,4 @@ def _of_collectives(trace: Trace) -> tuple[I64, I64]:
         )
         for name in ("start_ns", "end_ns")
     ]
-    return found[0], found[1]
+    return columns[0], columns[1]

@@ -1,8 +1,8 @@
-"""A trace's tables as Arrow, as they are exported and asked in SQL: named, with units and nulls.
+"""Arrow tables of a trace for exports and SQL, with names, units and nulls.
 
-A row keeps its number in ``row``, also where only some rows are exported, and columns that refer to
-another row (``op``, ``parent``, ``launch``, ``thread``, …) hold such numbers. Names are text, what
-the trace does not tell is null, and times are ns since the trace's start.
+``row`` has a row's number, also if only some rows are exported. Columns that refer to another row
+(``op``, ``parent``, ``launch``, ``thread``, …) have such numbers. Names are text, unknown values
+are null, and times are ns since the trace's start.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "bytes": "bytes, counted as the NCCL tests do",
     },
 }
-"""What each column of each table is; the unit is the end of its name."""
+"""The meaning of each column of each table; a name ends with the unit."""
 
 _ENUMERATED = {
     ("ops", "kind"): ("operator", "annotation"),
@@ -181,34 +181,34 @@ _FROM_ZERO = {
     *("external_id", "correlation", "sequence", "forward_thread", "python_id", "module_id"),
     *("device", "stream"),
 }
-"""A negative one says that there is none."""
+"""Columns in which a negative number means null."""
 _OF_TRACE = {"process_group": "group"}
 
 
 def schema(table: str) -> pa.Schema:
-    """The types of a table's columns."""
+    """Return the names and types of a table's columns."""
     return pa.schema([(name, _type(table, name)) for name in COLUMNS[table]])
 
 
 def batches(trace: Trace, table: str, window: Window = EVERYTHING) -> Iterator[pa.RecordBatch]:
-    """The rows of a table that belong to a window, some at a time; texts are strings."""
+    """Yield the rows of a table in a window, in batches; texts are plain strings."""
     rows = window.rows(trace, getattr(trace, table))
     kind = schema(table)
     for first in range(0, len(rows), _ROWS):
-        some = rows[first : first + _ROWS]
-        arrays = [_array(trace, table, name, some, None) for name in COLUMNS[table]]
+        chunk = rows[first : first + _ROWS]
+        arrays = [_array(trace, table, name, chunk, None) for name in COLUMNS[table]]
         yield pa.record_batch(arrays, schema=kind)
 
 
 def whole_table(trace: Trace, table: str, strings: pa.Array) -> pa.RecordBatch:
-    """All rows of a table; texts refer to ``strings``, see ``texts``."""
+    """Return all rows of a table; texts are indices into ``strings`` (``string_table``)."""
     rows = np.arange(len(getattr(trace, table)))
     arrays = [_array(trace, table, name, rows, strings) for name in COLUMNS[table]]
     return pa.record_batch(arrays, names=list(COLUMNS[table]))
 
 
 def string_table(trace: Trace) -> pa.Array:
-    """A trace's strings for Arrow; half a surrogate pair is no text."""
+    """Return a trace's strings for Arrow; a lone surrogate becomes ``?``."""
     return pa.array([s.encode("utf-8", "replace").decode() for s in trace.strings], pa.string())
 
 
@@ -243,10 +243,10 @@ def _array(trace: Trace, table: str, name: str, rows: I64, strings: pa.Array | N
 
 
 def _few(trace: Trace, values: NDArray[Any]) -> pa.Array:
-    """Texts of some rows: only these are made."""
-    found, chosen = np.unique(values, return_inverse=True)
-    told = [trace.text(i).encode("utf-8", "replace").decode() for i in found]
-    return _worded(np.where(values < 0, -1, chosen), pa.array(told, pa.string()), plain=True)
+    """Return the texts of some rows; builds only the distinct ones."""
+    ids, index = np.unique(values, return_inverse=True)
+    texts = [trace.text(i).encode("utf-8", "replace").decode() for i in ids]
+    return _worded(np.where(values < 0, -1, index), pa.array(texts, pa.string()), plain=True)
 
 
 def _worded(values: NDArray[Any], words: pa.Array, *, plain: bool) -> pa.Array:
@@ -256,7 +256,7 @@ def _worded(values: NDArray[Any], words: pa.Array, *, plain: bool) -> pa.Array:
 
 
 def _plain(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> pa.Array:
-    # From buffers: ``pa.array`` of numpy imports pandas, where that is installed.
+    # From buffers, because ``pa.array`` of numpy imports pandas if that is installed.
     valid = None
     if missing is not None and missing.any():
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))

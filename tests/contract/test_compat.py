@@ -31,7 +31,7 @@ def check(case: Case):
 RULE = Rule(
     name="checkpoints", title="Checkpoints", cause="launching", looks_for="Ranges.",
     why="It waits.", fix="Write in a thread.", threshold="None.", reference="Our own.", check=check,
-    needs=("operators",),
+    needs=("operators",), rank="symptom",
 )
 """
 
@@ -53,6 +53,7 @@ def test_a_rule_of_the_last_version_runs(tmp_path: Path) -> None:
     ]
     found = trace(*steps, *work)
     rules = Rules([str(file)]).load()
+    assert [rule.precedence for rule in rules if rule.name == "checkpoints"] == ["symptom"]
     row = next(row for row in advice(found, rules).rows if row.rule == "checkpoints")
     assert row.title == "3 checkpoints"
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from docs.generate.rules import LEFT_OUT, verdicts
-from tb_privateuse1.advice.context import RuleContext
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
+from tb_privateuse1.advice.rules.base import RuleContext
 from tb_privateuse1.trace import intervals
 from tests.peers.test_shared_traces import FOLDER, TRACES, load
 from tests.support.program import check

@@ -117,8 +117,8 @@ def found(rule: Rule, trace: Trace) -> list[AdviceRow]:
     assert [one.answer for one in told.asked] != ["failed"]
     check(told)
     for row in told.found:
-        chinese.check((row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks))
-        chinese.check(example.note for example in row.evidence)
+        texts = row.title, row.explanation, row.how, row.fix, row.reference, *row.lacks
+        chinese.check_rule(rule.name, (*texts, *(example.note for example in row.evidence)))
     return list(told.found)
 
 
@@ -139,3 +139,15 @@ def device_bound(steps: int = 3) -> Program:
                 program.op("aten::mm", 10, kernel=100)
             program.now = max(program.now, program.device - 500)
     return program
+
+
+def kernel_inside(around: str, us: float, kernel: str = "elementwise_kernel") -> Program:
+    """Build four steps with a product and a kernel inside ``aten::copy_`` of an operator."""
+    run = Program()
+    for _ in range(4):
+        with run.step():
+            run.op("aten::mm", 10, kernel=500)
+            with run.around(around), run.around("aten::copy_"):
+                run.launch(kernel, us)
+            run.wait()
+    return run

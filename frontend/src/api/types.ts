@@ -8,7 +8,7 @@ export interface Advice {
   example: string | null;
 }
 
-/** Something to mend, with what it costs. */
+/** A problem with its fix and saving. */
 export interface AdviceRow {
   rule: string;
   title: string;
@@ -922,7 +922,7 @@ export interface Quality {
   facts: Fact[];
 }
 
-/** Something to mend in a run of several ranks. Savings of a run never overlap. */
+/** A problem of a run of several ranks. Savings of a run never overlap. */
 export interface RankAdvice {
   rule: string;
   title: string;
@@ -947,7 +947,7 @@ export interface RankClock {
   problem: string | null;
 }
 
-/** A rank that shows it, and how. */
+/** A rank that shows the finding, and how. */
 export interface RankEvidence {
   rank: number;
   note: string;
@@ -1007,7 +1007,7 @@ export interface RankStep {
   idle_bound_ns: number | null;
 }
 
-/** A finding that speaks of the same time as another one, which explains it. */
+/** A finding about the same time as another finding, which explains it. */
 export interface RankSymptom {
   rule: string;
   title: string;
@@ -1031,7 +1031,7 @@ export interface Rectangles {
   module: Int16Array;
 }
 
-/** What became of a rule. */
+/** The outcome of one rule. */
 export interface RuleStatus {
   rule: string;
   title: string;
@@ -1099,13 +1099,13 @@ export interface Spread {
   bound_ns: number | null;
 }
 
-/** A column of a result; its type in DuckDB's words. */
+/** A column of a result; ``type`` is DuckDB's name. */
 export interface SqlColumn {
   name: string;
   type: string;
 }
 
-/** The rows of a query. ``cut``: there are more. Whole numbers beyond 64 bits are text. */
+/** The rows of a query. ``cut``: there are more. Integers beyond 64 bits are text. */
 export interface SqlResult {
   columns: SqlColumn[];
   rows: ((number | number | string | boolean | null)[])[];

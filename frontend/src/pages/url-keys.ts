@@ -1,4 +1,5 @@
-// The URL keys of all pages, each declared by its page's folder. The first page is the default.
+// The URL keys of pages, each declared by its page's folder. A page without a line has the keys of
+// the first one: those of tables.
 import { TABLE_KEYS, type UrlKeys, type Values } from "../state/url-key";
 import type { Views } from "../api/types";
 import { ADVICE_KEYS } from "./advice/url-keys";
@@ -25,11 +26,9 @@ export const PAGE_KEYS = {
   flame: FLAME_KEYS,
   distributed: DISTRIBUTED_KEYS,
   diff: DIFF_KEYS,
-  quality: TABLE_KEYS,
-  method: TABLE_KEYS,
   sql: SQL_KEYS,
   about: {},
-} satisfies Record<keyof Views | "sql" | "about", UrlKeys>;
+} satisfies Partial<Record<keyof Views | "sql" | "about", UrlKeys>>;
 
 type Page = keyof typeof PAGE_KEYS;
 type OneOf<Name extends Page> = (values: Values<(typeof PAGE_KEYS)[Name]>) => void;

@@ -1,4 +1,4 @@
-"""The registry of rules over all ranks: a line each."""
+"""The registry of rules over all ranks, one line each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a rule over all ranks of a run is asked about, and what it answers.
+"""Interface of rules over all ranks: their context, findings and definition.
 
-A rule sees what was kept of each rank (``ranks.Part``), never a trace: so it costs the same for a
-thousand ranks. Times are means per step over each rank's complete steps.
+A rule reads a summary of each rank (``RankPart``), not traces, so a thousand ranks stay cheap.
+Times are means per step over each rank's complete steps.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tb_privateuse1.trace.table import Bools
 Floats = NDArray[np.float64]
 
 MOST_RANKS = 20
-"""So many are named as evidence."""
+"""The most ranks that a finding names as evidence."""
 
 
 @dataclass(frozen=True)
 class RankContext:
-    """All ranks that could be read; arrays are by the index of the part."""
+    """All readable ranks; arrays are indexed like ``parts``."""
 
     numbers: tuple[int, ...]
     """The rank of each part."""
@@ -39,9 +39,9 @@ class RankContext:
     calls: MatchedCalls
     steps: RankSteps
     counted: Bools
-    """Which rows of ``steps`` means are of."""
+    """A flag per row of ``steps``: the means include it."""
     in_step: Bools
-    """Which of ``calls`` are asked about."""
+    """A flag per call of ``calls``: it lies in a counted step."""
     blamed: Blame
     stragglers: tuple[Straggler, ...]
     collectives: Sequence[CollectiveRow]
@@ -51,15 +51,15 @@ class RankContext:
 
     @functools.cached_property
     def count(self) -> Floats:
-        """How many steps of each rank are counted."""
+        """Return the number of counted steps of each rank."""
         return np.bincount(self.steps.rank[self.counted], minlength=len(self.parts)).astype(float)
 
     def mean(self, column: str) -> Floats:
-        """Of a column of ``steps``; 0 for a rank without steps, and where nothing is known."""
+        """Return the mean of a column of ``steps`` by rank; 0 without steps or known values."""
         return self._mean(getattr(self.steps, column))
 
     def idle(self, cause: str) -> Floats:
-        """The idle time of a cause."""
+        """Return the mean idle time of a cause by rank, in ns."""
         return self._mean(
             self._joined(
                 [p.host.idle.get(cause, np.zeros_like(p.steps.idle_ns)) for p in self.parts]
@@ -68,52 +68,52 @@ class RankContext:
 
     @functools.cached_property
     def exposed(self) -> Floats:
-        """Communication that surely nothing hides: less its bound, 0 where that is not known."""
+        """Return the least exposed communication by rank: minus its bound, 0 if that is unknown."""
         bound = self.steps.bounds["exposed"]
         least = np.where(bound == MISSING, 0, self.steps.exposed_ns - bound)
         return self._mean(np.maximum(least, 0))
 
     @functools.cached_property
     def waiting(self) -> Floats:
-        """Of it, waiting for other ranks to come."""
+        """Return the part of ``exposed`` that waits for other ranks."""
         return np.minimum(self.mean("synchronising_ns"), self.exposed)
 
     @functools.cached_property
-    def held(self) -> Floats:
-        """What is left of it and has the host stand still."""
-        held = self._mean(self._joined([part.host.held_ns for part in self.parts]))
-        return np.minimum(held, self.exposed - self.waiting)
+    def blocked(self) -> Floats:
+        """Return the part of the other exposed communication that blocks the host."""
+        blocked = self._mean(self._joined([part.host.held_ns for part in self.parts]))
+        return np.minimum(blocked, self.exposed - self.waiting)
 
     @functools.cached_property
-    def bare(self) -> Floats:
-        """What is left of it then: transfers that no computation hides."""
-        return self.exposed - self.waiting - self.held
+    def transfers(self) -> Floats:
+        """Return the remaining exposed communication: transfers without computation beside them."""
+        return self.exposed - self.waiting - self.blocked
 
     @functools.cached_property
     def step_ns(self) -> float:
-        """The mean step of the mean rank; 1 where there is none, so that shares are 0."""
-        own = self.mean("duration_ns")[self.count > 0]
-        return max(float(own.mean()), 1.0) if len(own) else 1.0
+        """Return the mean step of the mean rank in ns; 1 without steps, so that shares are 0."""
+        values = self.mean("duration_ns")[self.count > 0]
+        return max(float(values.mean()), 1.0) if len(values) else 1.0
 
     def share(self, ns: float) -> float:
-        """Of the mean step."""
+        """Return a time as a share of the mean step."""
         return float(ns / self.step_ns)
 
     def average(self, by_rank: Floats) -> float:
-        """Over the ranks that have steps."""
-        own = by_rank[self.count > 0]
-        return float(own.mean()) if len(own) else 0.0
+        """Return the mean over the ranks that have steps."""
+        values = by_rank[self.count > 0]
+        return float(values.mean()) if len(values) else 0.0
 
     def most(self, by_rank: Floats) -> list[int]:
-        """The indices of the parts with the greatest values."""
-        found: list[int] = np.argsort(-by_rank, kind="stable")[:MOST_RANKS].tolist()
-        return found
+        """Return the indices of the parts with the greatest values, at most ``MOST_RANKS``."""
+        result: list[int] = np.argsort(-by_rank, kind="stable")[:MOST_RANKS].tolist()
+        return result
 
     def _mean(self, column: NDArray[np.int64]) -> Floats:
-        known = self.counted & (column != MISSING)
-        total = np.bincount(self.steps.rank[known], column[known], minlength=len(self.parts))
-        found: Floats = total / np.maximum(self.count, 1)
-        return found
+        is_known = self.counted & (column != MISSING)
+        total = np.bincount(self.steps.rank[is_known], column[is_known], minlength=len(self.parts))
+        result: Floats = total / np.maximum(self.count, 1)
+        return result
 
     def _joined(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         return np.concatenate([np.empty(0, np.int64), *columns])
@@ -121,7 +121,7 @@ class RankContext:
 
 @dataclass(frozen=True)
 class RankEvidence:
-    """A rank that shows it, and how."""
+    """A rank that shows the finding, and how."""
 
     rank: int
     note: str
@@ -129,25 +129,25 @@ class RankEvidence:
 
 @dataclass(frozen=True)
 class RankFinding:
-    """What a rule found in a run."""
+    """A problem that a rule found in a run."""
 
     title: str
     explanation: str
     evidence: tuple[RankEvidence, ...]
     how: str
     saving_ns: float | None = None
-    """Of the mean step; None: not known."""
+    """Per mean step; None if unknown."""
     confidence: Confidence = "medium"
     urgent: bool = False
-    """Without a saving: whether figures or the run are endangered by it."""
+    """It endangers figures or the run, even without a saving."""
     lacks: tuple[str, ...] = field(default=())
     explains: str | None = None
-    """A rule whose findings are this one's symptoms here: they speak of the same time."""
+    """A rule whose findings become symptoms of this one: they concern the same time."""
 
 
 @dataclass(frozen=True)
 class RankRule:
-    """What to look for in all ranks, and what to do about it."""
+    """A pattern over all ranks, its reason and its fix."""
 
     name: str
     title: str
@@ -160,5 +160,5 @@ class RankRule:
 
 
 def milliseconds(ns: float) -> str:
-    """``1.23 ms``."""
+    """Return a text like ``1.23 ms``."""
     return f"{ns / 1e6:.3g} ms"

@@ -1,4 +1,4 @@
-"""Ranks with a device whose communication runs on the host: the wrong backend."""
+"""Collectives on the host although the ranks have a device: the wrong backend."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from tb_privateuse1.advice.rules.base import percent
 
 _LEAST = 0.02
 _MOSTLY = 0.5
-"""Of what nothing hides: from there on it is bare because it is the host's."""
+"""Share of the exposed transfers from which on the host's backend explains them."""
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """By the calls that ran on the host, of ranks that have device times."""
+    """Yield the calls on the host of ranks that have device times."""
     calls = case.calls
     hosted = np.array([shape.label.on_host for shape in calls.shapes] + [False], np.bool_)
     has_device = np.array([not part.on_host for part in case.parts], np.bool_)
     rows = np.flatnonzero(hosted[calls.shape] & has_device[calls.rank] & (calls.row >= 0))
     rows = rows[case.counted[calls.row[rows]]]
     total = np.bincount(calls.rank[rows], calls.duration_ns[rows], minlength=len(case.parts))
-    each = total / np.maximum(case.count, 1)
-    spent = case.average(each)
-    if case.share(spent) < _LEAST:
+    by_rank = total / np.maximum(case.count, 1)
+    hosted_ns = case.average(by_rank)
+    if case.share(hosted_ns) < _LEAST:
         return
-    bare = case.average(case.bare)
-    same = bare > 0 and case.average(np.minimum(each, case.bare)) >= _MOSTLY * bare
+    bare = case.average(case.transfers)
+    same = bare > 0 and case.average(np.minimum(by_rank, case.transfers)) >= _MOSTLY * bare
     kinds = sorted({calls.shapes[i].label.kind for i in np.unique(calls.shape[rows]).tolist()})
     yield RankFinding(
         title=say(
             "Ranks with a device communicate on the host: {share} of the time",
-            share=percent(case.share(spent)),
+            share=percent(case.share(hosted_ns)),
         ),
         explanation=say(
             "{calls:,} calls ({names}) went through the host's memory and network, by way of gloo.",
@@ -49,10 +49,10 @@ def check(case: RankContext) -> Iterator[RankFinding]:
         ),
         evidence=tuple(
             RankEvidence(
-                case.numbers[i], say("{time} a step on the host", time=milliseconds(each[i]))
+                case.numbers[i], say("{time} a step on the host", time=milliseconds(by_rank[i]))
             )
-            for i in case.most(each)
-            if each[i] > 0
+            for i in case.most(by_rank)
+            if by_rank[i] > 0
         ),
         how=say(
             "The figure is the time of these calls per step; how fast the device's own library "

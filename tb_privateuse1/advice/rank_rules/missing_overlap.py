@@ -1,4 +1,4 @@
-"""Transfers that no computation hides."""
+"""Exposed transfers: no computation runs beside them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LEAST, _HIDDEN = 0.05, 0.5
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """Exposed communication less the waiting for others, and for itself."""
+    """Yield exposed communication minus waits for other ranks and blocking of the host."""
     if all(part.on_host for part in case.parts):
         return
-    bare = case.average(case.bare)
+    bare = case.average(case.transfers)
     talk = case.average(case.mean("communication_ns"))
     hidden = case.average(case.mean("overlap_ns")) / talk if talk else 1.0
     if case.share(bare) < _LEAST or hidden >= _HIDDEN:
@@ -46,9 +46,11 @@ def check(case: RankContext) -> Iterator[RankFinding]:
             unknown=unknown,
         ),
         evidence=tuple(
-            RankEvidence(case.numbers[i], say("{time} a step", time=milliseconds(case.bare[i])))
-            for i in case.most(case.bare)
-            if case.bare[i] > 0
+            RankEvidence(
+                case.numbers[i], say("{time} a step", time=milliseconds(case.transfers[i]))
+            )
+            for i in case.most(case.transfers)
+            if case.transfers[i] > 0
         ),
         how=say(
             "Communication without computation beside it, less waiting for other ranks and "

@@ -1,4 +1,4 @@
-"""Ranks that are not there, so that what they do is not in any figure."""
+"""Ranks without a readable trace, which no figure includes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tb_privateuse1.advice.rank_rules.base import (
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """By the world's size in the traces, and traces that cannot be read."""
-    lost = len(case.absent) + len(case.unread)
-    if not lost:
+    """Yield the ranks below the world size without a trace, and unreadable traces."""
+    missing = len(case.absent) + len(case.unread)
+    if not missing:
         return
-    whole = lost + len(case.parts)
+    ranks = missing + len(case.parts)
     notes = [(rank, say("no trace")) for rank in case.absent]
     notes += [(rank, say("its trace cannot be read")) for rank in case.unread]
     yield RankFinding(
-        title=say("{lost:,} of {whole:,} ranks are not here", lost=lost, whole=whole),
+        title=say("{lost:,} of {whole:,} ranks are not here", lost=missing, whole=ranks),
         explanation=say(
             "Who waits for whom is known among the others only: the one they all wait for may "
             "be among the missing."

@@ -1,4 +1,4 @@
-"""Large collectives far below what links carry."""
+"""Large collectives far below the bandwidth of links."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST = 0.02
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """By kind, group and bytes: the bandwidth of the transfer alone, where that is known."""
+    """Yield by kind, group and bytes if the bandwidth of the transfer alone is low."""
     rows = [c for c in case.collectives if _known(c)]
     best: dict[tuple[str, int | None], float] = {}
     for row in rows:
@@ -34,11 +34,11 @@ def check(case: RankContext) -> Iterator[RankFinding]:
     steps = max(float(case.count.sum()) / ranks, 1.0)
     for row in rows:
         bus, reach = row.bus_bytes_per_s or 0.0, best[row.kind, row.group_size]
-        spent = (row.transfer_ns or 0) * row.calls / ranks / steps
+        transfer_ns = (row.transfer_ns or 0) * row.calls / ranks / steps
         slow = bus < max(_SLOWEST, reach / _TIMES)
-        if not slow or case.share(spent) < _LEAST:
+        if not slow or case.share(transfer_ns) < _LEAST:
             continue
-        than = (
+        comparison = (
             say("Another group of as many ranks reaches {rate:.3g} GB/s.", rate=reach / 1e9)
             if reach > _TIMES * bus
             else say("Links between devices carry tens of GB/s, and a network of 10 Gbit/s 1.25.")
@@ -50,13 +50,13 @@ def check(case: RankContext) -> Iterator[RankFinding]:
                 kind=row.kind.replace("_", "-"),
                 group=group,
                 rate=bus / 1e9,
-                share=percent(case.share(spent)),
+                share=percent(case.share(transfer_ns)),
             ),
             explanation=say(
                 "{calls:,} calls of {size:,} MiB. {than}",
                 calls=row.calls,
                 size=(row.bytes or 0) >> 20,
-                than=than,
+                than=comparison,
             ),
             evidence=_members(case, row),
             how=say(
@@ -82,11 +82,11 @@ def _known(row: CollectiveRow) -> bool:
 
 def _members(case: RankContext, row: CollectiveRow) -> tuple[RankEvidence, ...]:
     calls = case.calls
-    mine = [
+    same_shape = [
         s.label.kind == row.kind and s.label.group == (row.group or "") and s.bytes == row.bytes
         for s in calls.shapes
     ]
-    at = np.flatnonzero(np.array([*mine, False], np.bool_)[calls.shape] & case.in_step)
+    at = np.flatnonzero(np.array([*same_shape, False], np.bool_)[calls.shape] & case.in_step)
     took = np.bincount(calls.rank[at], calls.transfer_ns[at], minlength=len(case.parts))
     count = np.bincount(calls.rank[at], minlength=len(case.parts))
     mean = took / np.maximum(count, 1)

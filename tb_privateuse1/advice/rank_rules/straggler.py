@@ -1,4 +1,4 @@
-"""A rank for which the others wait, and what it does longer."""
+"""A rank that the others wait for, and the work that takes it longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_privateuse1.analysis.ranks.stragglers import Straggler
 
 _LEAST = 0.02
 _PART = 0.2
-"""Of the excess: what a kernel or a cause has to have of it to be named."""
+"""The least share of the excess for which a kernel or cause is named."""
 
 IDLE = {
     "data_loader": say("waiting for its data loader"),
@@ -33,27 +33,27 @@ IDLE = {
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """What the others wait for it, per step."""
-    for late in case.stragglers:
-        at = case.numbers.index(late.rank)
-        saving = min(late.caused_ns / max(case.count[at], 1), _waiting(case, at))
+    """Yield each straggler with the time per step that the others wait for it."""
+    for straggler in case.stragglers:
+        at = case.numbers.index(straggler.rank)
+        saving = min(straggler.caused_ns / max(case.count[at], 1), _waiting(case, at))
         if case.share(saving) < _LEAST:
             continue
-        why, sure = _why(case, late, at)
+        why, sure = _why(case, straggler, at)
         yield RankFinding(
             title=say(
                 "Rank {rank} keeps the others waiting: {share} of their time",
-                rank=late.rank,
+                rank=straggler.rank,
                 share=percent(case.share(saving)),
             ),
             explanation=say(
                 "It came last to {last:,} of {collectives:,} collectives in which somebody waited. "
                 "{why}",
-                last=late.last,
-                collectives=late.collectives,
+                last=straggler.last,
+                collectives=straggler.collectives,
                 why=why,
             ),
-            evidence=(RankEvidence(late.rank, why),),
+            evidence=(RankEvidence(straggler.rank, why),),
             how=say(
                 "What each other rank waits on average in the collectives to which this one comes "
                 "last, per step, as far as no computation hides it."
@@ -64,16 +64,16 @@ def check(case: RankContext) -> Iterator[RankFinding]:
 
 
 def _waiting(case: RankContext, at: int) -> float:
-    others = np.arange(len(case.parts)) != at
-    others &= case.count > 0
-    return float(case.waiting[others].mean()) if others.any() else 0.0
+    other = np.arange(len(case.parts)) != at
+    other &= case.count > 0
+    return float(case.waiting[other].mean()) if other.any() else 0.0
 
 
-def _why(case: RankContext, late: Straggler, at: int) -> tuple[str, bool]:
-    """In words, and whether the trace tells."""
-    excess, hosted = milliseconds(late.excess_ns), case.parts[at].on_host
-    if late.cause == "computation":
-        kernel = _kernel(case, late, at)
+def _why(case: RankContext, straggler: Straggler, at: int) -> tuple[str, bool]:
+    """Return the reason in words, and whether the trace proves it."""
+    excess, hosted = milliseconds(straggler.excess_ns), case.parts[at].on_host
+    if straggler.cause == "computation":
+        kernel = _kernel(case, straggler, at)
         if hosted:
             return say(
                 "Its operators take {excess} a step longer than the median of the others{kernel}.",
@@ -85,16 +85,16 @@ def _why(case: RankContext, late: Straggler, at: int) -> tuple[str, bool]:
             excess=excess,
             kernel=kernel,
         ), True
-    if late.cause == "copy":
+    if straggler.cause == "copy":
         return say(
             "It copies {excess} a step longer than the median of the others.", excess=excess
         ), True
-    if late.cause != "idle":
+    if straggler.cause != "idle":
         return say("What it does longer cannot be told."), False
-    name, beyond = _most_idle(case, at)
-    sure = beyond >= _PART * late.excess_ns
-    most = say(", {time} of it {cause}", time=milliseconds(beyond), cause=IDLE[name])
-    cause = most if sure else ""
+    name, extra_ns = _most_idle(case, at)
+    sure = extra_ns >= _PART * straggler.excess_ns
+    detail = say(", {time} of it {cause}", time=milliseconds(extra_ns), cause=IDLE[name])
+    cause = detail if sure else ""
     if hosted:
         return say(
             "It does nothing for {excess} a step longer than the median of the others{cause}.",
@@ -110,25 +110,25 @@ def _why(case: RankContext, late: Straggler, at: int) -> tuple[str, bool]:
 
 
 def _most_idle(case: RankContext, at: int) -> tuple[str, float]:
-    """The cause with most beyond the median of the others."""
-    more = {}
+    """Return the idle cause with the largest excess over the others' median, and the excess."""
+    extra_ns = {}
     for cause in IDLE:
-        own = case.idle(cause)
-        more[cause] = float(own[at] - np.median(np.delete(own, at)))
-    name = max(more, key=lambda cause: more[cause])
-    return name, more[name]
+        values = case.idle(cause)
+        extra_ns[cause] = float(values[at] - np.median(np.delete(values, at)))
+    name = max(extra_ns, key=lambda cause: extra_ns[cause])
+    return name, extra_ns[name]
 
 
-def _kernel(case: RankContext, late: Straggler, at: int) -> str:
-    """The kernel with most beyond the median of the others, if it has a part of the excess."""
-    others = [part.host.kernels for i, part in enumerate(case.parts) if i != at]
-    best, most = "", _PART * late.excess_ns
-    for name, own in case.parts[at].host.kernels.items():
-        more = own - float(np.median([kernels.get(name, 0) for kernels in others]))
-        if more >= most:
-            best, most = name, more
+def _kernel(case: RankContext, straggler: Straggler, at: int) -> str:
+    """Return words on the kernel with the largest excess over the others' median, or ``""``."""
+    other = [part.host.kernels for i, part in enumerate(case.parts) if i != at]
+    best, longest_ns = "", _PART * straggler.excess_ns
+    for name, values in case.parts[at].host.kernels.items():
+        extra_ns = values - float(np.median([kernels.get(name, 0) for kernels in other]))
+        if extra_ns >= longest_ns:
+            best, longest_ns = name, extra_ns
     return (
-        say(", {time} of it in `{kernel}`", time=milliseconds(most), kernel=best[:120])
+        say(", {time} of it in `{kernel}`", time=milliseconds(longest_ns), kernel=best[:120])
         if best
         else ""
     )

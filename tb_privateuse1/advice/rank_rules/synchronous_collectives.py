@@ -1,4 +1,4 @@
-"""Collectives for which the host itself stands still."""
+"""Synchronous collectives: the host blocks until they end."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ _LEAST = 0.03
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """Exposed transfers behind which a waiting call returns at once."""
-    held = case.average(case.held)
-    if case.share(held) < _LEAST:
+    """Yield exposed transfers that end just before a waiting call returns."""
+    blocked_ns = case.average(case.blocked)
+    if case.share(blocked_ns) < _LEAST:
         return
     yield RankFinding(
         title=say(
-            "The host waits for collectives: {share} of the time", share=percent(case.share(held))
+            "The host waits for collectives: {share} of the time",
+            share=percent(case.share(blocked_ns)),
         ),
         explanation=say(
             "A synchronising call returns right behind these collectives. Until then the host "
             "launches nothing, and so nothing can run beside the communication."
         ),
         evidence=tuple(
-            RankEvidence(case.numbers[i], say("{time} a step", time=milliseconds(case.held[i])))
-            for i in case.most(case.held)
-            if case.held[i] > 0
+            RankEvidence(case.numbers[i], say("{time} a step", time=milliseconds(case.blocked[i])))
+            for i in case.most(case.blocked)
+            if case.blocked[i] > 0
         ),
         how=say(
             "Communication on the device without computation beside it, within a waiting call "
             "that ends less than 0.1 ms behind it, less waiting for other ranks; the mean over "
             "the ranks."
         ),
-        saving_ns=held,
+        saving_ns=blocked_ns,
         confidence="medium",
     )
 

@@ -1,4 +1,4 @@
-"""Ranks that wait for each other by turns, or because their work is not the same."""
+"""Load imbalance: ranks wait for each other without a constant straggler."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ _MANY = 8
 
 
 def check(case: RankContext) -> Iterator[RankFinding]:
-    """Waiting that no straggler explains."""
-    told = sum(late.caused_ns / max(case.count.mean(), 1) for late in case.stragglers)
-    waiting = max(case.average(case.waiting) - told, 0.0)
+    """Yield the waiting time that no straggler explains."""
+    explained_ns = sum(
+        straggler.caused_ns / max(case.count.mean(), 1) for straggler in case.stragglers
+    )
+    waiting = max(case.average(case.waiting) - explained_ns, 0.0)
     if case.share(waiting) < _LEAST:
         return
     work = case.mean("computation_ns")
-    has = case.count > 0
-    middle = float(np.median(work[has]))
-    most = [i for i in case.most(np.where(has, work, -1.0))[:_TOP] if work[i] > middle]
-    constant = bool(most) and case.share(work[most[0]] - middle) >= _SPREAD
+    has_steps = case.count > 0
+    middle = float(np.median(work[has_steps]))
+    busiest = [i for i in case.most(np.where(has_steps, work, -1.0))[:_TOP] if work[i] > middle]
+    constant = bool(busiest) and case.share(work[busiest[0]] - middle) >= _SPREAD
     if constant:
-        names = join_list(str(case.numbers[i]) for i in most)
+        names = join_list(str(case.numbers[i]) for i in busiest)
         why = say("Work differs between ranks: most have ranks {names}.", names=names)
-        shown = most
+        examples = busiest
     else:
         why = (
             say("Too few collectives tell who came last to say whether it is always the same rank.")
@@ -45,7 +47,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
                 "All have about the same work on average: who is late changes from step to step."
             )
         )
-        shown = [i for i in case.most(case.waiting)[:_TOP] if case.waiting[i] > 0]
+        examples = [i for i in case.most(case.waiting)[:_TOP] if case.waiting[i] > 0]
     yield RankFinding(
         title=say(
             "Ranks wait for each other: {share} of the time", share=percent(case.share(waiting))
@@ -65,7 +67,7 @@ def check(case: RankContext) -> Iterator[RankFinding]:
                     wait=milliseconds(case.waiting[i]),
                 ),
             )
-            for i in shown
+            for i in examples
         ),
         how=say(
             "The mean over the ranks of what matched collectives take longer than on the rank "

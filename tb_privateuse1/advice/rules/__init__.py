@@ -1,4 +1,4 @@
-"""The registry of rules: a line each, by cause."""
+"""The registry of rules, one line each, sorted by cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention that writes out its whole matrix."""
+"""Attention that writes its whole score matrix to memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """What attention's general path launches beside its two products."""
-    wanted = case.named("ops", _NAMES)
-    rows = case.launched_by(wanted)
+    """Yield the kernels of attention's general path besides its two products."""
+    is_attention = case.named("ops", _NAMES)
+    rows = case.launched_by(is_attention)
     launcher = case.trace.kernels.op[rows]
     product = case.around(launcher, case.named("ops", _PRODUCTS)) >= 0
     claim = case.of_device(case.time(rows[~product], "kernels"))
@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     claim = intervals.merge(claim, host or intervals.EMPTY)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    calls = np.unique(case.around(launcher, wanted))
+    calls = np.unique(case.around(launcher, is_attention))
     yield RuleFinding(
         title=say(
             "Attention is computed step by step: {share} of the time",

@@ -1,8 +1,8 @@
-"""What a rule is, what it is asked about, and what it answers.
+"""Interface of rules over one trace: their context, findings and definition.
 
-A rule looks at one trace (``Case``) and says what it found (``Found``) with the time that would
-be saved, as a set of instants, and what mending takes away. The advisor sees to it that no instant
-is claimed twice, and that no more is promised than the replayed steps gain.
+A rule reads a ``RuleContext`` and yields ``RuleFinding``. Each claims the time that a fix saves, as
+a set of instants, and names the work that the fix removes. The engine gives each instant to one
+finding and promises no more than a replay gains.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 from tb_privateuse1.advice.context import LACKS as LACKS
 from tb_privateuse1.advice.context import Need as Need
-from tb_privateuse1.advice.context import RuleContext as RuleContext
 from tb_privateuse1.advice.removal_replay import Removal
+from tb_privateuse1.advice.selection import RuleContext as RuleContext
 from tb_privateuse1.i18n import join_list as join_list
 from tb_privateuse1.i18n import join_sentences as join_sentences
 from tb_privateuse1.i18n import plural as plural
@@ -25,55 +25,55 @@ from tb_privateuse1.trace.findings import Example
 Cause = Literal[
     "input", "launching", "waiting", "device", "communication", "memory", "fallback", "recording"
 ]
-"""``input``: data comes late; ``launching``: the host feeds the device too slowly; ``waiting``:
-host and device wait for each other; ``device``: work on the device that could be less;
-``communication``: between ranks; ``memory``; ``fallback``: operators that the backend does not
-run on its device; ``recording``: what a better profile would tell."""
+"""``input``: data loading; ``launching``: host-bound; ``waiting``: synchronization of host and
+device; ``device``: avoidable work on the device; ``communication``: between ranks; ``memory``;
+``fallback``: operators that the backend does not run on its device; ``recording``: the profiling
+setup."""
 
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 Confidence = Literal["high", "medium", "low"]
-"""``high``: the events say so themselves; ``medium``: they fit, and hardly anything else does;
-``low``: other causes are possible."""
+"""How well the events prove the cause. ``medium``: other causes are unlikely; ``low``: they are
+possible."""
 
 
-Rank = Literal["cause", "symptom", "step", "rest"]
-"""Who takes an instant that several rules claim: a cause before a symptom (many short kernels),
-a symptom before a slow step, and this before what merely says that the device was idle."""
+Precedence = Literal["cause", "symptom", "step", "rest"]
+"""The order in which rules get an instant that several claim. A cause comes before a symptom
+(many short kernels), a symptom before a slow step, and that before mere idle time."""
 
-RANKS: tuple[Rank, ...] = get_args(Rank)
+PRECEDENCES: tuple[Precedence, ...] = get_args(Precedence)
 
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """What a rule found in a trace."""
+    """A problem that a rule found in a trace."""
 
     title: str
     """One line with this trace's figures."""
     explanation: str
-    """What happens and why it costs time, in plain words."""
+    """The mechanism, and why it costs time, in plain words."""
     events: int
-    """How many events it is about."""
+    """The number of events with the problem."""
     evidence: tuple[Example, ...]
     how: str
-    """How the saving was computed; why there is none where ``claim`` is None."""
+    """How the saving was computed; why none is known if ``claim`` is None."""
     claim: intervals.Set | None = None
-    """The instants that would be saved; None: not known."""
+    """The instants that a fix saves; None if unknown."""
     removes: Removal | None = None
-    """What mending takes away (``Case.without``): the advisor replays the trace without that, and
-    promises no more than is then gained. None: the instants stand."""
+    """The work that a fix removes (``RuleContext.without``). The engine replays the trace without
+    it and promises no more than that gains. None: the saving is the claim."""
     confidence: Confidence = "medium"
     source: str | None = None
-    """Line of the user's program."""
+    """A line of the user's program."""
     lacks: tuple[str, ...] = ()
-    """What the profile lacked to be surer."""
+    """Data that the profile lacks and that would raise the confidence."""
     urgent: bool = False
-    """Without a saving: whether it endangers the run (out of memory), or wrongs the figures."""
+    """It endangers the run (out of memory) or distorts figures, even without a saving."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What to look for and what to do about it."""
+    """A pattern, its reason and its fix."""
 
     name: str
     title: str
@@ -82,14 +82,14 @@ class Rule:
     why: str
     fix: str
     threshold: str
-    """From when on it speaks, and why from there."""
+    """The threshold, and the reason for it."""
     reference: str
-    """Who else knows this, or the document behind it."""
+    """The tool or document that knows this pattern."""
     check: Callable[[RuleContext], Iterable[RuleFinding]]
     needs: tuple[Need, ...] = ()
-    rank: Rank = "cause"
+    precedence: Precedence = "cause"
 
 
 def percent(share: float) -> str:
-    """``12 %``, with a decimal below 10."""
+    """Return a text like ``12 %``, with a decimal below 10."""
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"

@@ -1,4 +1,4 @@
-"""A convolution with a bias that the batch norm behind it takes away again."""
+"""A convolution bias that the following batch norm cancels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONVOLUTION, _NORM = r"^aten::conv[123]d$", r"^aten::batch_norm$"
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """``conv2d`` with a third size, and next ``batch_norm`` on the same thread."""
+    """Yield each ``conv2d`` with a bias if ``batch_norm`` is next on its thread."""
     ops = case.trace.ops
     top = case.top
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
@@ -28,14 +28,14 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if not len(rows):
         return
     claim = case.of_device(case.time(_adding(case, rows), "kernels"))
-    known = intervals.length(claim) > 0
+    saves = intervals.length(claim) > 0
     cost = say(": {share} of the time", share=percent(case.share(intervals.length(claim))))
-    each = len(rows) / len(case.steps)
+    per_step = len(rows) / len(case.steps)
     yield RuleFinding(
         title=say(
             "{convolutions} a step with a bias before batch norm{cost}",
-            convolutions=plural(round(each), "convolution"),
-            cost=cost if known else "",
+            convolutions=plural(round(per_step), "convolution"),
+            cost=cost if saves else "",
         ),
         explanation=say(
             "{convolutions} with a bias are directly followed by a batch norm, which subtracts "
@@ -49,10 +49,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
                 "The kernels that add the bias, while others waited for the device. Its "
                 "gradient's are not counted."
             )
-            if known
+            if saves
             else say("Not known: the convolution's own kernel adds the bias.")
         ),
-        claim=claim if known else None,
+        claim=claim if saves else None,
         removes=case.without(kernels=_adding(case, rows)),
         confidence="high",
         source=case.source(rows),
@@ -61,8 +61,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _has_bias(case: RuleContext, rows: I64) -> Bools:
-    told, of = np.unique(case.trace.ops.shapes[rows], return_inverse=True)
-    return np.array([_third(case.trace.text(one)) for one in told], np.bool_)[of]
+    ids, index = np.unique(case.trace.ops.shapes[rows], return_inverse=True)
+    return np.array([_third(case.trace.text(shapes)) for shapes in ids], np.bool_)[index]
 
 
 def _third(shapes: str) -> bool:
@@ -73,15 +73,15 @@ def _third(shapes: str) -> bool:
 
 
 def _adding(case: RuleContext, rows: I64) -> I64:
-    """Kernels of ``add_`` inside of these."""
+    """Return the kernels of ``add_`` inside these operators."""
     ops = case.trace.ops
-    wanted = np.zeros(len(ops), np.bool_)
-    wanted[rows] = True
-    inside = case.launched_by(wanted)
+    is_convolution = np.zeros(len(ops), np.bool_)
+    is_convolution[rows] = True
+    activities = case.launched_by(is_convolution)
     adds = np.append(case.named("ops", r"^aten::add_?$"), False)
-    op = case.trace.kernels.op[inside]
-    found: I64 = inside[adds[np.where(op >= 0, op, NONE)]]
-    return found
+    op = case.trace.kernels.op[activities]
+    adding: I64 = activities[adds[np.where(op >= 0, op, NONE)]]
+    return adding
 
 
 RULE = Rule(

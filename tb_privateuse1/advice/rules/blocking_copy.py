@@ -1,4 +1,4 @@
-"""Copies between host and device for which the host stands still."""
+"""Copies between host and device that block the host."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Waits inside of copies that no other rule knows."""
+    """Yield the waits inside copies that no other rule reports."""
     waits = case.waits_in(case.named("ops", _NAMES))
     table = case.limits.waits
-    known = case.around(table.op[waits], case.named("ops", _OTHERS)) >= 0
-    claim = case.after_waits(waits[~known])
+    is_reported = case.around(table.op[waits], case.named("ops", _OTHERS)) >= 0
+    claim = case.after_waits(waits[~is_reported])
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    ops = np.unique(table.op[waits[~known]]).astype(np.int64)
+    ops = np.unique(table.op[waits[~is_reported]]).astype(np.int64)
     pageable = len(case.kernels(_PAGEABLE))
     pinned = say(
         " {copies} used pageable memory, for which non_blocking has no effect.",
@@ -49,7 +49,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "the wait."
         ),
         claim=claim,
-        removes=case.without(waits=waits[~known]),
+        removes=case.without(waits=waits[~is_reported]),
         confidence="high",
         source=case.source(ops),
         lacks=case.lacks("stacks"),

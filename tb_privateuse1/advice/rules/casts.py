@@ -1,4 +1,4 @@
-"""Tensors that are only converted to another type."""
+"""Kernels that only convert a tensor to another type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Kernels below ``to``: a copy between devices would be no kernel."""
+    """Yield the kernels below ``to``. A copy between devices is not a kernel."""
     kernels = case.trace.kernels
     rows = case.launched_by(case.named("ops", _NAMES))
     rows = rows[(kernels.kind[rows] == KERNEL) & ~kernels.communication[rows]]

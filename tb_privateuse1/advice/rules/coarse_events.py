@@ -1,4 +1,4 @@
-"""Device events that are too coarse to time most operators, or inferred times that say little."""
+"""Device events too coarse to time most operators, or inferred times with wide bounds."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _WIDE = 0.5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Elapsed times against their resolution; bounds against what they bound."""
+    """Yield if elapsed times are near their resolution, or bounds near the bounded times."""
     trace = case.trace
     coarse = [finding for finding in trace.meta.findings if finding.code == "elapsed_coarse"]
     if coarse:
-        told = join_sentences((coarse[0].message, coarse[0].hint or ""))
-        yield _found(say("The device's events are too coarse to time operators"), told, 0)
+        text = join_sentences((coarse[0].message, coarse[0].hint or ""))
+        yield _found(say("The device's events are too coarse to time operators"), text, 0)
         return
     if trace.meta.timeline != "inferred":
         return
-    # Operators that launch nothing take no time on the device, and rightly so.
+    # Operators without a launch take no device time: their 0 is correct.
     launchers = np.unique(trace.kernels.op[trace.kernels.op >= 0])
     elapsed = trace.ops.elapsed_ns[launchers]
     elapsed = elapsed[elapsed != MISSING]
@@ -72,7 +72,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 def _resolution_ns(trace: Trace) -> int | None:
     grounds = trace.meta.grounds
     constants = grounds.constants if grounds is not None else ()
-    return next((one.value_ns for one in constants if one.name == "elapsed_resolution"), None)
+    return next(
+        (constant.value_ns for constant in constants if constant.name == "elapsed_resolution"), None
+    )
 
 
 def _found(title: str, explanation: str, events: int) -> RuleFinding:

@@ -1,4 +1,4 @@
-"""Operators that the backend has no kernel for: torch runs them on the CPU, with copies around."""
+"""Operators without a kernel of the backend: torch runs them on the CPU, with copies."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TOP = 8
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Operators around ``aten::_to_cpu``, which only torch's fallback calls."""
+    """Yield the operators around ``aten::_to_cpu``: only torch's fallback calls it."""
     ops = case.trace.ops
     moved = case.ops(_TO_CPU)
     callers = np.unique(ops.parent[moved])
     rows = callers[callers >= 0].astype(np.int64)
     if not len(rows):
         return
-    names, of = np.unique(ops.name[rows], return_inverse=True)
-    spent = ops.end_ns[rows] - ops.start_ns[rows]
-    total = np.bincount(of, weights=spent, minlength=len(names))
-    count = np.bincount(of, minlength=len(names))
+    names, index = np.unique(ops.name[rows], return_inverse=True)
+    duration = ops.end_ns[rows] - ops.start_ns[rows]
+    total = np.bincount(index, weights=duration, minlength=len(names))
+    count = np.bincount(index, minlength=len(names))
     order = np.argsort(-total, kind="stable")
     costliest = join_list(
         say(
@@ -43,7 +43,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         )
         for i in order[:_TOP]
     )
-    more = say(" and {count} more", count=len(names) - _TOP) if len(names) > _TOP else ""
+    rest = say(" and {count} more", count=len(names) - _TOP) if len(names) > _TOP else ""
     claim = case.blocking(case.time(rows))
     yield RuleFinding(
         title=say(
@@ -56,7 +56,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "waits for the device, computes there, and copies the results back: "
             "{costliest}{more}.",
             costliest=costliest,
-            more=more,
+            more=rest,
         ),
         events=len(rows),
         evidence=case.examples("ops", rows),

@@ -1,4 +1,4 @@
-"""Batches that come late: the device waits while the program waits for the data loader."""
+"""Input-bound: the device is idle while the program waits for the data loader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Time in the loader's ``__next__`` while the device had nothing to do."""
+    """Yield the time in the loader's ``__next__`` while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:

@@ -1,4 +1,4 @@
-"""DataParallel: one process that feeds several devices."""
+"""DataParallel: one process drives several devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Its functions, or its frames, in a trace with several devices."""
+    """Yield its functions or frames in a trace with several devices."""
     lanes = case.trace.lanes
     used = np.unique(lanes.device[np.unique(case.trace.kernels.lane)])
     if len(used) < _FEW:
@@ -24,9 +24,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     framed = np.flatnonzero(case.named("frames", _FRAMES)) if len(case.trace.frames) else rows[:0]
     if not len(rows) and not len(framed):
         return
-    wanted = np.zeros(len(case.trace.ops), np.bool_)
-    wanted[rows] = True
-    device = case.of_device(case.time(case.launched_by(wanted), "kernels"))
+    is_parallel = np.zeros(len(case.trace.ops), np.bool_)
+    is_parallel[rows] = True
+    device = case.of_device(case.time(case.launched_by(is_parallel), "kernels"))
     claim = intervals.merge(device, case.of_host(case.time(rows)) or intervals.EMPTY)
     if len(rows) and case.share(intervals.length(claim)) < _LEAST:
         return
@@ -52,7 +52,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             else say("The trace does not tell its parts.")
         ),
         claim=claim if len(rows) else None,
-        removes=case.without(ops=rows, kernels=case.launched_by(wanted)),
+        removes=case.without(ops=rows, kernels=case.launched_by(is_parallel)),
         confidence="high",
         source=case.source(rows),
     )

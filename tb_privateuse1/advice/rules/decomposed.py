@@ -1,4 +1,4 @@
-"""Operators with a kernel of their own elsewhere, which this backend builds of others."""
+"""Operators that this backend decomposes, although other backends have one kernel for them."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _LEAST, _MANY = 0.01, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Such operators in which three or more others launch."""
+    """Yield such operators with three or more launching operators inside."""
     ops, kernels = case.trace.ops, case.trace.kernels
-    wanted = case.named("ops", _NAMES)
-    rows = case.launched_by(wanted)
+    is_composite = case.named("ops", _NAMES)
+    rows = case.launched_by(is_composite)
     if not len(rows):
         return
     launcher = kernels.op[rows].astype(np.int64)
-    whole = case.around(launcher, wanted)
-    others = whole != launcher
-    # How many operators inside each of them launched something.
-    pairs = np.unique(np.stack((whole[others], launcher[others])), axis=1)
+    composite = case.around(launcher, is_composite)
+    is_inner = composite != launcher
+    # Count the launching operators inside each of them.
+    pairs = np.unique(np.stack((composite[is_inner], launcher[is_inner])), axis=1)
     calls, count = np.unique(pairs[0], return_counts=True)
-    taken = calls[count >= _MANY]
-    inside = rows[np.isin(whole, taken)]
-    spent = case.time(inside, "kernels")
-    host = case.of_host(case.time(taken))
-    claim = intervals.merge(case.of_device(spent), host or intervals.EMPTY)
-    if not len(taken) or case.share(intervals.length(claim)) < _LEAST:
+    affected = calls[count >= _MANY]
+    activities = rows[np.isin(composite, affected)]
+    device = case.time(activities, "kernels")
+    host = case.of_host(case.time(affected))
+    claim = intervals.merge(case.of_device(device), host or intervals.EMPTY)
+    if not len(affected) or case.share(intervals.length(claim)) < _LEAST:
         return
-    names = [case.trace.text(name) for name in np.unique(ops.name[taken])]
+    names = [case.trace.text(name) for name in np.unique(ops.name[affected])]
     share = percent(case.share(intervals.length(claim)))
     yield RuleFinding(
         title=(
@@ -58,20 +58,20 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "{calls:,} calls launched {activities:,} activities by way of the operators "
             "inside, each of which reads and writes memory again. Other backends have one "
             "kernel for each.",
-            calls=len(taken),
-            activities=len(inside),
+            calls=len(affected),
+            activities=len(activities),
         ),
-        events=len(taken),
-        evidence=case.examples("ops", taken),
+        events=len(affected),
+        evidence=case.examples("ops", affected),
         how=say(
             "Time of the calls while the device had nothing to do, and of their activities "
             "while others waited for the device. A kernel of its own will need some of it, so "
             "this is at most."
         ),
         claim=claim,
-        removes=case.without(ops=taken, kernels=inside),
+        removes=case.without(ops=affected, kernels=activities),
         confidence="medium",
-        source=case.source(taken[taken != NONE]),
+        source=case.source(affected[affected != NONE]),
         lacks=case.lacks("stacks"),
     )
 

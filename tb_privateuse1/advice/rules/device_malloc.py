@@ -1,4 +1,4 @@
-"""Memory that is asked of the device's driver in the loop, where the allocator should have it."""
+"""Allocations by the device's driver inside the step, which the caching allocator should serve."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Runtime calls that allocate or release, in the judged steps."""
+    """Yield the runtime calls that allocate or release in the judged steps."""
     launches = case.trace.launches
     names = _NAMES.replace("<runtimes>", words("runtime_prefixes", case.vendor.runtime_prefixes))
     named = case.named("launches", names) & ~case.named("launches", _OTHERS)
-    inside = intervals.covered_length(case.window, launches.start_ns, launches.end_ns) > 0
-    rows = np.flatnonzero(named & inside)
+    is_judged = intervals.covered_length(case.window, launches.start_ns, launches.end_ns) > 0
+    rows = np.flatnonzero(named & is_judged)
     claim = case.of_host(case.time(rows, "launches"))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return

@@ -1,4 +1,4 @@
-"""Work in float64, which accelerators do slowly."""
+"""Kernels in float64, which accelerators run slowly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAVED = 0.5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Kernels of operators with a float64 tensor among their inputs."""
+    """Yield the kernels of operators with a float64 tensor as input."""
     trace = case.trace
     ops, kernels = trace.ops, trace.kernels
     used = np.flatnonzero(np.bincount(ops.dtypes[ops.dtypes >= 0], minlength=1))
@@ -31,8 +31,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     shapes, types = ops.shapes[kernels.op[rows]], ops.dtypes[kernels.op[rows]]
     first, group = group_rows(shapes, types)
-    found = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
-    rows = rows[np.array(found, np.bool_)[group]]
+    is_double = [_is_double(trace.text(shapes[i]), trace.text(types[i])) for i in first]
+    rows = rows[np.array(is_double, np.bool_)[group]]
     claim = bottleneck.shorten(case.of_device(case.time(rows, "kernels")), _SAVED)
     if case.share(intervals.length(claim)) < _LEAST:
         return
@@ -60,7 +60,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _is_double(shapes: str, dtypes: str) -> bool:
-    """Whether a tensor of some size is float64: a single number is one of Python's."""
+    """Return whether a tensor with a size is float64; a scalar may be a Python number."""
     try:
         pairs = zip(json.loads(shapes), json.loads(dtypes), strict=False)
         return any(kind == "double" and len(size) > 0 for size, kind in pairs)

@@ -1,4 +1,4 @@
-"""Operators whose result's size only the device knows: the host waits for it."""
+"""Operators with a data-dependent result size: the host waits for the device to compute it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Waits inside of operators with a result of unknown size."""
-    wanted = case.named("ops", _NAMES)
-    waits = case.waits_in(wanted)
+    """Yield the waits inside operators with a result of unknown size."""
+    is_dynamic = case.named("ops", _NAMES)
+    waits = case.waits_in(is_dynamic)
     claim = case.after_waits(waits)
     if case.share(intervals.length(claim)) < _LEAST:
         return

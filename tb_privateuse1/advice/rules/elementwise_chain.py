@@ -1,4 +1,4 @@
-"""Elementwise operators one after the other, each of them a way through memory."""
+"""Chains of elementwise kernels: each one reads and writes memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST, _MANY = 0.05, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Runs of three or more such kernels on a lane, without another in between."""
+    """Yield runs of three or more such kernels on a lane without another between."""
     kernels = case.trace.kernels
     named = np.append(case.named("ops", _NAMES), False)
     rows = np.flatnonzero(case.judged_kernels & (kernels.kind == 0))
@@ -37,8 +37,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     rows, run = rows[in_run], run[in_run]
     if not len(rows):
         return
-    others = _but_longest(case, rows, run)
-    claim = case.of_device(case.time(others, "kernels"))
+    removable = _but_longest(case, rows, run)
+    claim = case.of_device(case.time(removable, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
     runs = len(np.unique(run))
@@ -60,7 +60,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "fused, a run is one way through memory."
         ),
         claim=claim,
-        removes=case.without(kernels=others),
+        removes=case.without(kernels=removable),
         confidence="medium",
         source=case.source(np.unique(kernels.op[rows]).astype(np.int64)),
         lacks=case.lacks("stacks"),
@@ -71,8 +71,8 @@ def _but_longest(case: RuleContext, rows: I64, run: I64) -> I64:
     kernels = case.trace.kernels
     order = np.lexsort((kernels.end_ns[rows] - kernels.start_ns[rows], run))
     last = np.append(run[order][1:] != run[order][:-1], True)
-    others: I64 = rows[order[~last]]
-    return others
+    removable: I64 = rows[order[~last]]
+    return removable
 
 
 RULE = Rule(

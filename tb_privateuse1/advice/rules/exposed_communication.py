@@ -1,4 +1,4 @@
-"""Communication that no computation hides."""
+"""Exposed communication: no computation runs beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST = 0.05
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Time in which the device communicates and computes nothing."""
+    """Yield the time in which the device communicates and computes nothing."""
     kernels = case.trace.kernels
     rows = np.flatnonzero(kernels.communication & case.judged_kernels)
     if not len(rows):
@@ -25,7 +25,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     bare = intervals.length(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
         return
-    whole = max(intervals.length(talk), 1)
+    total_ns = max(intervals.length(talk), 1)
     yield RuleFinding(
         title=say(
             "Communication that nothing hides: {share} of the time", share=percent(case.share(bare))
@@ -34,7 +34,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "{share} of the time in which this rank communicates, it computes nothing "
             "meanwhile. A part of it may be waiting for slower ranks: the distributed view "
             "tells.",
-            share=percent(bare / whole),
+            share=percent(bare / total_ns),
         ),
         events=len(rows),
         evidence=case.examples("kernels", rows),
@@ -65,5 +65,5 @@ RULE = Rule(
     reference=say("TraceLens exposed communication; torch-tb-profiler communication rule."),
     check=check,
     needs=("device",),
-    rank="symptom",
+    precedence="symptom",
 )

@@ -1,4 +1,4 @@
-"""Input that is copied to the device while nothing computes."""
+"""Copies of input to the device while no kernel runs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Copies between host and device without a kernel beside them."""
+    """Yield the copies between host and device without a kernel beside them."""
     kernels = case.trace.kernels
     rows = case.copies()
     rows = rows[case.named("kernels", _BETWEEN)[rows]]
-    spent = case.time(rows, "kernels")
-    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute_kernels(kernels)))
+    copying = case.time(rows, "kernels")
+    exposed = intervals.subtract(copying, breakdown.busy(breakdown.compute_kernels(kernels)))
     claim = case.of_device(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
         return
     size = kernels.bytes[rows]
     rate: str = ""
     if (size != MISSING).any():
-        told = size != MISSING
-        length = int((kernels.end_ns - kernels.start_ns)[rows][told].sum())
-        rate = say(" They moved {rate:.2f} GB/s.", rate=int(size[told].sum()) / max(length, 1))
+        has_size = size != MISSING
+        length = int((kernels.end_ns - kernels.start_ns)[rows][has_size].sum())
+        rate = say(" They moved {rate:.2f} GB/s.", rate=int(size[has_size].sum()) / max(length, 1))
     yield RuleFinding(
         title=say(
             "Copies between host and device take {share} of the time",

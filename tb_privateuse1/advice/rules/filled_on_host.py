@@ -1,4 +1,4 @@
-"""Tensors that are filled on the host and then copied to the device."""
+"""Tensors created on the host and then copied to the device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """A factory that launches nothing, and next ``to`` with a copy to the device."""
+    """Yield factories that launch nothing if ``to`` with a device copy is next."""
     ops, kernels = case.trace.ops, case.trace.kernels
     top = case.top
     order = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
@@ -28,21 +28,21 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     pair = np.flatnonzero(factory[order[:-1]] & move[order[1:]] & follows)
     if not len(pair):
         return
-    made, moved = order[pair], order[pair + 1]
-    every = np.zeros(len(ops), np.bool_)
-    every[made], every[moved] = True, True
-    rows = case.launched_by(every)
-    holder = case.around(kernels.op[rows], every)
-    on_device = np.isin(made, holder[kernels.kind[rows] != MEMCPY])
+    factories, moved = order[pair], order[pair + 1]
+    is_either = np.zeros(len(ops), np.bool_)
+    is_either[factories], is_either[moved] = True, True
+    rows = case.launched_by(is_either)
+    holder = case.around(kernels.op[rows], is_either)
+    on_device = np.isin(factories, holder[kernels.kind[rows] != MEMCPY])
     copied = np.isin(moved, holder[kernels.kind[rows] == MEMCPY])
-    made, moved = made[copied & ~on_device], moved[copied & ~on_device]
+    factories, moved = factories[copied & ~on_device], moved[copied & ~on_device]
     copies = rows[np.isin(holder, moved)]
-    spent = np.concatenate((made, moved))
-    host = case.of_host(case.time(spent))
+    both_ops = np.concatenate((factories, moved))
+    host = case.of_host(case.time(both_ops))
     claim = intervals.merge(host or intervals.EMPTY, case.of_device(case.time(copies, "kernels")))
     if not len(moved) or case.share(intervals.length(claim)) < _LEAST:
         return
-    names = sorted({case.trace.text(name) for name in ops.name[made]})
+    names = sorted({case.trace.text(name) for name in ops.name[factories]})
     yield RuleFinding(
         title=say(
             "Tensors are filled on the host and copied: {share} of the time",
@@ -61,7 +61,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "while others waited for the device."
         ),
         claim=claim,
-        removes=case.without(ops=spent, kernels=copies, waits=case.waits_in(every)),
+        removes=case.without(ops=both_ops, kernels=copies, waits=case.waits_in(is_either)),
         confidence="medium",
         source=case.source(moved),
         lacks=case.lacks("stacks"),

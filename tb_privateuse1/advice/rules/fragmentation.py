@@ -1,4 +1,4 @@
-"""Memory that the allocator holds and nobody uses."""
+"""Memory that the allocator reserves but no tensor uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST, _MUCH = 0.3, 1 << 30
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Reserved less allocated, where most is allocated."""
+    """Yield reserved minus allocated memory at the peak of the allocated memory."""
     trace = case.trace
     for device in allocations.memory_devices(trace.memory):
         memory = trace.memory

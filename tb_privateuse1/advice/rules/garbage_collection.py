@@ -1,4 +1,4 @@
-"""Python stops to collect garbage, and the device waits."""
+"""Python's garbage collection while the device is idle."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Collections that the trace tells of, as ranges or frames, while the device is idle."""
+    """Yield the collections that ranges or frames record while the device is idle."""
     frames = case.trace.frames
     ranges = case.ops(_NAMES)
     framed = np.flatnonzero(case.named("frames", _NAMES)) if len(frames) else ranges[:0]
-    spent = intervals.merge(case.time(ranges), case.time(framed, "frames"))
-    claim = case.of_host(spent)
+    collecting = intervals.merge(case.time(ranges), case.time(framed, "frames"))
+    claim = case.of_host(collecting)
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
     count = len(ranges) + len(framed)

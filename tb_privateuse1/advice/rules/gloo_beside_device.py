@@ -1,4 +1,4 @@
-"""Tensors of a device that are reduced by gloo, on the host."""
+"""Collectives of device tensors that gloo runs on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Ranges of gloo while the device had nothing to do."""
+    """Yield the ranges of gloo while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:

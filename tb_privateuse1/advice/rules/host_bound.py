@@ -1,4 +1,4 @@
-"""The device waits for the host, and no more special cause explains it."""
+"""Host-bound: the device is idle, and no more specific rule explains it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOP = 5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """All time in which the device was idle because the host had launched nothing."""
+    """Yield all time in which the device was idle because nothing was launched."""
     limits, trace = case.limits, case.trace
     idle = intervals.length(limits.idle)
     if case.share(idle) < _LEAST or int(case.judged_kernels.sum()) < _MANY:
@@ -29,7 +29,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     operating = intervals.length(intervals.intersect(limits.idle, working))
     rows = _starving(case)
     names = list(dict.fromkeys(trace.text(ops.name[row]) for row in rows))
-    most = say(" Most of it went by in {names}.", names=join_list(names[:3])) if names else ""
+    busiest = say(" Most of it went by in {names}.", names=join_list(names[:3])) if names else ""
     yield RuleFinding(
         title=say(
             "The host cannot feed the device: idle {share} of the time",
@@ -41,7 +41,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "outside of both (Python, the optimizer, the profiler itself).{most}",
             operators=percent(operating / idle),
             calls=percent(called / idle),
-            most=most,
+            most=busiest,
         ),
         events=len(limits.idle[0]),
         evidence=_gaps(case),
@@ -59,29 +59,29 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _gaps(case: RuleContext) -> tuple[Example, ...]:
-    """The activities behind the longest idle times."""
+    """Return the activities after the longest idle times."""
     starts, ends = case.limits.idle
     longest = np.argsort(starts - ends, kind="stable")[:_TOP]
     kernels = case.trace.kernels
     next_ = np.searchsorted(kernels.start_ns, ends[longest])
-    there = next_ < len(kernels)
-    lengths = (ends - starts)[longest][there].tolist()
+    has_next = next_ < len(kernels)
+    lengths = (ends - starts)[longest][has_next].tolist()
     notes = [
         say("after {time} without work", time=with_unit("idle_ns", length)) for length in lengths
     ]
-    return case.examples("kernels", next_[there], notes) if notes else ()
+    return case.examples("kernels", next_[has_next], notes) if notes else ()
 
 
 def _starving(case: RuleContext) -> I64:
-    """Operators with the most time while the device was idle, one of each name."""
+    """Return the operators with the most time while the device was idle, one per name."""
     ops, top = case.trace.ops, case.top
-    spent = intervals.covered_length(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
-    total = np.bincount(ops.name[top], weights=spent)
+    idle_ns = intervals.covered_length(case.limits.idle, ops.start_ns[top], ops.end_ns[top])
+    total = np.bincount(ops.name[top], weights=idle_ns)
     chosen = []
     for name in np.argsort(-total, kind="stable")[:_TOP].tolist():
         if total[name] > 0:
-            own = np.flatnonzero(ops.name[top] == name)
-            chosen.append(top[own[np.argmax(spent[own])]])
+            calls = np.flatnonzero(ops.name[top] == name)
+            chosen.append(top[calls[np.argmax(idle_ns[calls])]])
     return np.array(chosen, np.int64)
 
 
@@ -102,5 +102,5 @@ RULE = Rule(
     reference=say("XProf: device idle; torch-tb-profiler: GPU utilisation."),
     check=check,
     needs=("device", "operators"),
-    rank="rest",
+    precedence="rest",
 )

@@ -1,4 +1,4 @@
-"""What the profile leaves out that rules could use."""
+"""Data that rules need and the profile does not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ASKED: dict[Need, str] = {
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """The options of the profiler that were off, and steps."""
+    """Yield the profiler's options that were off, and missing steps."""
     lacks = case.lacks(*_ASKED)
     if not lacks:
         return

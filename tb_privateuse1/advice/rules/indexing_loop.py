@@ -1,4 +1,4 @@
-"""A loop in Python that takes a tensor apart, element by element."""
+"""A Python loop that indexes a tensor element by element."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _MANY, _NEAR, _LEAST = 20, 8, 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Runs of 20 or more ``select`` of equal shapes, outside of operators, a few of these apart."""
+    """Yield runs of 20 or more top-level ``select`` of equal shapes, close together."""
     ops = case.trace.ops
     top = case.top
     top = top[np.lexsort((ops.start_ns[top], ops.thread[top]))]
-    # Inside of a data loader it is the samples that are taken apart: its own rules speak of that.
+    # A data loader indexes samples: other rules report its time.
     loading = case.around(top, case.named("ops", _LOADER)) >= 0
     at = np.flatnonzero(case.named("ops", _NAMES)[top] & ~loading)
     if len(at) < _MANY:
         return
-    # Loops over several tensors take turns: each shape is a series of its own.
+    # A loop may index several tensors in turn, so each shape is a separate series.
     at = at[np.lexsort((at, ops.shapes[top[at]]))]
     rows = top[at]
     new = np.append(
@@ -41,9 +41,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     long = count >= _MANY
     if not long.any():
         return
-    spent = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
+    loops = (ops.start_ns[rows[first[long]]], ops.end_ns[rows[last[long]]])
     share = 1 - 1 / count[long]
-    looping = intervals.union(*bottleneck.shorten(spent, share))
+    looping = intervals.union(*bottleneck.shorten(loops, share))
     claim = case.of_host(looping)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return

@@ -1,4 +1,4 @@
-"""``.item()`` and its like: the host stops until the device has caught up."""
+"""``.item()`` and similar calls: the host waits until the device has finished."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Waits inside of operators that hand a value of the device to Python."""
+    """Yield the waits inside operators that return a device value to Python."""
     reading = case.named("ops", _NAMES)
     waits = case.waits_in(reading)
     claim = case.after_waits(waits)
@@ -53,16 +53,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _waiting(case: RuleContext, rows: I64, waits: I64) -> Bools:
-    """Which of these operators hold one of the waits."""
+    """Return a flag per operator: one of the waits lies inside."""
     table = case.limits.waits
-    held = (table.start_ns[waits], table.end_ns[waits])
-    found: Bools = (
+    ranges = (table.start_ns[waits], table.end_ns[waits])
+    is_waiting: Bools = (
         intervals.covered_length(
-            intervals.union(*held), case.trace.ops.start_ns[rows], case.trace.ops.end_ns[rows]
+            intervals.union(*ranges), case.trace.ops.start_ns[rows], case.trace.ops.end_ns[rows]
         )
         > 0
     )
-    return found
+    return is_waiting
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""Every launch waits for its kernel."""
+"""Blocking launches: each launch returns after its kernel."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MOST, _MANY, _LEAST = 0.9, 50, 0.05
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Launching calls, or operators, that nearly all end after their kernel."""
+    """Yield launching calls or operators if nearly all end after their kernel."""
     trace = case.trace
     kernels, launches = trace.kernels, trace.launches
-    own = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.launch >= 0)
-    rows = np.flatnonzero(own & case.judged_kernels)
+    is_linked = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.launch >= 0)
+    rows = np.flatnonzero(is_linked & case.judged_kernels)
     if len(rows) < _MANY:
         return
     call = kernels.launch[rows]
-    held = launches.end_ns[call] >= kernels.end_ns[rows]
+    blocks = launches.end_ns[call] >= kernels.end_ns[rows]
     claim = case.limits.of_host(case.blocking(case.limits.idle))
-    if held.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
+    if blocks.mean() < _MOST or case.share(intervals.length(claim)) < _LEAST:
         return
     yield RuleFinding(
         title=say(
@@ -34,11 +34,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         explanation=say(
             "{share} of {launches:,} launches returned only after their kernel had ended. Host "
             "and device take turns: neither runs ahead.",
-            share=percent(float(held.mean())),
+            share=percent(float(blocks.mean())),
             launches=len(rows),
         ),
-        events=int(held.sum()),
-        evidence=case.examples("launches", call[held].astype(np.int64)),
+        events=int(blocks.sum()),
+        evidence=case.examples("launches", call[blocks].astype(np.int64)),
         how=say(
             "All time in which the device had nothing to do because the next launch came late."
         ),

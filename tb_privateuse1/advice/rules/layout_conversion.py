@@ -1,4 +1,4 @@
-"""Tensors that are only put into another order in memory."""
+"""Kernels that only change a tensor's memory layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST = 0.03
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Kernels below ``contiguous`` or ``clone``, and those whose name says it."""
+    """Yield the kernels below ``contiguous`` or ``clone``, or with such a name."""
     kernels = case.trace.kernels
     copied = case.launched_by(case.named("ops", _NAMES))
     copied = copied[kernels.kind[copied] == KERNEL]

@@ -1,4 +1,4 @@
-"""Memory that is almost used up."""
+"""Device memory close to its capacity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST = 0.9
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Per device: the greatest total that the allocator had reserved, or had handed out."""
+    """Yield per device the greatest total reserved, or allocated if that is unknown."""
     trace = case.trace
     for device in allocations.memory_devices(trace.memory):
         capacity = allocations.capacity_bytes(trace, device)

@@ -1,4 +1,4 @@
-"""Steps that leave more allocated than the step before."""
+"""Memory that grows from step to step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 0.001
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Per device, as the memory view tells growth."""
+    """Yield per device, by the memory view's test of growth."""
     trace = case.trace
     for device in allocations.memory_devices(trace.memory):
         if device[0] == allocations.CPU:
@@ -30,8 +30,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         peak = int(level.allocated.max(initial=0))
         if growth.bytes_per_step < max(_LEAST, _MOST * peak):
             continue
-        here = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
-        told = np.flatnonzero(here & (trace.memory.allocated_bytes != MISSING))
+        on_device = (trace.memory.device_type == device[0]) & (trace.memory.device == device[1])
+        known_rows = np.flatnonzero(on_device & (trace.memory.allocated_bytes != MISSING))
         yield RuleFinding(
             title=say(
                 "{device} holds {growth} more with every step",
@@ -44,7 +44,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
                 steps=growth.steps,
             ),
             events=growth.steps,
-            evidence=case.examples("memory", told[-1:]),
+            evidence=case.examples("memory", known_rows[-1:]),
             how=say("Saves no time: it endangers the run."),
             confidence="medium" if growth.steps > _SURE else "low",
             lacks=case.lacks("stacks"),
@@ -53,7 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 _SURE = 4
-"""Caches and optimizer states fill up in the first steps."""
+"""In the first steps, caches and optimizer states fill up."""
 
 RULE = Rule(
     name="memory_growth",

@@ -1,4 +1,4 @@
-"""Activations that are computed twice though memory would hold them."""
+"""Activation checkpointing although the activations fit in memory."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _DEEP = 200
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Activities below frames of torch.utils.checkpoint that recompute, and free memory."""
+    """Yield the activities of torch.utils.checkpoint's recomputation if memory is free."""
     trace = case.trace
     room = _peak_share(case)
     recomputing = np.append(case.named("frames", _FRAMES), False)
     if room is None or room > _ROOM or not recomputing.any():
         return
     rows = np.flatnonzero(case.judged_kernels & (trace.kernels.op >= 0))
-    ops, of = np.unique(trace.kernels.op[rows], return_inverse=True)
+    ops, index = np.unique(trace.kernels.op[rows], return_inverse=True)
     frame = trace.ops.frame[ops]
-    inside = recomputing[frame]
+    is_recomputed = recomputing[frame]
     up = np.append(trace.frames.parent, NONE)
     for _ in range(_DEEP):
         frame = up[frame]
-        inside |= recomputing[frame]
+        is_recomputed |= recomputing[frame]
         if (frame < 0).all():
             break
-    chosen = rows[inside[of]]
+    chosen = rows[is_recomputed[index]]
     claim = case.of_device(case.time(chosen, "kernels"))
     if case.share(intervals.length(claim)) < _LEAST:
         return
@@ -56,12 +56,12 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         claim=claim,
         removes=case.without(kernels=chosen),
         confidence="medium",
-        source=case.source(ops[inside].astype(np.int64)),
+        source=case.source(ops[is_recomputed].astype(np.int64)),
     )
 
 
 def _peak_share(case: RuleContext) -> float | None:
-    """The greatest total allocated or reserved on an accelerator, of its capacity."""
+    """Return the peak of allocated or reserved memory as a share of the capacity."""
     memory, shares = case.trace.memory, []
     for device in allocations.memory_devices(memory):
         capacity = allocations.capacity_bytes(case.trace, device)

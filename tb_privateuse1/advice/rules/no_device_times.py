@@ -1,4 +1,4 @@
-"""A device was used, and no device time was recorded."""
+"""A device was used, but no device times were recorded."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _CODES = ("events_route_dead", "no_device_times", "elapsed_not_of_a_stream")
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """What the inference found out about the lack."""
+    """Yield the inference's findings about the missing device times."""
     if len(case.trace.kernels):
         return
-    told = [finding for finding in case.trace.meta.findings if finding.code in _CODES]
-    if not told:
+    findings = [finding for finding in case.trace.meta.findings if finding.code in _CODES]
+    if not findings:
         return
-    parts = [part for finding in told for part in (finding.message, finding.hint or "")]
+    parts = [part for finding in findings for part in (finding.message, finding.hint or "")]
     yield RuleFinding(
         title=say("The device's time is missing from this profile"),
         explanation=join_sentences((*parts, say("Advice is limited to what the host did."))),

@@ -1,4 +1,4 @@
-"""An optimizer that updates one parameter after the other."""
+"""An optimizer that updates parameters one by one instead of with foreach or fused kernels."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import OPERATOR
 
 _STEP = r"^Optimizer\.step#(?!.*[Ff]used)"
-"""One that is called fused has a reason for what it still does for each parameter."""
+"""A fused optimizer has a reason for its remaining operators per parameter."""
 
 _TOGETHER = r"^aten::_(foreach|fused)_"
 _LEAST, _MANY = 0.01, 30
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Operators directly inside of ``Optimizer.step``, none of which is for many tensors."""
+    """Yield the operators directly inside ``Optimizer.step`` if none takes many tensors."""
     ops = case.trace.ops
     steps = case.ops(_STEP)
-    within = np.zeros(len(ops), np.bool_)
-    within[steps] = True
-    inside = np.flatnonzero((ops.kind == OPERATOR) & within[ops.parent] & (ops.parent >= 0))
-    if not len(steps) or len(inside) < _MANY * len(steps):
+    is_step = np.zeros(len(ops), np.bool_)
+    is_step[steps] = True
+    children = np.flatnonzero((ops.kind == OPERATOR) & is_step[ops.parent] & (ops.parent >= 0))
+    if not len(steps) or len(children) < _MANY * len(steps):
         return
-    if case.named("ops", _TOGETHER)[inside].any():
+    if case.named("ops", _TOGETHER)[children].any():
         return
-    kinds = len(np.unique(ops.name[inside]))
-    removed = 1 - kinds * len(steps) / len(inside)
-    spent = case.of_host(case.time(steps))
-    claim = None if spent is None else bottleneck.shorten(spent, removed)
+    kinds = len(np.unique(ops.name[children]))
+    removed = 1 - kinds * len(steps) / len(children)
+    host = case.of_host(case.time(steps))
+    claim = None if host is None else bottleneck.shorten(host, removed)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
-    each = len(inside) / len(steps)
+    per_step = len(children) / len(steps)
     name = case.trace.text(ops.name[steps[0]]).removeprefix("Optimizer.step#")
     name = name.removesuffix(".step")
     yield RuleFinding(
         title=say(
             "{name} updates one parameter after the other: {each:,.0f} operators a step",
             name=name,
-            each=each,
+            each=per_step,
         ),
         explanation=say(
             "The optimizer calls {each:,.0f} operators of {kinds} kinds in each step, one for "
             "each parameter and kind. For-each kernels do the same with a call per kind.",
-            each=each,
+            each=per_step,
             kinds=kinds,
         ),
-        events=len(inside),
+        events=len(children),
         evidence=case.examples("ops", steps),
         how=say(
             "The optimizer's host time while the device had nothing to do, less {kinds} of "
             "{each:,.0f} calls ({share}).",
             kinds=kinds,
-            each=each,
+            each=per_step,
             share=percent(removed),
         ),
         claim=claim,

@@ -1,4 +1,4 @@
-"""Calls of a kernel that take much longer than its others of the same shapes."""
+"""Kernel calls that take much longer than other calls of the same kernel and shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _FACTOR, _MANY, _LEAST = 3, 10, 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """By kernel and input shapes: what calls of three times the median took beyond it."""
+    """Yield the excess over the median of calls that take three times the median.
+
+    The median is per kernel and input shapes.
+    """
     trace = case.trace
     kernels, ops = trace.kernels, trace.ops
     usable = (kernels.kind == KERNEL) & ~kernels.communication & (kernels.op >= 0)
@@ -32,8 +35,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     median = duration[order][(edges[:-1] + edges[1:] - 1) // 2]
     slow = (duration > _FACTOR * median[group]) & (count[group] >= _MANY)
     rows, usual = rows[slow], median[group][slow]
-    beyond = intervals.union(kernels.start_ns[rows] + usual, kernels.end_ns[rows])
-    claim = case.of_device(beyond)
+    excess = intervals.union(kernels.start_ns[rows] + usual, kernels.end_ns[rows])
+    claim = case.of_device(excess)
     if not len(rows) or case.share(intervals.length(claim)) < _LEAST:
         return
     longest = np.argsort(kernels.start_ns[rows] - kernels.end_ns[rows], kind="stable")

@@ -1,4 +1,4 @@
-"""Products in half precision whose sizes do not fit the matrix units."""
+"""Half-precision products with sizes that do not fit the matrix units."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _LEAST = 0.02
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """By the last two sizes of each product's second matrix, K and N."""
+    """Yield by K and N, the last two sizes of each product's second matrix."""
     multiple = case.vendor.product_multiple
     if multiple is None:
         return
     rows = case.ops(_NAMES)
     odd = rows[_odd(case, rows, multiple)]
-    wanted = np.zeros(len(case.trace.ops), np.bool_)
-    wanted[odd] = True
-    spent = case.of_device(case.time(case.launched_by(wanted), "kernels"))
-    if case.share(intervals.length(spent)) < _LEAST:
+    is_odd_product = np.zeros(len(case.trace.ops), np.bool_)
+    is_odd_product[odd] = True
+    claim = case.of_device(case.time(case.launched_by(is_odd_product), "kernels"))
+    if case.share(intervals.length(claim)) < _LEAST:
         return
-    shapes = sorted({case.trace.text(one) for one in case.trace.ops.shapes[odd]})
+    shapes = sorted({case.trace.text(text_id) for text_id in case.trace.ops.shapes[odd]})
     yield RuleFinding(
         title=say(
             "Products whose sizes are no multiples of {multiple}: {share} of the time goes to them",
             multiple=multiple,
-            share=percent(case.share(intervals.length(spent))),
+            share=percent(case.share(intervals.length(claim))),
         ),
         explanation=say(
             "{products:,} products in half precision have a size that the matrix units cannot "
@@ -55,14 +55,17 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _odd(case: RuleContext, rows: I64, multiple: int) -> I64:
-    """Which of these products are in half precision with an odd K or N; texts are read once."""
+    """Return the products in half precision with K or N off the multiple.
+
+    Parses each distinct text once.
+    """
     ops = case.trace.ops
     columns = ops.shapes[rows], ops.dtypes[rows], ops.name[rows]
     first, group = group_rows(*columns)
-    told = [[case.trace.text(column[i]) for column in columns] for i in first]
-    verdicts = [_is_odd(shapes, types, name, multiple) for shapes, types, name in told]
-    found: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[group])
-    return found
+    texts = [[case.trace.text(column[i]) for column in columns] for i in first]
+    verdicts = [_is_odd(shapes, types, name, multiple) for shapes, types, name in texts]
+    odd_rows: I64 = np.flatnonzero(np.array(verdicts, np.bool_)[group])
+    return odd_rows
 
 
 def _is_odd(shapes: str, dtypes: str, name: str, multiple: int) -> bool:

@@ -1,4 +1,4 @@
-"""The device waits while the host is in Python, outside of any operator."""
+"""Device idle time while the host runs Python outside of any operator."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NO_WORK = (
     r"|<built-in (function|method) (sleep|wait|poll|select|run_backward)"
     r"|^torch/(autograd/)?profiler"
 )
-"""Frames that wait for another thread (of which autograd is one), or are the profiler's own."""
+"""Frames that wait for another thread, such as autograd's, or belong to the profiler."""
 
 _LEAST = 0.05
 _TOP = 5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Idle time during which Python frames were open, and no operator, call or wait."""
+    """Yield the idle time under Python frames without an operator, call or wait."""
     trace = case.trace
     if not len(trace.frames) or not len(trace.kernels):
         return
@@ -65,7 +65,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _driving(case: RuleContext) -> intervals.Set:
-    """When Python ran on the threads that launch: their outermost frames."""
+    """Return the time of the outermost Python frames on the launching threads."""
     frames, ops = case.trace.frames, case.trace.ops
     launching = np.unique(ops.thread[np.unique(case.trace.kernels.op[case.trace.kernels.op >= 0])])
     rows = np.flatnonzero((frames.parent < 0) & np.isin(frames.thread, launching))
@@ -73,15 +73,15 @@ def _driving(case: RuleContext) -> intervals.Set:
 
 
 def _busiest(case: RuleContext, python: intervals.Set) -> I64:
-    """A frame of each of the names with the most time of their own in it."""
+    """Return one frame for each of the names with the most self time in the idle time."""
     frames = case.trace.frames
-    inside = intervals.covered_length(python, frames.start_ns, frames.end_ns)
+    total_ns = intervals.covered_length(python, frames.start_ns, frames.end_ns)
     outer = frames.parent >= 0
-    own = inside.copy()
-    np.subtract.at(own, frames.parent[outer], inside[outer])
-    total = np.bincount(frames.name, weights=np.maximum(own, 0))
+    self_ns = total_ns.copy()
+    np.subtract.at(self_ns, frames.parent[outer], total_ns[outer])
+    total = np.bincount(frames.name, weights=np.maximum(self_ns, 0))
     best = np.argsort(-total, kind="stable")[:_TOP]
-    order = np.lexsort((-own, frames.name))
+    order = np.lexsort((-self_ns, frames.name))
     first = order[np.searchsorted(frames.name[order], best[total[best] > 0])]
     chosen: I64 = first
     return chosen
@@ -103,5 +103,5 @@ RULE = Rule(
     reference=say("PyTorch performance tuning guide."),
     check=check,
     needs=("device", "stacks", "operators"),
-    rank="symptom",
+    precedence="symptom",
 )

@@ -1,4 +1,4 @@
-"""Compilation within the judged steps."""
+"""Compilation inside the judged steps."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Ranges or frames of the compiler."""
+    """Yield the compiler's ranges or frames."""
     ranges = case.ops(_RANGES)
     frames = case.trace.frames
     framed = np.flatnonzero(case.named("frames", _FRAMES)) if len(frames) else ranges[:0]
-    spent = intervals.merge(case.time(ranges), case.time(framed, "frames"))
-    claim = case.of_host(spent)
+    compiling = intervals.merge(case.time(ranges), case.time(framed, "frames"))
+    claim = case.of_host(compiling)
     if claim is None or case.share(intervals.length(claim)) < _LEAST:
         return
-    times = intervals.intersect(spent, case.window)
+    times = intervals.intersect(compiling, case.window)
     yield RuleFinding(
         title=say(
             "Compilation within the steps: {share} of the time",

@@ -1,4 +1,4 @@
-"""A data loader without workers: the training program itself makes each batch."""
+"""A DataLoader in the main process (num_workers=0)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Time in the loader of one process while the device had nothing to do."""
+    """Yield the time in the single-process loader while the device was idle."""
     rows = case.ops(_NAMES)
     claim = case.of_host(case.time(rows))
     if claim is None or case.share(intervals.length(claim)) < _LEAST:

@@ -1,4 +1,4 @@
-"""Matrix products in full precision, where the device has a faster mode."""
+"""Matrix products in full precision on a device with a faster mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAVED = 0.5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Kernels whose name says so, by the vendor's data."""
+    """Yield the kernels that the vendor's data recognize by name."""
     pattern = case.vendor.slow_products
     if pattern is None:
         return

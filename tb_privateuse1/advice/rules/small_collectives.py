@@ -1,4 +1,4 @@
-"""Many collectives that are too small to use the link."""
+"""Many collectives too small to use the link's bandwidth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MANY, _LEAST = 10, 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Collectives below 1 MiB, against as many as buckets of 25 MiB would need."""
+    """Yield collectives below 1 MiB beyond the number that buckets of 25 MiB need."""
     calls, kernels = case.trace.collectives, case.trace.kernels
     rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes > 0) & (calls.bytes < _SMALL))
     rows = rows[case.judged_kernels[calls.kernel[rows]] & (calls.bytes[rows] != MISSING)]
@@ -26,10 +26,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     if len(rows) < _MANY * steps:
         return
     kernel = calls.kernel[rows].astype(np.int64)
-    spent = case.time(kernel, "kernels")
-    exposed = intervals.subtract(spent, breakdown.busy(breakdown.compute_kernels(kernels)))
-    whole = int(calls.bytes[rows].sum())
-    needed = max(steps, -(-whole // _BUCKET))
+    communicating = case.time(kernel, "kernels")
+    exposed = intervals.subtract(communicating, breakdown.busy(breakdown.compute_kernels(kernels)))
+    total_bytes = int(calls.bytes[rows].sum())
+    needed = max(steps, -(-total_bytes // _BUCKET))
     claim = bottleneck.shorten(case.of_device(exposed), 1 - needed / len(rows))
     if case.share(intervals.length(claim)) < _LEAST:
         return
@@ -43,8 +43,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "{collectives:,} collectives moved {whole} together, {each} each. So small ones "
             "take the time of their latency, not of their bytes.",
             collectives=len(rows),
-            whole=with_unit("bytes", whole),
-            each=with_unit("bytes", whole // len(rows)),
+            whole=with_unit("bytes", total_bytes),
+            each=with_unit("bytes", total_bytes // len(rows)),
         ),
         events=len(rows),
         evidence=case.examples("kernels", kernel),

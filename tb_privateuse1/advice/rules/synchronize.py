@@ -1,4 +1,4 @@
-"""``synchronize()`` in the loop."""
+"""Explicit ``synchronize()`` inside the step."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LEAST = 0.01
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Waits that no operator makes."""
+    """Yield the waits outside of any operator."""
     table = case.limits.waits
-    inside = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
-    waits = np.flatnonzero(inside & (table.op < 0))
+    is_judged = intervals.covered_length(case.window, table.start_ns, table.end_ns) > 0
+    waits = np.flatnonzero(is_judged & (table.op < 0))
     claim = case.after_waits(waits)
     if len(waits) < len(case.steps) or case.share(intervals.length(claim)) < _LEAST:
         return

@@ -1,4 +1,4 @@
-"""Kernels so short that launching them takes longer than running them."""
+"""Launch-bound: kernels shorter than their launch."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _REMOVED = 0.5
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Idle time before kernels that are shorter than the host's time from launch to launch."""
+    """Yield the idle time before kernels shorter than the host's launch interval."""
     trace = case.trace
     kernels = trace.kernels
     compute = (breakdown.activity_kinds(kernels) == 0) & case.judged_kernels
-    every = np.flatnonzero(compute & (kernels.op >= 0))
-    interval = _between_launches(case, every)
+    computing = np.flatnonzero(compute & (kernels.op >= 0))
+    interval = _between_launches(case, computing)
     if interval is None:
         return
-    duration = kernels.end_ns[every] - kernels.start_ns[every]
-    tiny = every[duration + np.maximum(kernels.duration_bound_ns[every], 0) < interval]
-    if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(every):
+    duration = kernels.end_ns[computing] - kernels.start_ns[computing]
+    tiny = computing[duration + np.maximum(kernels.duration_bound_ns[computing], 0) < interval]
+    if len(tiny) < _MANY * len(case.steps) or len(tiny) < _MOSTLY * len(computing):
         return
     gaps = _before(case, tiny, 4 * interval)
     claim = bottleneck.shorten(gaps, _REMOVED)
@@ -36,19 +36,19 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
         return
     per_step = len(tiny) / len(case.steps)
     count = np.bincount(trace.ops.name[kernels.op[tiny]])
-    most = [trace.text(i) for i in np.argsort(-count, kind="stable")[:3] if count[i]]
+    names = [trace.text(i) for i in np.argsort(-count, kind="stable")[:3] if count[i]]
     ops = distinct_values(kernels.op[tiny])
     yield RuleFinding(
         title=say(
             "{share} of the kernels are shorter than their launch",
-            share=percent(len(tiny) / len(every)),
+            share=percent(len(tiny) / len(computing)),
         ),
         explanation=say(
             "{per_step:,.0f} kernels a step run for less than the {interval:.3g} us that the "
             "host needs from one launch to the next. Most come from {names}.",
             per_step=per_step,
             interval=interval / 1000,
-            names=join_list(most),
+            names=join_list(names),
         ),
         events=len(tiny),
         evidence=case.examples("kernels", tiny),
@@ -65,19 +65,19 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _between_launches(case: RuleContext, rows: I64) -> float | None:
-    """Median time from one launch to the next on the host, while it did not wait."""
+    """Return the median launch interval of the host in ns; None with too few launches."""
     kernels, trace = case.trace.kernels, case.trace
     launch = kernels.launch[rows]
     by_launch = np.append(trace.launches.start_ns, 0)[launch]
     at = np.where(launch >= 0, by_launch, trace.ops.start_ns[kernels.op[rows]])
-    at = np.sort(at, kind="stable")  # almost in order
+    at = np.sort(at, kind="stable")  # fast: almost in order
     between = np.diff(at)
     between = between[between > 0]
     return float(np.median(between)) if len(between) >= _MANY else None
 
 
 def _before(case: RuleContext, rows: I64, most_ns: float) -> intervals.Set:
-    """Idle stretches that end where one of these activities starts, each up to a length."""
+    """Return the idle ranges of at most ``most_ns`` that end at one of these activities."""
     starts, ends = case.limits.idle
     kernels = case.trace.kernels
     at = np.searchsorted(ends, kernels.start_ns[rows] + 1) - 1
@@ -106,5 +106,5 @@ RULE = Rule(
     reference=say("TraceLens short kernels (10 us), msprof-analyze small operators."),
     check=check,
     needs=("device", "operators", "links"),
-    rank="symptom",
+    precedence="symptom",
 )

@@ -1,4 +1,4 @@
-"""Steps that take much longer than the others."""
+"""Step-time outliers: steps much longer than the median."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FACTOR, _FEW = 1.3, 3
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Complete steps beyond the median, by what they have more of."""
+    """Yield the excess of complete steps over the median, by its largest part."""
     steps = case.trace.steps
     rows = case.steps
-    # What the first step waited for is of what came before the recording.
+    # The first step waits for work from before the recording.
     hidden = intervals.covered_length(
         launch_times.unrecorded_start(case.trace), steps.start_ns, steps.end_ns
     )
@@ -37,8 +37,8 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     ranges = _ranges(case, at)
     parts = breakdown.step_breakdown(case.trace)
     usual = {part: float(np.median(column[rows])) for part, column in parts.items()}
-    more = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
-    part = max(more, key=lambda name: more[name])
+    excess_ns = {part: float(parts[part][at].sum()) - len(at) * usual[part] for part in parts}
+    part = max(excess_ns, key=lambda name: excess_ns[name])
     first = say(" The first one is among them: it may still warm up.") if 0 in slow else ""
     longest = float(duration[slow].max()) / median
     yield RuleFinding(
@@ -53,7 +53,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "that is time of the kind `{part}` ({more:,.4g} ms).{first}",
             median=median / 1e6,
             part=part,
-            more=more[part] / 1e6,
+            more=excess_ns[part] / 1e6,
             first=first,
         ),
         events=len(at),
@@ -66,11 +66,11 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 def _ranges(case: RuleContext, at: I64) -> I64:
-    """The ranges ``ProfilerStep#N`` of these steps."""
+    """Return the ranges ``ProfilerStep#N`` of these steps."""
     names = case.trace.steps.name[at]
     ops = case.trace.ops
-    found: I64 = np.flatnonzero(np.isin(ops.name, names[names != NONE]))
-    return found
+    ranges: I64 = np.flatnonzero(np.isin(ops.name, names[names != NONE]))
+    return ranges
 
 
 RULE = Rule(
@@ -88,5 +88,5 @@ RULE = Rule(
     reference=say("docs/reference/definitions.md, steps."),
     check=check,
     needs=("steps",),
-    rank="step",
+    precedence="step",
 )

@@ -1,4 +1,4 @@
-"""For-each operators that the backend takes apart into one call per tensor."""
+"""Foreach operators that the backend splits into one call per tensor."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _LEAST, _MANY = 0.005, 4
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Operators for many tensors with as many operators directly inside."""
+    """Yield foreach operators with one operator per tensor directly inside."""
     if case.limits.known == "host":
-        return  # torch itself has none for the CPU
+        return  # torch itself has no such kernels for the CPU
     ops = case.trace.ops
-    every = case.ops(_NAMES)
-    inside = _calls_of_one(case, every)
-    rows = every[inside[every] >= _MANY]
+    candidates = case.ops(_NAMES)
+    children = _calls_of_one(case, candidates)
+    rows = candidates[children[candidates] >= _MANY]
     if not len(rows):
         return
-    # The operators inside differ where the operator itself does something first: one is left.
-    share = 1 - 1 / inside[rows]
+    # A foreach kernel would still launch one operator, so one call of each remains.
+    share = 1 - 1 / children[rows]
     order = np.argsort(ops.start_ns[rows], kind="stable")
-    spent = (ops.start_ns[rows][order], ops.end_ns[rows][order])
-    claim = case.of_host(intervals.union(*bottleneck.shorten(spent, share[order])))
+    ranges = (ops.start_ns[rows][order], ops.end_ns[rows][order])
+    claim = case.of_host(intervals.union(*bottleneck.shorten(ranges, share[order])))
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
     names = sorted({case.trace.text(name) for name in ops.name[rows]})
-    calls = int(inside[rows].sum())
+    calls = int(children[rows].sum())
     cost = (
         ""
         if claim is None
@@ -70,25 +70,26 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "the calls inside of each."
         ),
         claim=claim,
-        removes=case.without(ops=rows, share=1 - 1 / inside[rows]),
+        removes=case.without(ops=rows, share=1 - 1 / children[rows]),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device"),
     )
 
 
-def _calls_of_one(case: RuleContext, every: I64) -> I64:
-    """How many operators directly inside each do the same for one tensor (``add_`` for
-    ``_foreach_add_``); others, such as ``result_type``, prepare the kernel for all.
+def _calls_of_one(case: RuleContext, candidates: I64) -> I64:
+    """Return the number of operators directly inside each that do the same for one tensor.
+
+    ``add_`` counts inside ``_foreach_add_``. Others, such as ``result_type``, prepare all tensors.
     """
     ops, trace = case.trace.ops, case.trace
     single = np.full(len(trace.strings) + 1, NONE, np.int64)
     ids = {text: number for number, text in enumerate(trace.strings)}
-    for name in np.unique(ops.name[every]):
-        one = re.sub(r"_(foreach|fused)_", "", trace.text(name))
-        single[name] = ids.get(one, ids.get(one.removesuffix("_"), NONE))
-    around = np.append(ops.name, NONE)[ops.parent]
-    same = (single[around] == ops.name) & (ops.parent >= 0)
+    for name in np.unique(ops.name[candidates]):
+        single_name = re.sub(r"_(foreach|fused)_", "", trace.text(name))
+        single[name] = ids.get(single_name, ids.get(single_name.removesuffix("_"), NONE))
+    parent_name = np.append(ops.name, NONE)[ops.parent]
+    same = (single[parent_name] == ops.name) & (ops.parent >= 0)
     return np.bincount(ops.parent[same], minlength=len(ops))
 
 

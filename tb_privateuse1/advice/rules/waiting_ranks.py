@@ -1,4 +1,4 @@
-"""Collectives that take long only sometimes: this rank waits for others there."""
+"""Collectives that are sometimes slow: this rank waits for other ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MANY, _LEAST = 3, 0.02
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """By kind, group and bytes: what collectives took beyond the fastest of their like."""
+    """Yield the excess of collectives over the fastest of the same kind, group and bytes."""
     calls, kernels = case.trace.collectives, case.trace.kernels
     rows = np.flatnonzero((calls.kernel >= 0) & (calls.bytes != MISSING))
     rows = rows[case.judged_kernels[calls.kernel[rows]]]
@@ -28,10 +28,10 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     least = np.full(group.max() + 1, np.iinfo(np.int64).max)
     np.minimum.at(least, group, duration)
     usable = np.bincount(group)[group] >= _MANY
-    # The transfer is the end of such a call: the others had to come first.
+    # The transfer is the end of the call: it starts when the last rank arrives.
     waiting = (kernels.start_ns[kernel], kernels.end_ns[kernel] - least[group])
-    late = usable & (waiting[1] > waiting[0])
-    waits = intervals.union(waiting[0][late], waiting[1][late])
+    is_late = usable & (waiting[1] > waiting[0])
+    waits = intervals.union(waiting[0][is_late], waiting[1][is_late])
     exposed = intervals.subtract(waits, breakdown.busy(breakdown.compute_kernels(kernels)))
     claim = case.of_device(exposed)
     if case.share(intervals.length(claim)) < _LEAST:
@@ -45,16 +45,16 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "{collectives:,} collectives took longer than the fastest of the same kind, group "
             "and size. The bytes are the same: the rest is waiting for ranks that came later, "
             "or a link that others used.",
-            collectives=int(late.sum()),
+            collectives=int(is_late.sum()),
         ),
-        events=int(late.sum()),
-        evidence=case.examples("kernels", kernel[late]),
+        events=int(is_late.sum()),
+        evidence=case.examples("kernels", kernel[is_late]),
         how=say(
             "What each took beyond the fastest of its like, with no kernel beside it, while "
             "others waited for the device."
         ),
         claim=claim,
-        removes=case.without(kernels=kernel[late], share=1 - (least[group] / duration)[late]),
+        removes=case.without(kernels=kernel[is_late], share=1 - (least[group] / duration)[is_late]),
         confidence="medium",
         lacks=(say("the other ranks: the distributed view compares them"),),
     )

@@ -1,4 +1,4 @@
-"""Gradients that are filled with zeros instead of dropped."""
+"""Gradients that zero_grad fills with zeros instead of setting them to None."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ _LEAST = 0.005
 
 
 def check(case: RuleContext) -> Iterator[RuleFinding]:
-    """Fills inside of ``zero_grad``, by the optimizer's range or the module's Python frame."""
+    """Yield the fills inside ``zero_grad``, by the optimizer's range or a Python frame."""
     ops, frames = case.trace.ops, case.trace.frames
     fills = case.ops(_FILLS)
     ranges = case.around(fills, case.named("ops", _ZERO_GRAD))
-    inside = ranges >= 0
+    is_zeroing = ranges >= 0
     if len(frames) and len(fills):
         frame = ops.frame[fills]
         zeroing = np.append(case.named("frames", r"torch/(nn|optim)/.*: zero_grad$"), False)
         up = np.append(frames.parent, -1)
         for _ in range(_NEAR):
-            inside |= zeroing[frame]
+            is_zeroing |= zeroing[frame]
             frame = up[frame]
-    rows = fills[inside]
+    rows = fills[is_zeroing]
     if not len(rows):
         return
-    wanted = np.zeros(len(ops), np.bool_)
-    wanted[rows] = True
-    device = case.of_device(case.time(case.launched_by(wanted), "kernels"))
-    spent = np.concatenate((rows, np.unique(ranges[ranges >= 0])))
-    host = case.of_host(case.time(spent))
+    is_fill = np.zeros(len(ops), np.bool_)
+    is_fill[rows] = True
+    device = case.of_device(case.time(case.launched_by(is_fill), "kernels"))
+    host_ops = np.concatenate((rows, np.unique(ranges[ranges >= 0])))
+    host = case.of_host(case.time(host_ops))
     claim = None if host is None else intervals.merge(host, device)
     if claim is not None and case.share(intervals.length(claim)) < _LEAST:
         return
-    each = len(rows) / len(case.steps)
+    per_step = len(rows) / len(case.steps)
     cost = (
         ""
         if claim is None
@@ -46,7 +46,9 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
     )
     yield RuleFinding(
         title=say(
-            "Gradients are filled with zeros: {each:,.0f} fills a step{cost}", each=each, cost=cost
+            "Gradients are filled with zeros: {each:,.0f} fills a step{cost}",
+            each=per_step,
+            cost=cost,
         ),
         explanation=say(
             "zero_grad writes zeros in {calls}, and the backward pass reads them again to add "
@@ -61,7 +63,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
             "additions that fall away as well are not counted."
         ),
         claim=claim,
-        removes=case.without(ops=spent, kernels=case.launched_by(wanted)),
+        removes=case.without(ops=host_ops, kernels=case.launched_by(is_fill)),
         confidence="high",
         source=case.source(rows),
         lacks=case.lacks("device"),
@@ -69,7 +71,7 @@ def check(case: RuleContext) -> Iterator[RuleFinding]:
 
 
 _NEAR = 4
-"""So many frames up: zero_grad calls the fill itself, or by way of a decorator."""
+"""Frames above the fill: zero_grad calls it directly or through a decorator."""
 
 RULE = Rule(
     name="zeroed_gradients",

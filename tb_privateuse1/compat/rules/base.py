@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
+from tb_privateuse1.advice.rules import base
 from tb_privateuse1.advice.rules.base import (
     LACKS,
     Need,
-    Rule,
     RuleContext,
     RuleFinding,
     join_list,
@@ -21,6 +22,16 @@ Case = RuleContext
 Found = RuleFinding
 listed = join_list
 sentences = join_sentences
+
+
+class Rule(base.Rule):
+    """A rule that also takes ``rank``, the name of ``precedence`` in version 0.1."""
+
+    def __init__(self, *values: Any, rank: base.Precedence | None = None, **fields: Any) -> None:
+        if rank is not None:
+            fields["precedence"] = rank
+        super().__init__(*values, **fields)
+
 
 __all__ = [
     "LACKS",

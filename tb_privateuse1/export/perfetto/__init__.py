@@ -1,9 +1,9 @@
-"""Perfetto's own format: a stream of TracePackets, for ui.perfetto.dev and its trace processor.
+"""Writer of Perfetto traces: a stream of TracePackets for ui.perfetto.dev and its trace processor.
 
-Host threads are tracks of slices (operators, annotations, frames, runtime calls), device activities
-fill Perfetto's GPU tracks, the curves of ``counters.py`` are counters. A launch is tied to its
-activities by ``GpuCorrelation``, a forward operator to its backward ones by a flow. Time 0 is the
-trace's start. Names are interned; what is inferred says so in its arguments, with bounds.
+Host threads are tracks of slices (operators, annotations, frames, runtime calls). Device activities
+are on Perfetto's GPU tracks, and curves are counters. ``GpuCorrelation`` links a launch to its
+activities, and a flow links a forward operator to its backward ones. Time 0 is the trace's start.
+Names are interned. Inferred activities have the evidence and bounds in their arguments.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from tb_privateuse1.trace.model import EVIDENCE, KERNEL, MEASURED, MISSING, NONE
 from tb_privateuse1.trace.table import I64
 
 _CHUNK = 1 << 16
-"""Events that are encoded together: that takes some tens of megabytes."""
+"""Events per encoded chunk: it needs some tens of megabytes."""
 _MOST_ARROWS = 32
-"""From one launch; that of a graph may start thousands of kernels."""
+"""The most arrows of one launch: a graph's launch may start thousands of kernels."""
 _LONGEST = 120
-"""Characters of an operator's name in an activity's arguments."""
+"""The most characters of an operator's name in an activity's arguments."""
 
 
 def write(trace: Trace, window: Window = EVERYTHING) -> Iterator[bytes]:
-    """The trace as a Perfetto trace, in pieces of some megabytes at most."""
+    """Yield the trace in Perfetto's format, in pieces of some megabytes at most."""
     tracks, names = Tracks(trace), Names(trace.strings)
     host, steps = _host(trace, window), window.rows(trace, trace.steps)
     kernels = window.rows(trace, trace.kernels)
@@ -72,9 +72,8 @@ def _chunks(rows: I64) -> Iterator[I64]:
 
 def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
     steps = trace.steps
-    recorded = call_tree.starts_with(
-        trace, call_tree.STEP
-    )  # not the one that stands for the whole trace
+    # Without recorded steps, one row stands for the whole trace: it has another name.
+    recorded = call_tree.starts_with(trace, call_tree.STEP)
     rows = rows[recorded[steps.name[rows]] & (steps.end_ns[rows] > steps.start_ns[rows])]
     if not len(rows):
         return b""
@@ -88,20 +87,20 @@ def _steps(trace: Trace, tracks: Tracks, rows: I64) -> bytes:
 
 @dataclass(frozen=True)
 class _Host:
-    """Ranges of the host: those of ``ops``, then frames, then launches."""
+    """Ranges of the host: first ``ops``, then frames, then launches."""
 
     ops: I64
-    """Rows of ``Trace.ops``: the first ones here."""
+    """Rows of ``Trace.ops``, for the first ranges here."""
     thread: NDArray[np.int32]
     start_ns: I64
     end_ns: I64
     name: NDArray[np.int32]
     category: NDArray[np.int8]
     argument: NDArray[np.int8]
-    """What ``id`` is."""
+    """The kind of ``id``, an index into ``packets.ARGUMENTS``."""
     id: I64
     source: I64
-    """Its place among all host ranges of the trace."""
+    """The index among all host ranges of the trace."""
 
 
 def _host(trace: Trace, window: Window) -> _Host:
@@ -131,7 +130,7 @@ def _host(trace: Trace, window: Window) -> _Host:
 
 
 class _Arrows:
-    """What host ranges are tied to: the device activities that came from them, and flows."""
+    """Links of host ranges: to the device activities that they started, and flows."""
 
     def __init__(self, trace: Trace, kernels: I64) -> None:
         behind = len(trace.ops) + len(trace.frames)
@@ -140,22 +139,22 @@ class _Arrows:
         order = np.argsort(maker, kind="stable")
         self._maker, self._kernels = maker[order], kernels[order]
         forward = call_tree.forward_of(trace.ops)
-        told = (trace.ops.sequence >= 0) & (trace.ops.forward_thread > 0)
-        self._forward = np.where(told, forward, NONE)
+        has_sequence = (trace.ops.sequence >= 0) & (trace.ops.forward_thread > 0)
+        self._forward = np.where(has_sequence, forward, NONE)
         self._is_forward = np.zeros(len(trace.ops), np.bool_)
         self._is_forward[self._forward[self._forward >= 0]] = True
 
     def parts(self, source: I64) -> Iterator[Part]:
-        """The fields of these ranges' events."""
+        """Yield the link fields of the events of these ranges."""
         op = np.where(source < len(self._forward), source, NONE)
         back = np.append(self._forward, NONE)[op]
         for rows, flow in ((np.append(self._is_forward, False)[op], op), (back >= 0, back)):
             if rows.any():
                 yield only(fixed64(47, flow + np.int64(1)), rows)
         first, last = (np.searchsorted(self._maker, source, side) for side in ("left", "right"))
-        most = min(int((last - first).max(initial=0)), _MOST_ARROWS)
+        arrows_per_range = min(int((last - first).max(initial=0)), _MOST_ARROWS)
         ids = []
-        for i in range(most):
+        for i in range(arrows_per_range):
             rows = first + i < last
             kernel = self._kernels[np.where(rows, first + i, 0)]
             ids.append(only(varint(1, kernel + 1), rows))
@@ -164,10 +163,10 @@ class _Arrows:
 
 
 def _slices(trace: Trace, tracks: Tracks, host: _Host, arrows: _Arrows) -> Iterator[bytes]:
-    """Ranges of all threads.
+    """Yield the slices of all threads.
 
-    Of packets with the same time a viewer takes the first in the file first. A range ends before
-    its neighbour starts, so a track's ends come before its starts, and these as they nest.
+    A viewer orders packets of the same time by their place in the file. A range ends before its
+    neighbor starts, so a track's ends come before its starts, and the starts in nesting order.
     """
     by_thread = np.argsort(host.thread, kind="stable")
     edges = np.searchsorted(host.thread[by_thread], np.arange(len(trace.threads) + 1))
@@ -177,10 +176,10 @@ def _slices(trace: Trace, tracks: Tracks, host: _Host, arrows: _Arrows) -> Itera
             uuid, descriptor = tracks.stack(thread, number)
             yield descriptor
             track, rows = constant(field(11, uuid)), own[stack]
-            for some in _chunks(rows[host.end_ns[rows] > host.start_ns[rows]]):
-                yield encode(packets.event(SLICE_END, host.end_ns[some], track), len(some))
-            for some in _chunks(rows):
-                yield encode(_begin(trace, host, arrows, track, some), len(some))
+            for chunk in _chunks(rows[host.end_ns[rows] > host.start_ns[rows]]):
+                yield encode(packets.event(SLICE_END, host.end_ns[chunk], track), len(chunk))
+            for chunk in _chunks(rows):
+                yield encode(_begin(trace, host, arrows, track, chunk), len(chunk))
 
 
 def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -> Part:
@@ -200,7 +199,7 @@ def _begin(trace: Trace, host: _Host, arrows: _Arrows, track: Part, rows: I64) -
 
 
 def _shapes(ops: Ops, at: I64, chosen: I64) -> Iterator[Part]:
-    """What operators were called with; ``at`` is a place in ``chosen`` or ``NONE``."""
+    """Yield the input shapes and types; ``at`` indexes ``chosen``, or is ``NONE``."""
     own = np.append(chosen, NONE)[at]
     for name, column in (("Input shapes", ops.shapes), ("Input types", ops.dtypes)):
         string = np.append(column, NONE)[own]
@@ -210,7 +209,7 @@ def _shapes(ops: Ops, at: I64, chosen: I64) -> Iterator[Part]:
 
 
 def _device(trace: Trace, names: Names, rows: I64) -> bytes:
-    """Device activities; by evidence, as what they say of themselves depends on it."""
+    """Encode device activities, grouped by evidence: their arguments depend on it."""
     evidence = trace.kernels.evidence[rows]
     out = []
     for kind in np.unique(evidence).tolist():
@@ -231,32 +230,32 @@ def _activity(trace: Trace, names: Names, rows: I64, evidence: str) -> Part:
         only(varint(11, np.maximum(device, 0)), device >= 0),
         constant(field(5, packets.CONTEXT)),
     ]
-    if (known := moved != MISSING).any():
-        parts.append(only(_told("bytes", decimal(np.maximum(moved, 0))), known))
+    if (has_size := moved != MISSING).any():
+        parts.append(only(_argument("bytes", decimal(np.maximum(moved, 0))), has_size))
     if (linked := kernels.op[rows] >= 0).any():
-        parts.append(only(_told("operator", _operators(trace, kernels.op[rows])), linked))
+        parts.append(only(_argument("operator", _operators(trace, kernels.op[rows])), linked))
     if evidence != EVIDENCE[MEASURED]:
-        parts.append(_told("inferred", constant(b"true")))
-        parts.append(_told("evidence", constant(evidence.encode())))
+        parts.append(_argument("inferred", constant(b"true")))
+        parts.append(_argument("evidence", constant(evidence.encode())))
         for name in ("start_bound_ns", "duration_bound_ns"):
             bound = getattr(kernels, name)[rows]
-            parts.append(only(_told(name, decimal(np.maximum(bound, 0))), bound != MISSING))
+            parts.append(only(_argument(name, decimal(np.maximum(bound, 0))), bound != MISSING))
     return packets.timed(kernels.start_ns[rows], message(53, *parts))
 
 
-def _told(name: str, value: Part) -> Part:
-    """A line of an activity's arguments."""
+def _argument(name: str, value: Part) -> Part:
+    """Build an argument of an activity."""
     return message(6, constant(field(1, name)), message(2, value))
 
 
 def _operators(trace: Trace, op: NDArray[np.int32]) -> Part:
-    found, chosen = np.unique(np.append(trace.ops.name, NONE)[op], return_inverse=True)
-    texts = [trace.text(name)[:_LONGEST].encode("utf-8", "replace") for name in found]
+    ids, chosen = np.unique(np.append(trace.ops.name, NONE)[op], return_inverse=True)
+    texts = [trace.text(name)[:_LONGEST].encode("utf-8", "replace") for name in ids]
     return text(chosen, texts)
 
 
 def _counter(tracks: Tracks, curve: Curve, window: Window, end_ns: int) -> Iterator[bytes]:
-    """All its changes within the window, or what it is in so many parts of this."""
+    """Yield a curve's changes within the window, or its values in equal parts if too many."""
     start = max(window.start_ns or 0, 0)
     at, values = curve.changes(start, window.end_ns) or curve.parts(
         start, end_ns if window.end_ns is None else min(window.end_ns, end_ns)
@@ -264,9 +263,11 @@ def _counter(tracks: Tracks, curve: Curve, window: Window, end_ns: int) -> Itera
     uuid, descriptor = tracks.counter(curve)
     yield descriptor
     track = constant(field(11, uuid))
-    whole = values.dtype.kind == "i"
+    is_integer = values.dtype.kind == "i"
     for rows in _chunks(np.arange(len(at))):
         own = values[rows]
-        value = varint(30, own) if whole else fixed64(44, own.astype(np.float64).view(np.int64))
+        value = (
+            varint(30, own) if is_integer else fixed64(44, own.astype(np.float64).view(np.int64))
+        )
         part = packets.event(COUNTER, at[rows], track, value)
         yield encode(part, len(rows))

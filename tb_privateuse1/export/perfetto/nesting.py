@@ -1,7 +1,7 @@
-"""Ranges of a thread in stacks: within one, no range crosses another.
+"""Split of a thread's ranges into stacks without crossing ranges.
 
-A viewer closes ranges in the opposite order of their opening; where two cross, that would close
-the wrong one. Almost always there is one stack.
+A viewer closes ranges in the reverse order of their opening. If two ranges cross, it closes the
+wrong one. Almost every thread needs one stack only.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 MOST = 16
-"""Stacks of a thread; ranges that would need more are left out."""
+"""The most stacks of a thread; ranges that need more are left out."""
 
 
 def stacks(start_ns: I64, end_ns: I64) -> Iterator[I64]:
-    """The rows of each stack, in order of start, outer ranges first."""
+    """Yield the rows of each stack, in order of start, outer ranges first."""
     rows = intervals.nesting_order(np.zeros(len(start_ns), np.int32), start_ns, end_ns)
     for _ in range(MOST):
         if not len(rows):
@@ -29,7 +29,10 @@ def stacks(start_ns: I64, end_ns: I64) -> Iterator[I64]:
 
 
 def _crossing(start_ns: I64, end_ns: I64) -> Bools:
-    """Which ranges, in nesting order, cross one that stays, or lie in one that does."""
+    """Return the ranges to move on: they cross a staying range, or lie inside a moved one.
+
+    Ranges are in nesting order.
+    """
     n = len(start_ns)
     parent = intervals.nest_ordered(np.zeros(n, np.int32), start_ns, end_ns)
     crossing = np.zeros(n, np.bool_)
@@ -49,6 +52,6 @@ def _crossing(start_ns: I64, end_ns: I64) -> Bools:
 
 def _any_cross(parent: I32, start_ns: I64, end_ns: I64) -> bool:
     order = np.argsort(parent, kind="stable")
-    this, following = order[:-1], order[1:]
-    together = parent[this] == parent[following]
-    return bool((together & (start_ns[following] < end_ns[this])).any())
+    current, following = order[:-1], order[1:]
+    are_siblings = parent[current] == parent[following]
+    return bool((are_siblings & (start_ns[following] < end_ns[current])).any())

@@ -1,6 +1,6 @@
-"""Perfetto's TracePackets: what starts a trace, the names it interns, and events as columns.
+"""Perfetto's TracePackets: the head of a trace, interned names, and events as columns.
 
-Numbers of fields are those of the published schema:
+Field numbers are from the published schema:
 https://github.com/google/perfetto/tree/main/protos/perfetto/trace
 """
 
@@ -16,7 +16,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
-"""``TrackEvent.type``."""
+"""Values of ``TrackEvent.type``."""
 
 CATEGORIES = ("operator", "annotation", "frame", "runtime", "step")
 ARGUMENTS = ("External id", "Python id", "correlation", "Input shapes", "Input types")
@@ -26,28 +26,28 @@ _CLEARED, _NEEDS = 1, 2
 _OTHER, _COMPUTE = 0, 2
 _BOOTTIME, _REALTIME = 6, 1
 CONTEXT = 1
-"""The one graphics context that all device activities belong to."""
+"""The id of the one graphics context of all device activities."""
 
 
 def packet(body: bytes, flags: int = _NEEDS) -> bytes:
-    """One packet of our one sequence."""
+    """Build a packet; all packets are of one sequence."""
     return field(_PACKET, field(_SEQUENCE, 1) + field(_FLAGS, flags) + body)
 
 
 def timed(ts_ns: NDArray[np.int64], *parts: Part, interned: bool = True) -> Part:
-    """A packet per row, each at its time; ``interned``: it uses names that are."""
+    """Build a packet per row with its time; ``interned``: it uses interned names."""
     head = field(_SEQUENCE, 1) + (field(_FLAGS, _NEEDS) if interned else b"")
     return message(_PACKET, varint(8, ts_ns), constant(head), *parts)
 
 
 def event(kind: int, ts_ns: NDArray[np.int64], *parts: Part) -> Part:
-    """Packets of track events of one type."""
+    """Build packets of track events of one type."""
     body = message(11, constant(field(9, kind)), *parts)
     return timed(ts_ns, body, interned=kind not in (SLICE_END, COUNTER))
 
 
 def argument(names: NDArray[np.integer] | str, value: Part) -> Part:
-    """A debug annotation; ``names`` are indices into ``ARGUMENTS``, or one of these."""
+    """Build a debug annotation; ``names`` are indices into ``ARGUMENTS``, one or per row."""
     if isinstance(names, str):
         name = constant(field(1, ARGUMENTS.index(names) + 1))
     else:
@@ -56,12 +56,12 @@ def argument(names: NDArray[np.integer] | str, value: Part) -> Part:
 
 
 def category(name: str) -> Part:
-    """The category of all events alike."""
+    """Build the category that all events share."""
     return constant(field(3, CATEGORIES.index(name) + 1))
 
 
 class Names:
-    """What a trace interns. The id of a string is its index + 1."""
+    """The interned names of a trace. The id of a string is its index + 1."""
 
     def __init__(self, strings: Sequence[str]) -> None:
         self._strings = strings
@@ -71,28 +71,28 @@ class Names:
         self._stages: dict[int, bool] = {}
 
     def events(self, *columns: NDArray[np.int32]) -> None:
-        """Names of slices."""
-        self._events.update(*(_different(column) for column in columns))
+        """Intern names of slices."""
+        self._events.update(*(_distinct(column) for column in columns))
 
     def texts(self, *columns: NDArray[np.int32]) -> None:
-        """Values of arguments."""
-        self._texts.update(*(_different(column) for column in columns))
+        """Intern values of arguments."""
+        self._texts.update(*(_distinct(column) for column in columns))
 
-    def stages(self, kernels: NDArray[np.int32], others: NDArray[np.int32]) -> None:
-        """Names of device activities: of kernels, and of copies and fills."""
-        self._stages = dict.fromkeys(_different(others), False)
-        self._stages.update(dict.fromkeys(_different(kernels), True))
+    def stages(self, kernels: NDArray[np.int32], copies: NDArray[np.int32]) -> None:
+        """Intern names of device activities: of kernels, and of copies and fills."""
+        self._stages = dict.fromkeys(_distinct(copies), False)
+        self._stages.update(dict.fromkeys(_distinct(kernels), True))
 
     def queues(self, names: Sequence[str]) -> None:
-        """Names of streams, one for each lane."""
+        """Intern names of streams, one for each lane."""
         self._queues = names
 
     def stage_ids(self, names: NDArray[np.int32]) -> I64:
-        """The ids of stages with these names."""
+        """Return the ids of stages with these names."""
         return names.astype(np.int64) + 1 + len(self._queues)
 
     def encoded(self) -> bytes:
-        """As ``InternedData``."""
+        """Return the names as ``InternedData``."""
         out = [_interned(1, i, name) for i, name in enumerate(CATEGORIES, 1)]
         out += [_interned(3, i, name) for i, name in enumerate(ARGUMENTS, 1)]
         out += [_interned(2, i + 1, self._strings[i]) for i in sorted(self._events)]
@@ -107,7 +107,7 @@ class Names:
 
 
 def head(trace: Trace, names: Names, pid: int | None) -> bytes:
-    """The packets before all events: clocks, the devices' names, and what is interned."""
+    """Return the packets before all events: clocks, names of devices, interned names."""
     context = field(1, CONTEXT) + (b"" if pid is None else field(2, pid))
     context += field(3, trace.vendor.perfetto_gpu_api)
     interned = names.encoded() + field(23, context)
@@ -123,11 +123,11 @@ def head(trace: Trace, names: Names, pid: int | None) -> bytes:
     return start
 
 
-def _interned(number: int, iid: int, text: str, more: bytes = b"") -> bytes:
-    return field(number, field(1, iid) + field(2, text) + more)
+def _interned(number: int, iid: int, text: str, fields: bytes = b"") -> bytes:
+    return field(number, field(1, iid) + field(2, text) + fields)
 
 
-def _different(column: NDArray[np.int32]) -> list[int]:
-    found = np.unique(column)
-    kept: list[int] = found[found >= 0].tolist()
-    return kept
+def _distinct(column: NDArray[np.int32]) -> list[int]:
+    ids = np.unique(column)
+    distinct: list[int] = ids[ids >= 0].tolist()
+    return distinct

@@ -1,8 +1,8 @@
-"""Protocol Buffers' wire format for whole columns: n messages of one shape at a time.
+"""Encoder of Protocol Buffers by columns: n messages of one shape at a time.
 
-A part of a message is a list of byte columns, each with the rows that have this byte; a message is
-the parts one after the other. At the end all columns become one matrix with a row per message,
-and the bytes that are there are taken out of it row by row: no Python object per message.
+A part of a message is a list of byte columns, each with the rows that have this byte. A message is
+the concatenation of its parts. In the end all columns form one matrix with a row per message, and
+its present bytes are read row by row. So there is no Python object per message.
 Format: https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -18,56 +18,56 @@ from numpy.typing import NDArray
 from tb_privateuse1.trace.table import Bools
 
 _ROWS = 1 << 13
-"""Messages in one matrix: with some 80 bytes each it stays in a core's cache."""
+"""Messages per matrix: with some 80 bytes each, it fits in a core's cache."""
 _VARINT, _FIXED64, _LENGTH = 0, 1, 2
 
 Bytes = NDArray[np.uint8]
 _Column = tuple[Bytes | int, Bools | None]
-"""A byte of each message, and the messages that have it; None: all."""
+"""A byte of each message, and the messages with this byte; None: all."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """``size`` is the number of bytes in each message, or in all alike."""
+    """Byte columns; ``size`` is the number of bytes per message, or one number for all."""
 
     columns: tuple[_Column, ...]
     size: NDArray[np.int64] | int
 
 
 def constant(data: bytes) -> Part:
-    """The same bytes in every message."""
+    """Build a part with the same bytes in every message."""
     return Part(tuple((byte, None) for byte in data), len(data))
 
 
 def varint(number: int, values: NDArray[Any]) -> Part:
-    """A field of whole numbers from 0 on."""
+    """Build a field of integers >= 0."""
     return _after(_tag(number, _VARINT), _varint(values))
 
 
 def fixed64(number: int, values: NDArray[Any]) -> Part:
-    """A field of eight bytes, as identifiers of flows are."""
+    """Build a field of eight bytes, such as identifiers of flows."""
     octets = values.astype("<u8").view(np.uint8).reshape(-1, 8)
     columns = tuple((octets[:, i], None) for i in range(8))
     return _after(_tag(number, _FIXED64), Part(columns, 8))
 
 
 def decimal(values: NDArray[Any]) -> Part:
-    """Whole numbers from 0 on as digits, for fields of text."""
+    """Build the digits of integers >= 0, for fields of text."""
     values = values.astype(np.uint64)
     digits = len(str(int(values.max(initial=0))))
     columns: list[_Column] = []
     size = np.ones(len(values), np.int64)
     for power in range(digits - 1, -1, -1):
         unit = np.uint64(10**power)
-        there = values >= unit if power else None
-        columns.append(((values // unit % np.uint64(10) + np.uint64(48)).astype(np.uint8), there))
-        if there is not None:
-            size += there
+        present = values >= unit if power else None
+        columns.append(((values // unit % np.uint64(10) + np.uint64(48)).astype(np.uint8), present))
+        if present is not None:
+            size += present
     return Part(tuple(columns), size)
 
 
 def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> Part:
-    """Of each message one of several texts."""
+    """Build a part with one of several texts per message."""
     length = np.array([len(t) for t in texts], np.int64)
     table = np.zeros((len(texts), int(length.max(initial=0))), np.uint8)
     for row, data in zip(table, texts, strict=True):
@@ -78,13 +78,13 @@ def text(chosen: NDArray[Any], texts: Sequence[bytes]) -> Part:
 
 
 def only(part: Part, rows: Bools) -> Part:
-    """The part in these messages, nothing in the others."""
-    columns = tuple((b, rows if there is None else rows & there) for b, there in part.columns)
+    """Limit a part to these messages; the others have nothing."""
+    columns = tuple((b, rows if present is None else rows & present) for b, present in part.columns)
     return Part(columns, np.where(rows, part.size, 0))
 
 
 def message(number: int, *parts: Part) -> Part:
-    """A field that is a message, or a text, of these parts."""
+    """Build a field whose value is a message or text of these parts."""
     size = sum((part.size for part in parts), start=0)
     if isinstance(size, int):
         head = constant(_tag(number, _LENGTH) + _one(size))
@@ -94,7 +94,7 @@ def message(number: int, *parts: Part) -> Part:
 
 
 def field(number: int, value: int | bytes | str) -> bytes:
-    """One field of one message, for what there are few of."""
+    """Encode one field of one message, for messages that are few."""
     if isinstance(value, int):
         return _tag(number, _VARINT) + _one(value)
     data = value.encode("utf-8", "replace") if isinstance(value, str) else value
@@ -102,7 +102,7 @@ def field(number: int, value: int | bytes | str) -> bytes:
 
 
 def encode(part: Part, rows: int) -> bytes:
-    """All messages one after the other."""
+    """Return all messages, concatenated."""
     if any(isinstance(b, np.ndarray) and len(b) != rows for b, _ in part.columns):
         raise ValueError("columns of different lengths")
     return b"".join(
@@ -112,29 +112,29 @@ def encode(part: Part, rows: int) -> bytes:
 
 def _block(part: Part, first: int, last: int) -> bytes:
     shape = (last - first, len(part.columns))
-    data, there = np.empty(shape, np.uint8), np.ones(shape, np.bool_)
-    for i, (column, has) in enumerate(part.columns):
+    data, present = np.empty(shape, np.uint8), np.ones(shape, np.bool_)
+    for i, (column, has_byte) in enumerate(part.columns):
         data[:, i] = column if isinstance(column, int) else column[first:last]
-        if has is not None:
-            there[:, i] = has[first:last]
-    return data[there].tobytes()
+        if has_byte is not None:
+            present[:, i] = has_byte[first:last]
+    return data[present].tobytes()
 
 
 def _varint(values: NDArray[Any]) -> Part:
     values = values.astype(np.uint64)
-    most = max(-(-int(values.max(initial=0)).bit_length() // 7), 1)
+    longest = max(-(-int(values.max(initial=0)).bit_length() // 7), 1)
     columns: list[_Column] = []
     size = np.ones(len(values), np.int64)
-    there: Bools | None = None
-    for i in range(most):
+    present: Bools | None = None
+    for i in range(longest):
         byte = (values >> np.uint64(7 * i)).astype(np.uint8) & np.uint8(0x7F)
-        further = values >= np.uint64(1 << 7 * (i + 1)) if i + 1 < most else None
+        further = values >= np.uint64(1 << 7 * (i + 1)) if i + 1 < longest else None
         if further is not None:
             byte |= further.view(np.uint8) << np.uint8(7)
             size += further
-        columns.append((byte, there))
-        there = further
-    return Part(tuple(columns), size if most > 1 else 1)
+        columns.append((byte, present))
+        present = further
+    return Part(tuple(columns), size if longest > 1 else 1)
 
 
 def _tag(number: int, kind: int) -> bytes:
@@ -142,7 +142,7 @@ def _tag(number: int, kind: int) -> bytes:
 
 
 def _one(value: int) -> bytes:
-    """A varint; a negative one is a 64 bit number."""
+    """Encode a varint; a negative number takes 64 bits."""
     value &= (1 << 64) - 1
     data = bytearray()
     while value > 0x7F:

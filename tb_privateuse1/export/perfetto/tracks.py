@@ -1,4 +1,4 @@
-"""Perfetto's tracks of a trace: processes, threads, streams, counters, and their identifiers."""
+"""Perfetto's tracks of a trace (processes, threads, streams, counters) and their ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_privateuse1.trace import labels
 from tb_privateuse1.trace.model import Trace
 
 _MADE_UP = 1 << 30
-"""Ids from here on stand for processes and threads whose own cannot be used."""
+"""Ids from here on replace unusable ids of processes and threads."""
 _UNITS = {
     "bytes": (3, ""),
     "kernels": (2, ""),
@@ -19,7 +19,7 @@ _UNITS = {
     "bytes/s": (0, "B/s"),
     "share": (0, "%"),
 }
-"""``CounterDescriptor.unit``, where it has one, or else ``unit_name``."""
+"""``CounterDescriptor.unit`` if it has the unit, else ``unit_name``."""
 
 
 class Tracks:
@@ -33,7 +33,7 @@ class Tracks:
         pids = dict.fromkeys(trace.text(pid) for pid in threads.pid)
         used: set[int] = set()
         self._pids = {text: self._id(text, used) for text in pids}
-        # Perfetto tells threads apart by tid alone; that of a main thread is its process's.
+        # Perfetto distinguishes threads by tid alone. A main thread has its process's id.
         tids: set[int] = set(self._pids.values())
         self._tids = [
             self._tid(trace.text(pid), trace.text(tid), tids)
@@ -44,11 +44,11 @@ class Tracks:
 
     @property
     def pid(self) -> int | None:
-        """The process that device activities belong to: the first one."""
+        """Return the process of the device activities: the first one."""
         return next(iter(self._pids.values()), None)
 
     def queues(self) -> list[str]:
-        """The names of the streams, by lane."""
+        """Return the names of the streams, by lane."""
         inferred = " (inferred)" if self._trace.meta.timeline == "inferred" else ""
         lanes = [labels.lane(self._trace, row) for row in range(len(self._trace.lanes))]
         return [
@@ -57,18 +57,18 @@ class Tracks:
         ]
 
     def processes(self) -> bytes:
-        """The packets that name all processes."""
+        """Return the packets that name all processes."""
         rank = self._trace.meta.rank
-        of = "" if rank is None else f" (rank {rank})"
+        suffix = "" if rank is None else f" (rank {rank})"
         out = []
         for text, pid in self._pids.items():
-            process = field(1, pid) + field(6, f"Process {text}{of}")
+            process = field(1, pid) + field(6, f"Process {text}{suffix}")
             track = field(1, self._processes[text]) + field(3, process)
             out.append(packet(field(60, track)))
         return b"".join(out)
 
     def stack(self, thread: int, number: int) -> tuple[int, bytes]:
-        """A thread's track, and the packet that names it; further ones hold what crosses."""
+        """Return a track of a thread and its packet; further tracks are for crossing ranges."""
         trace = self._trace
         own = self._threads[thread]
         if number:
@@ -76,18 +76,18 @@ class Tracks:
             name = f"{labels.thread(trace, thread)[1]}: overlapping {number}"
             return uuid, packet(field(60, field(1, uuid) + field(5, own) + field(2, name)))
         process = trace.text(trace.threads.pid[thread])
-        told = field(1, self._pids[process]) + field(2, self._tids[thread])
-        told += field(5, labels.thread(trace, thread)[1])
-        track = field(1, own) + field(5, self._processes[process]) + field(4, told)
+        description = field(1, self._pids[process]) + field(2, self._tids[thread])
+        description += field(5, labels.thread(trace, thread)[1])
+        track = field(1, own) + field(5, self._processes[process]) + field(4, description)
         return own, packet(field(60, track))
 
     def named(self, name: str) -> tuple[int, bytes]:
-        """A track of its own."""
+        """Return a new track with a name, and its packet."""
         uuid = next(self._uuids)
         return uuid, packet(field(60, field(1, uuid) + field(2, name)))
 
     def counter(self, curve: Curve) -> tuple[int, bytes]:
-        """A counter's track."""
+        """Return a counter's track and its packet."""
         uuid = next(self._uuids)
         number, name = _UNITS[curve.unit]
         unit = field(3, number) if number else field(6, name)
@@ -96,7 +96,7 @@ class Tracks:
 
     def _id(self, text: str, used: set[int]) -> int:
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 11 else 0
-        if not 0 < number < _MADE_UP or number in used:  # 0 is the idle process's
+        if not 0 < number < _MADE_UP or number in used:  # 0 is the id of the idle process
             number = next(self._made_up)
         used.add(number)
         return number

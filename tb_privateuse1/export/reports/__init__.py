@@ -1,4 +1,4 @@
-"""Reports of a view's result: text, Markdown, JUnit XML, CSV, advice."""
+"""Reports of a view's result: text, Markdown, JUnit XML, CSV and SARIF."""
 
 __all__ = [
     "advice",

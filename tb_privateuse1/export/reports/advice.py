@@ -1,4 +1,4 @@
-"""Advice as text for a terminal, as Markdown for a comment, as SARIF for code scanning."""
+"""Reports of advice: text for a terminal, Markdown for a comment, SARIF for code scanning."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from tb_privateuse1.views.distributed import Distributed
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 _WIDTH = 96
-"""Of a finding's text, in columns."""
+"""The width of a finding's text, in columns."""
 
 _FEW = 5
-"""So many ranks are named."""
+"""The most ranks that a report names."""
 
 _LEVELS = {"high": "error", "medium": "warning", "low": "note", "note": "note"}
 
 _LINE = re.compile(r"^(?P<file>.+\.py)\((?P<line>\d+)\): ")
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
-"""What Markdown gives a meaning: text from a trace must not have one."""
+"""Characters with a meaning in Markdown: text from a trace must be literal."""
 
 
 def advice_text(result: AdviceTable) -> str:
-    """The findings with what a reader needs to act on them."""
+    """Return the findings with their fix, place and evidence."""
     return "\n".join(plain_text(line) for line in _text(result)) + "\n"
 
 
 def rank_advice_text(result: Distributed) -> str:
-    """The findings of all ranks together, with the ranks that show them."""
+    """Return the findings over all ranks, with the ranks that show them."""
     return "\n".join(plain_text(line) for line in _of_ranks(result)) + "\n"
 
 
 def advice_markdown(result: AdviceTable) -> str:
-    """The findings as a list; names from the trace are text, never markup."""
+    """Return the findings as a list; names from the trace are escaped."""
     lines = [f"**{_escaped(_summary(result))}**", ""]
     for row in result.rows:
         saved = "" if row.saving_share is None else f" (-{100 * row.saving_share:.1f} %)"
@@ -56,7 +56,7 @@ def advice_markdown(result: AdviceTable) -> str:
 
 
 def advice_sarif(result: AdviceTable, rules: Iterable[Rule] = RULES) -> str:
-    """A SARIF 2.1.0 log with a result per finding; a place where stacks tell one."""
+    """Return a SARIF 2.1.0 log with a result per finding; its place is the source line."""
     listed = [
         {
             "id": rule.name,
@@ -76,10 +76,10 @@ def _summary(result: AdviceTable) -> str:
     steps = f"{result.steps} step{'s' * (result.steps != 1)}"
     if not result.rows:
         return f"Nothing to mend was found in {steps}."
-    each = result.window_ns // max(result.steps, 1)
+    step_ns = result.window_ns // max(result.steps, 1)
     return (
         f"Up to {with_unit('saving_share', result.saving_share)} of {steps} of "
-        f"{with_unit('window_ns', each)} could be saved."
+        f"{with_unit('window_ns', step_ns)} could be saved."
     )
 
 
@@ -117,8 +117,8 @@ def _facts(row: AdviceRow) -> Iterator[tuple[str, str]]:
 
 def _of_ranks(result: Distributed) -> Iterator[str]:
     count = len(result.rows)
-    whole = f"in {count:,} rank{'s' * (count != 1)} together."
-    yield f"Findings {whole}" if result.advice else f"Nothing to mend was found {whole}"
+    scope = f"in {count:,} rank{'s' * (count != 1)} together."
+    yield f"Findings {scope}" if result.advice else f"Nothing to mend was found {scope}"
     for row in result.advice:
         notes = "; ".join(f"rank {one.rank}: {one.note}" for one in row.evidence[:_FEW])
         facts = (
@@ -134,7 +134,7 @@ def _of_ranks(result: Distributed) -> Iterator[str]:
 
 def _result(row: AdviceRow) -> dict[str, Any]:
     message = f"{row.title}. {row.explanation} To mend: {row.fix}"
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "ruleId": row.rule,
         "level": _LEVELS[row.severity],
         "message": {"text": plain_text(message)},
@@ -151,8 +151,8 @@ def _result(row: AdviceRow) -> dict[str, Any]:
             "artifactLocation": {"uri": plain_text(place["file"])},
             "region": {"startLine": max(1, int(place["line"]))},
         }
-        told["locations"] = [{"physicalLocation": physical}]
-    return told
+        entry["locations"] = [{"physicalLocation": physical}]
+    return entry
 
 
 def _escaped(words: str) -> str:

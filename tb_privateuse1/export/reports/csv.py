@@ -1,6 +1,6 @@
-"""Comma-separated values of a view's result: a table of it, one line per row, for spreadsheets.
+"""CSV report of one table of a view's result, one line per row.
 
-Figures are those of the JSON, in its units; null is an empty cell, and a list within a row is JSON.
+Figures have the JSON's units. Null is an empty cell, and a list within a row is JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tb_privateuse1.views import result as views_result
 
 
 def csv_table(result: Any, name: str | None = None) -> str:
-    """A table of a result (see ``tables``), with the field names as its head.
+    """Return a table of a result (see ``tables``); the field names are its head.
 
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
@@ -30,5 +30,5 @@ def csv_table(result: Any, name: str | None = None) -> str:
 
 
 def _cell(value: Any) -> Any:
-    whole = isinstance(value, tuple) or dataclasses.is_dataclass(value)
-    return msgspec.json.encode(value, enc_hook=str).decode() if whole else value
+    is_nested = isinstance(value, tuple) or dataclasses.is_dataclass(value)
+    return msgspec.json.encode(value, enc_hook=str).decode() if is_nested else value

@@ -1,5 +1,6 @@
-"""A difference as JUnit XML, which CI servers show: a test case for each part of the step, and
-for each figure of a device's memory.
+"""JUnit XML report of a diff for CI servers.
+
+It has a test case for each part of the step, and for each figure of a device's memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Judged = DiffFigure | DiffMemory
 
 
 def junit_report(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
-    """``failed`` are failures; the time of a case is what it takes now, in s."""
+    """Return the report; ``failed`` figures are failures, and times are the current ones in s."""
     suite = ElementTree.Element(
         "testsuite",
         name="tb-privateuse1 diff",
@@ -40,11 +41,13 @@ def junit_report(result: Diff, failed: Sequence[Judged] = ()) -> bytes:
 
 
 def change_text(figure: Judged) -> str:
-    """A change in one line."""
+    """Return a change in one line."""
     share = with_unit("change_share", figure.change_share)
     if isinstance(figure, DiffMemory):
-        told = (format_amount(figure.unit, one) for one in (figure.base, figure.now, figure.change))
-        before, now, change = told
+        amounts = (
+            format_amount(figure.unit, one) for one in (figure.base, figure.now, figure.change)
+        )
+        before, now, change = amounts
         name = f"{figure.name} of {plain_text(figure.device)}"
     else:
         before, now = with_unit("base_ns", figure.base_ns), with_unit("now_ns", figure.now_ns)

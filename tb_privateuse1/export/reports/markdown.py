@@ -1,4 +1,4 @@
-"""A difference as Markdown: for a pull request or a job's summary."""
+"""Markdown report of a diff, for a pull request or a job's summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def markdown_report(result: Diff, failed: Sequence[DiffFigure | DiffMemory] = ()) -> str:
-    """The parts of the step, and the rows with the greatest change; the failed ones in bold."""
+    """Return the parts of the step and the rows with the greatest change; ``failed`` in bold."""
     names = [f"**{f.name}**" if f in failed else f.name for f in result.figures]
     columns = ("Base", "Now", "Change", "", "± noise", "Verdict")
     lines = [
@@ -51,9 +51,9 @@ def _name(row: DiffRow) -> str:
 
 
 def _code(text: str) -> str:
-    """As code, whatever is in it."""
-    shown = plain_text(text).replace("|", "\\|").replace("`", "'")
-    return f"`{shown}`"
+    """Return a text as code; characters that would end it are replaced."""
+    literal = plain_text(text).replace("|", "\\|").replace("`", "'")
+    return f"`{literal}`"
 
 
 def _memory(one: DiffMemory, failed: Sequence[DiffFigure | DiffMemory]) -> list[str]:

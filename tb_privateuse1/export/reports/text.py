@@ -1,4 +1,4 @@
-"""A view's result for a terminal: facts, then tables, then where the figures come from."""
+"""Text report of a view's result for a terminal: facts, tables, provenance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_ROWS = 40
 
 
 def text_report(result: Any, width: int | None = None) -> str:
-    """The text of a result; lines are cut to ``width`` columns, if given."""
+    """Return the text of a result; lines are cut to ``width`` columns, if given."""
     fields = [field.name for field in dataclasses.fields(result)]
     fields.sort(key=lambda name: (_is_block(getattr(result, name)), name == "provenance"))
     lines = list(_fields(result, fields))
@@ -26,12 +26,12 @@ def _is_block(value: Any) -> bool:
 
 
 def _fields(row: Any, names: Sequence[str]) -> Iterator[str]:
-    """All but bounds, which stand beside their figures."""
-    of = bounds(names)
+    """Yield the lines of all fields; bounds stand beside their figures."""
+    bound_of = bounds(names)
     for name in names:
-        if name in of:
-            yield f"{title(name)}: {with_bound(row, name, of[name])}"
-        elif name not in of.values():
+        if name in bound_of:
+            yield f"{title(name)}: {with_bound(row, name, bound_of[name])}"
+        elif name not in bound_of.values():
             yield from _field(name, getattr(row, name))
 
 
@@ -64,10 +64,10 @@ def _field(name: str, value: Any) -> Iterator[str]:
 
 def _table(rows: Sequence[Any]) -> Iterator[str]:
     names = [field.name for field in dataclasses.fields(rows[0])]
-    of = bounds(names)
-    names = [name for name in names if name not in of.values()]
+    bound_of = bounds(names)
+    names = [name for name in names if name not in bound_of.values()]
     heads = [title(n) for n in names]
-    cells = [[with_bound(row, n, of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
+    cells = [[with_bound(row, n, bound_of.get(n)) for n in names] for row in rows[:_MOST_ROWS]]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     numbers = [not isinstance(getattr(rows[0], n), str) for n in names]
     for line in [heads, ["-" * w for w in widths], *cells]:

@@ -1,7 +1,7 @@
-"""SQL over a trace's tables (docs/guide/sql.md): each query in a process with a time limit.
+"""SQL over a trace's tables, each query in a process with a time limit; see docs/guide/sql.md.
 
 Raises TraceError: ``sql_error`` with DuckDB's words, ``sql_memory``, ``sql_timeout``, ``sql_busy``,
-``no_sql`` where DuckDB is not installed, or what reading the trace raises.
+``no_sql`` if DuckDB is not installed, or any error of reading the trace.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ SECONDS = 20.0
 ROWS = 10_000
 MEMORY_BYTES = 1 << 30
 LONGEST = 20_000
-"""Characters of a query."""
+"""The most characters of a query."""
 _AT_A_TIME = 2
 _LOADING_S = 600.0
 _SLACK_BYTES = 8 << 20
 _EXACT = (1 << 53) - 1
-"""Up to here every whole number is a double of its own."""
+"""Up to here a double represents every integer."""
 
 _running = threading.BoundedSemaphore(_AT_A_TIME)
 
 
 @dataclass(frozen=True)
 class SqlColumn:
-    """A column of a result; its type in DuckDB's words."""
+    """A column of a result; ``type`` is DuckDB's name."""
 
     name: str
     type: str
@@ -55,20 +55,21 @@ class SqlColumn:
 
 @dataclass(frozen=True)
 class SqlResult:
-    """The rows of a query. ``cut``: there are more. Whole numbers beyond 64 bits are text."""
+    """The rows of a query. ``cut``: there are more. Integers beyond 64 bits are text."""
 
     columns: tuple[SqlColumn, ...]
     rows: tuple[tuple[int | float | str | bool | None, ...], ...]
     cut: bool
     elapsed_ms: float
-    """Of the query, without starting its process."""
+    """Time of the query, without the start of its process."""
 
 
-msgspec.json.Decoder(SqlResult)  # here, as in ``cache``
+# At import: msgspec crashes if two threads inspect a class at once.
+msgspec.json.Decoder(SqlResult)
 
 
 def for_browsers(result: SqlResult) -> SqlResult:
-    """The same for readers whose numbers are doubles: whole numbers beyond 2^53 are text."""
+    """Return the result for readers with doubles only: integers beyond 2^53 are text."""
 
     def cell(value: int | float | str | bool | None) -> int | float | str | bool | None:
         return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
@@ -77,18 +78,18 @@ def for_browsers(result: SqlResult) -> SqlResult:
 
 
 def installed() -> bool:
-    """Whether DuckDB is here; it is not imported."""
+    """Return whether DuckDB is installed, without importing it."""
     return importlib.util.find_spec("duckdb") is not None
 
 
 def allowed(host: str | None, *, bind_all: bool) -> bool:
-    """Whether a server answers SQL: by default only one that listens to its own machine.
+    """Return whether a server answers SQL: by default only if it listens on localhost.
 
-    ``$TB_PRIVATEUSE1_SQL`` decides otherwise: ``on`` or ``off``.
+    ``$TB_PRIVATEUSE1_SQL`` overrides it: ``on`` or ``off``.
     """
-    told = os.environ.get(VARIABLE, "").strip().lower()
-    if told in ("on", "off"):
-        return told == "on"
+    setting = os.environ.get(VARIABLE, "").strip().lower()
+    if setting in ("on", "off"):
+        return setting == "on"
     if bind_all:
         return False
     if host in (None, "", "localhost"):  # TensorBoard's default
@@ -108,7 +109,7 @@ def query(
     memory_bytes: int = MEMORY_BYTES,
     store: Store,
 ) -> SqlResult:
-    """The first rows of a query over one trace, which the store had better have read already."""
+    """Return the first rows of a query over one trace; the store should have read it already."""
     if len(text) > LONGEST:
         raise TraceError(
             "bad_option", say("A query has at most {most:,} characters.", most=LONGEST)
@@ -125,14 +126,14 @@ def query(
             rows,
             memory_bytes,
         )
-        return _asked(request, seconds)
+        return _run(request, seconds)
     except TraceError as error:
         raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     finally:
         _running.release()
 
 
-def _asked(request: worker.SqlRequest, seconds: float) -> SqlResult:
+def _run(request: worker.SqlRequest, seconds: float) -> SqlResult:
     paths = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     with subprocess.Popen(
         [sys.executable, "-c", "from tb_privateuse1.export.sql.worker import main; main()"],
@@ -141,10 +142,10 @@ def _asked(request: worker.SqlRequest, seconds: float) -> SqlResult:
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": paths},
     ) as process:
-        late = threading.Event()
+        is_late = threading.Event()
 
         def kill() -> None:
-            late.set()
+            is_late.set()
             process.kill()
 
         try:
@@ -167,7 +168,7 @@ def _asked(request: worker.SqlRequest, seconds: float) -> SqlResult:
     if error := answer.get("error"):
         raise TraceError.unpacked(error)
     if "result" not in answer:
-        raise _ended(seconds if late.is_set() else None)
+        raise _ended(seconds if is_late.is_set() else None)
     elapsed_ms = round(1000 * (time.monotonic() - began), 3)
     return msgspec.convert({**answer["result"], "elapsed_ms": elapsed_ms}, SqlResult)
 
@@ -180,7 +181,7 @@ def _alarm(seconds: float, act: Any) -> threading.Timer:
 
 
 def _answer(line: bytes) -> dict[str, Any]:
-    """Empty if the process died before or in the middle of it."""
+    """Return an answer of the process; empty if the process died before its end."""
     try:
         found: dict[str, Any] = msgspec.json.decode(line, type=dict)
         return found

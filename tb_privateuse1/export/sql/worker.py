@@ -1,10 +1,10 @@
-"""One SQL query over a trace's tables, in a process that ends with it.
+"""Child process for one SQL query over a trace's tables.
 
-DuckDB has no access to files, no extensions and no settings that a query could change, and only a
-single reading statement is run. That alone does not bound it: some functions neither heed the
-memory limit nor an interruption. So the process has limits of its own, and its parent kills it.
+DuckDB has no access to files, no extensions and no settings that a query could change, and it runs
+one reading statement only. That does not bound a query: some functions ignore the memory limit and
+interruption. So the process has its own limits, and its parent kills it.
 
-It gets a request as one line of JSON and answers with two: the trace is loaded; the result.
+It reads a request as one line of JSON. It answers with two lines: the trace is loaded; the result.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
 
 MOST_BYTES = 32 << 20
-"""Of a result; what is behind is cut off."""
+"""The most bytes of a result; further rows are cut off."""
 _LONGEST = 1 << 16
-"""Characters of one cell."""
+"""The most characters of a cell."""
 _TOGETHER = 1024
 _SPARE = 1.5
-"""What DuckDB allocates besides what it counts."""
+"""Factor for memory that DuckDB allocates but does not count."""
 
 
 class SqlRequest(msgspec.Struct):
-    """``memory_bytes`` bounds what the query may allocate, ``rows`` what is returned."""
+    """A query; ``memory_bytes`` bounds its allocations, ``rows`` its result."""
 
     files: TraceFiles
     cache_dir: str | None
@@ -49,13 +49,14 @@ class SqlRequest(msgspec.Struct):
     memory_bytes: int
 
 
-_REQUEST = msgspec.json.Decoder(SqlRequest)  # here, as in ``cache``
+# At import: msgspec crashes if two threads inspect a class at once.
+_REQUEST = msgspec.json.Decoder(SqlRequest)
 
 
 def main() -> None:
-    """The process."""
+    """Run the process: read the request, answer, exit."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # so that output of libraries does not mix with answers
     request = _REQUEST.decode(sys.stdin.buffer.readline())
 
     def reply(answer: Any) -> None:
@@ -66,7 +67,7 @@ def main() -> None:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
         vendors = user_file.parsed(request.vendors)
         trace = Store(jobs=0, cache_dir=cache_dir, vendors=vendors).trace(request.files)
-        os.chdir(os.sep)  # DuckDB's settings tell it
+        os.chdir(os.sep)  # DuckDB's settings would reveal the working directory
         connection = connect(trace, request.memory_bytes)
         reply({"loaded": True})
         _confine(request.memory_bytes)
@@ -83,11 +84,11 @@ def main() -> None:
             error=str(error)[:2000],
         )
         reply({"error": TraceError("internal", message).packed()})
-    os._exit(0)  # whatever threads of the query still do
+    os._exit(0)  # does not wait for threads of the query
 
 
 def connect(trace: Trace, memory_bytes: int) -> Any:
-    """A database in memory with the trace's tables, and nothing else. Raises TraceError."""
+    """Return a connection to a database in memory with the trace's tables. Raises TraceError."""
     try:
         import duckdb
     except ImportError as error:
@@ -101,7 +102,7 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
         "allow_persistent_secrets": "false",
-        "python_enable_replacements": "false",  # variables of ours would be tables
+        "python_enable_replacements": "false",  # else our Python variables would be tables
         "memory_limit": f"{memory_bytes}B",
         "temp_directory": "",
         "max_temp_directory_size": "0B",
@@ -116,8 +117,8 @@ def connect(trace: Trace, memory_bytes: int) -> Any:
     return connection
 
 
-def run(connection: Any, query: str, most: int) -> dict[str, Any]:
-    """The first rows of a query's result. Raises TraceError ``sql_error`` or ``sql_memory``."""
+def run(connection: Any, query: str, most_rows: int) -> dict[str, Any]:
+    """Return the first rows of a result. Raises TraceError ``sql_error`` or ``sql_memory``."""
     import duckdb
 
     try:
@@ -128,7 +129,7 @@ def run(connection: Any, query: str, most: int) -> dict[str, Any]:
             message = say("One statement that reads is run, not {names}.", names=names)
             hint = say("select …, with … select …, describe, explain.")
             raise TraceError("sql_error", message, hint)
-        return _result(connection.execute(statements[0]), most)
+        return _result(connection.execute(statements[0]), most_rows)
     except duckdb.OutOfMemoryException as error:
         hint = say("Aggregate or filter earlier, or sort less.")
         message = say("The query needs more memory than it may have.")
@@ -137,24 +138,24 @@ def run(connection: Any, query: str, most: int) -> dict[str, Any]:
         raise TraceError("sql_error", str(error).strip()[:4000]) from error
 
 
-def _result(connection: Any, most: int) -> dict[str, Any]:
+def _result(connection: Any, most_rows: int) -> dict[str, Any]:
     names = [{"name": column[0], "type": str(column[1])} for column in connection.description]
     rows: list[list[Any]] = []
     size = 0
-    while some := connection.fetchmany(_TOGETHER):
-        for row in some:
+    while batch := connection.fetchmany(_TOGETHER):
+        for row in batch:
             cells = [_cell(value) for value in row]
             size += sum(len(cell) if isinstance(cell, str) else 8 for cell in cells)
-            if len(rows) >= most or size > MOST_BYTES:
+            if len(rows) >= most_rows or size > MOST_BYTES:
                 return {"columns": names, "rows": rows, "cut": True}
             rows.append(cells)
     return {"columns": names, "rows": rows, "cut": False}
 
 
 def _cell(value: Any) -> Any:
-    """A value as JSON has it: numbers, text, true and false; lists and structs are JSON text."""
+    """Return a value for JSON: a number, text or boolean; lists and structs are JSON text."""
     if value is None or isinstance(value, bool | int):
-        # Beyond 64 bits (a sum is a HUGEINT) few readers of JSON are exact.
+        # Few readers of JSON are exact beyond 64 bits; a sum is a HUGEINT.
         return value if value is None or -(1 << 63) <= value < 1 << 63 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -173,7 +174,7 @@ def _cell(value: Any) -> Any:
 
 
 def _confine(memory_bytes: int) -> None:
-    """Limits that hold whatever the query does; systems other than Unix have none."""
+    """Set limits of the process that no query can evade; on Unix only."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Who gets the time that several findings claim, and how they are ranked."""
+"""Division of the time that several findings claim, and the ranking of findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from tb_privateuse1.advice import engine
 from tb_privateuse1.advice.engine import Advice, advise, top_findings
 from tb_privateuse1.advice.rules import RULES
-from tb_privateuse1.advice.rules.base import Rank, Rule, RuleContext, RuleFinding
+from tb_privateuse1.advice.rules.base import Precedence, Rule, RuleContext, RuleFinding
 from tb_privateuse1.advice.savings import Savings
 from tb_privateuse1.trace import intervals
 from tests.support import chinese, make
@@ -24,9 +24,12 @@ TRACE = make.trace(make.op("aten::mm", 0, 1000), make.kernel("gemm", 0, 1000))
 
 
 def rule(
-    name: str, *claims: tuple[int, int] | None, rank: Rank = "cause", urgent: bool = False
+    name: str,
+    *claims: tuple[int, int] | None,
+    precedence: Precedence = "cause",
+    urgent: bool = False,
 ) -> Rule:
-    """A rule that claims these microseconds, a finding for each."""
+    """Build a rule with a finding for each claim, in µs."""
 
     def check(case: RuleContext) -> Iterable[RuleFinding]:
         for claim in claims:
@@ -36,40 +39,42 @@ def rule(
                 spent = intervals.union(np.array([begin * US]), np.array([end * US]))
             yield RuleFinding("T", "E", events=1, evidence=(), how="H", claim=spent, urgent=urgent)
 
-    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), rank=rank)
+    return dataclasses.replace(RULES[0], name=name, check=check, needs=(), precedence=precedence)
 
 
 def savings(*rules: Rule) -> dict[str, int | None]:
-    told = advise(TRACE, rules=rules)
-    check(told)
-    return {row.rule: row.saving_ns for row in told.found}
+    result = advise(TRACE, rules=rules)
+    check(result)
+    return {row.rule: row.saving_ns for row in result.found}
 
 
 def test_no_instant_is_in_two_savings() -> None:
-    told = savings(rule("short", (100, 300)), rule("long", (200, 900)))
-    assert told == {"long": 700 * US, "short": 100 * US}
+    result = savings(rule("short", (100, 300)), rule("long", (200, 900)))
+    assert result == {"long": 700 * US, "short": 100 * US}
 
 
-def test_a_symptom_has_what_no_cause_explains() -> None:
-    assert savings(rule("idle", (0, 900), rank="symptom"), rule("item", (100, 300))) == {
+def test_a_symptom_gets_the_time_without_a_cause() -> None:
+    assert savings(rule("idle", (0, 900), precedence="symptom"), rule("item", (100, 300))) == {
         "idle": 700 * US,
         "item": 200 * US,
     }
 
 
 def test_the_rest_comes_after_symptoms_though_it_is_greater() -> None:
-    told = savings(rule("idle", (0, 900), rank="rest"), rule("short", (100, 300), rank="symptom"))
-    assert told == {"idle": 700 * US, "short": 200 * US}
+    result = savings(
+        rule("idle", (0, 900), precedence="rest"), rule("short", (100, 300), precedence="symptom")
+    )
+    assert result == {"idle": 700 * US, "short": 200 * US}
 
 
-def test_a_symptom_that_is_explained_is_not_told() -> None:
-    assert savings(rule("idle", (100, 300), rank="symptom"), rule("item", (100, 300))) == {
+def test_an_explained_symptom_is_not_reported() -> None:
+    assert savings(rule("idle", (100, 300), precedence="symptom"), rule("item", (100, 300))) == {
         "item": 200 * US
     }
 
 
 def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where a replay says that something else would be waited for instead."""
+    """As if a replay found another wait in its place."""
     monkeypatch.setattr(Savings, "of", lambda *_: (0, "R"))
     (row,) = advise(TRACE, rules=(rule("a", (0, 500)),)).found
     assert (row.saving_ns, row.severity, row.how) == (0, "note", "R")
@@ -78,30 +83,30 @@ def test_a_cause_without_a_gain_is_a_note(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_cause_stands_though_another_has_its_time() -> None:
-    told = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
-    (row,) = (one for one in told.found if one.rule == "b")
+    result = advise(TRACE, rules=(rule("a", (0, 500)), rule("b", (100, 300))))
+    (row,) = (one for one in result.found if one.rule == "b")
     assert (row.saving_ns, row.shared_ns, row.severity) == (0, 200 * US, "low")
 
 
-def test_what_is_outside_of_the_steps_saves_nothing() -> None:
+def test_time_outside_of_the_steps_saves_nothing() -> None:
     assert savings(rule("late", (900, 5000))) == {"late": 100 * US}
 
 
 def test_next_to_nothing_is_left_out() -> None:
-    told = advise(TRACE, rules=(rule("little", (0, 4)),))
-    assert told.found == ()
-    assert [one.answer for one in told.asked] == ["nothing"]
+    result = advise(TRACE, rules=(rule("little", (0, 4)),))
+    assert result.found == ()
+    assert [one.answer for one in result.asked] == ["nothing"]
 
 
 def test_severity_and_rank() -> None:
-    told = advise(
+    result = advise(
         TRACE,
         rules=(
             rule("note", None), rule("low", (0, 20)), rule("medium", (30, 70)),
             rule("high", (100, 300)), rule("danger", None, urgent=True), rule("more", (300, 900)),
         ),
     )  # fmt: skip
-    assert [(row.rule, row.severity) for row in told.found] == [
+    assert [(row.rule, row.severity) for row in result.found] == [
         ("more", "high"), ("high", "high"), ("medium", "medium"), ("danger", "medium"),
         ("low", "low"), ("note", "note"),
     ]  # fmt: skip
@@ -112,13 +117,13 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
         raise ValueError("a mistake")
 
     broken = dataclasses.replace(RULES[0], name="broken", check=fails, needs=())
-    told = advise(TRACE, rules=(broken, rule("fine", (0, 500))))
-    assert [(one.rule, one.answer) for one in told.asked] == [
+    result = advise(TRACE, rules=(broken, rule("fine", (0, 500))))
+    assert [(one.rule, one.answer) for one in result.asked] == [
         ("broken", "failed"),
         ("fine", "found"),
     ]
-    check(told)
-    fine, note = told.found
+    check(result)
+    fine, note = result.found
     assert (fine.rule, note.rule) == ("fine", "broken")
     assert (note.severity, note.saving_ns, note.events) == ("note", None, 0)
     assert note.title == f"A check failed: {broken.title}"
@@ -129,11 +134,11 @@ def test_a_rule_that_fails_costs_no_other(caplog: pytest.LogCaptureFixture) -> N
     assert record.exc_info[0] is ValueError
 
 
-def test_a_rule_is_not_asked_about_what_the_trace_lacks() -> None:
+def test_a_rule_does_not_run_without_its_data() -> None:
     picky = dataclasses.replace(rule("picky", (0, 500)), needs=("memory", "operators"))
-    (asked,) = advise(TRACE, rules=(picky,)).asked
-    assert asked.answer == "not_asked"
-    assert asked.lacks == ("memory events (profile_memory=True)",)
+    (status,) = advise(TRACE, rules=(picky,)).asked
+    assert status.answer == "not_asked"
+    assert status.lacks == ("memory events (profile_memory=True)",)
 
 
 def test_the_best_have_a_saving() -> None:
@@ -155,16 +160,16 @@ def test_the_best_have_a_saving() -> None:
 )
 def test_savings_never_exceed_the_step(claims: list[tuple[int, int, bool]]) -> None:
     rules = tuple(
-        rule(f"r{i}", (min(a, b), max(a, b)), rank="symptom" if general else "cause")
+        rule(f"r{i}", (min(a, b), max(a, b)), precedence="symptom" if general else "cause")
         for i, (a, b, general) in enumerate(claims)
     )
-    told = advise(TRACE, rules=rules)
-    check(told)
+    result = advise(TRACE, rules=rules)
+    check(result)
     whole = intervals.union(
         np.array([min(a, b) for a, b, _ in claims]) * US,
         np.minimum(np.array([max(a, b) for a, b, _ in claims]), 1000) * US,
     )
-    assert sum(row.saving_ns or 0 for row in told.found) <= intervals.length(whole)
+    assert sum(row.saving_ns or 0 for row in result.found) <= intervals.length(whole)
 
 
 @pytest.mark.parametrize("steps", [1, 3])
@@ -174,8 +179,8 @@ def test_savings_are_those_of_the_judged_steps(steps: int) -> None:
         with run.step():
             for _ in range(60):
                 run.op("aten::mm", 100, kernel=20)
-    told = advise(run.trace(), 1 if steps == 1 else None)
-    assert told.steps == steps
-    (row,) = (one for one in told.found if one.rule == "host_bound")
+    result = advise(run.trace(), 1 if steps == 1 else None)
+    assert result.steps == steps
+    (row,) = (one for one in result.found if one.rule == "host_bound")
     assert row.saving_ns == pytest.approx(steps * 60 * 80_000, rel=0.03)
     assert row.saving_per_step_ns == pytest.approx(60 * 80_000, rel=0.03)

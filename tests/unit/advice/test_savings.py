@@ -1,4 +1,4 @@
-"""What findings save: never more than they claim, and less where the replay gains less."""
+"""Savings of findings: at most their claim, and less if the replay gains less."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ STEPS = 4
 
 
 def reading(*, again: bool) -> Trace:
-    """Steps that read a value while the device works, and then work on the host.
+    """Build steps that read a value while the device works, and then work on the host.
 
-    ``again``: they wait for the device a second time at once, which nothing but that would tell.
+    ``again``: a second wait for the device follows at once, and only the replay finds it.
     """
     run = Program()
     for _ in range(STEPS):
@@ -41,29 +41,29 @@ def reading(*, again: bool) -> Trace:
     return run.trace()
 
 
-def the(told: Advice, name: str) -> AdviceRow:
-    (row,) = (one for one in told.found if one.rule == name)
+def the(result: Advice, name: str) -> AdviceRow:
+    (row,) = (one for one in result.found if one.rule == name)
     return row
 
 
-def test_what_the_replay_gains_as_well_is_saved() -> None:
-    told = advise(reading(again=False), rules=(item_sync.RULE,))
-    row = the(told, "item_sync")
+def test_a_gain_of_the_replay_is_saved() -> None:
+    result = advise(reading(again=False), rules=(item_sync.RULE,))
+    row = the(result, "item_sync")
     assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
     assert "bears that out" in row.how
 
 
 def test_time_that_becomes_another_wait_is_not_promised() -> None:
-    told = advise(reading(again=True), rules=(item_sync.RULE,))
-    check(told)
-    row = the(told, "item_sync")
+    result = advise(reading(again=True), rules=(item_sync.RULE,))
+    check(result)
+    row = the(result, "item_sync")
     assert row.saving_ns is not None
-    assert row.saving_ns <= 0.01 * told.window_ns
+    assert row.saving_ns <= 0.01 * result.window_ns
     assert "something else would be waited for" in row.how
 
 
-def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
-    """Findings are mended one after the other; the second has what the first made free."""
+def test_two_removed_waits_gain_more_than_each_alone() -> None:
+    """The replay removes one finding after another, so the second gains time of the first."""
     trace = reading(again=True)
 
     def whole(case: RuleContext) -> Iterable[RuleFinding]:
@@ -71,14 +71,14 @@ def test_both_waits_gone_gain_what_each_alone_does_not() -> None:
         waits = np.arange(len(case.limits.waits))
         yield dataclasses.replace(found, removes=case.without(waits=waits))
 
-    after = dataclasses.replace(synchronize.RULE, check=whole, rank="symptom")
-    told = advise(trace, rules=(item_sync.RULE, after))
-    check(told)
-    assert the(told, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    after = dataclasses.replace(synchronize.RULE, check=whole, precedence="symptom")
+    result = advise(trace, rules=(item_sync.RULE, after))
+    check(result)
+    assert the(result, "synchronize").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
 
 
 def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
-    """Steps that launch, perhaps read a value, perhaps wait again, and work on the host."""
+    """Build steps that launch, perhaps read a value, perhaps wait again, and work on the host."""
     run = Program()
     for _ in range(STEPS):
         with run.step():
@@ -104,8 +104,10 @@ def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
     st.sampled_from(["never", "at once", "later"]),
 )
 @example([400, 400], 300, "at once")
-def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, again: str) -> None:
-    """Beside the same program that really does not read."""
+def test_a_saving_is_at_most_the_true_gain_of_the_fix(
+    kernels: list[int], rest: int, again: str
+) -> None:
+    """Compare with the same program without the read."""
     before = program(kernels, rest, again, reads=True)
     truth = before.end_ns - program(kernels, rest, again, reads=False).end_ns
     for row in advise(before, rules=(item_sync.RULE,)).found:
@@ -113,8 +115,8 @@ def test_no_more_is_promised_than_mending_gains(kernels: list[int], rest: int, a
         assert row.saving_ns <= 1.02 * truth + 0.01 * before.end_ns
 
 
-def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
-    """A user's rule may be wrong; its claim stands then, and so do the findings after it."""
+def test_a_removal_of_missing_rows_keeps_the_other_findings() -> None:
+    """A user's rule may be wrong: its claim and the later findings remain."""
 
     def wrong(case: RuleContext) -> Iterable[RuleFinding]:
         for found in item_sync.RULE.check(case):
@@ -122,11 +124,11 @@ def test_a_removal_of_what_is_not_there_costs_no_other_answer() -> None:
             yield dataclasses.replace(found, removes=gone)
 
     broken = dataclasses.replace(item_sync.RULE, name="broken", check=wrong)
-    after = dataclasses.replace(item_sync.RULE, rank="symptom")
-    told = advise(reading(again=False), rules=(broken, after))
-    check(told)
-    assert the(told, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
-    assert "replay" not in the(told, "broken").how
+    after = dataclasses.replace(item_sync.RULE, precedence="symptom")
+    result = advise(reading(again=False), rules=(broken, after))
+    check(result)
+    assert the(result, "broken").saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
+    assert "replay" not in the(result, "broken").how
 
 
 def test_a_claim_without_a_removal_stands() -> None:
@@ -134,8 +136,8 @@ def test_a_claim_without_a_removal_stands() -> None:
         for found in item_sync.RULE.check(case):
             yield dataclasses.replace(found, removes=None)
 
-    told = advise(reading(again=True), rules=(dataclasses.replace(item_sync.RULE, check=bare),))
-    row = the(told, "item_sync")
+    result = advise(reading(again=True), rules=(dataclasses.replace(item_sync.RULE, check=bare),))
+    row = the(result, "item_sync")
     assert row.saving_ns == pytest.approx(STEPS * 310 * US, rel=0.05)
     assert "replayed" not in row.how
 
@@ -220,9 +222,9 @@ def test_a_saving_is_at_most_the_claim_and_never_negative(claims: Claims) -> Non
 
         return dataclasses.replace(RULES[0], name=f"r{number}", check=found, needs=())
 
-    told = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
-    check(told)
-    for row in told.found:
+    result = advise(BUSY, rules=tuple(rule(i) for i in range(len(claims))))
+    check(result)
+    for row in result.found:
         begin, end, *_ = claims[int(row.rule[1:])]
         if row.saving_ns is not None:
             assert 0 <= row.saving_ns <= abs(end - begin) * US

@@ -1,4 +1,4 @@
-"""Rules that users write: files and packages, and what is said of those that cannot be used."""
+"""Users' rules from files and packages, and the errors of unusable ones."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def program() -> Program:
 
 
 def test_the_documents_example_works(own: Path) -> None:
-    told = advise(program().trace(), rules=user_rules.from_environment().load())
-    (row,) = (row for row in told.found if row.rule == "checkpoints")
+    result = advise(program().trace(), rules=user_rules.from_environment().load())
+    (row,) = (row for row in result.found if row.rule == "checkpoints")
     assert row.title == "3 checkpoints are written in the loop"
     assert row.saving_ns is not None
     assert row.saving_ns > 3 * 400_000
-    assert [one.rule for one in told.asked] == [*(rule.name for rule in RULES), "checkpoints"]
+    assert [one.rule for one in result.asked] == [*(rule.name for rule in RULES), "checkpoints"]
 
 
 def test_without_a_file_there_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_ours_can_be_replaced(own: Path) -> None:
         ("", "neither RULE nor RULES"),
     ],
 )
-def test_what_cannot_be_used(own: Path, content: str, says: str) -> None:
+def test_unusable_files_are_errors(own: Path, content: str, says: str) -> None:
     own.write_text(content)
     os.utime(own, ns=(3 + len(content), 3))
     with pytest.raises(TraceError, match=re.escape(says)) as error:
@@ -116,8 +116,8 @@ def test_rules_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint(
         "one", "tb_privateuse1.advice.rules.host_bound:RULE", user_rules.GROUP
     )
-    asked = {user_rules.GROUP: (point,)}
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: asked[group])
+    points = {user_rules.GROUP: (point,)}
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points[group])
     assert [rule.name for rule in user_rules.from_environment().load()][-1] == "host_bound"
 
 

@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""Output files are complete or absent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_plain_and_gzipped(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     def parts() -> Iterator[bytes]:
         yield b"half"
         raise TraceError("changed", "it changed")

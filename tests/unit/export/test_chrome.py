@@ -1,4 +1,4 @@
-"""The merged trace holds all that was recorded, and the inferred timeline as such."""
+"""The merged trace has all recorded events, and the inferred timeline marked as such."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_merge(tmp_path: Path, name: str) -> None:
     assert counter["args"] == {"Allocated": 192}
 
 
-def test_a_merged_trace_reads_back_as_what_was_merged(tmp_path: Path) -> None:
+def test_a_merged_trace_reads_back_the_same(tmp_path: Path) -> None:
     events = [make.op("aten::mm", 10 * i, 10 * i + 8.5, id=i + 1) for i in range(5)]
     trace, sidecar = files(tmp_path, *events, elapsed={i + 1: 20.0 for i in range(5)})
     merged = export.merge_files(trace, sidecar, str(tmp_path / "out.json"))
@@ -106,12 +106,12 @@ def test_curves_are_counters_of_so_many_parts(tmp_path: Path) -> None:
             "Utilisation of device 0 (%)", "Kernels waiting for device 0 (kernels)",
             "Kernels starting on device 0 (kernels/ms)",
         }  # fmt: skip
-        told = [(e["ts"], e["args"]["value"]) for e in added if e["name"].startswith("Util")]
-        assert told == use
+        result = [(e["ts"], e["args"]["value"]) for e in added if e["name"].startswith("Util")]
+        assert result == use
         assert {(e["pid"], e["tid"]) for e in added} == {(1, 0)}
 
 
-def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
+def test_a_trace_with_counters_reads_back_the_same(tmp_path: Path) -> None:
     recorded = [make.op("a", 100, 200), make.launch(110, 112, 1), make.kernel("k", 130, 150, 1)]
     path = tmp_path / "w.1.pt.trace.json"
     path.write_text(json.dumps(make.document(*recorded)))
@@ -119,7 +119,7 @@ def test_what_has_counters_reads_back_as_it_was(tmp_path: Path) -> None:
     pieces = export.write(trace, str(path), curves=counters.build_curves(trace))
     (tmp_path / "back.json").write_bytes(b"".join(pieces))
     back = inference.build_trace(chrome.read(str(tmp_path / "back.json")), None)
-    assert [f.code for f in back.meta.findings] == ["phase_not_shown"]  # as of all counters
+    assert [f.code for f in back.meta.findings] == ["phase_not_shown"]  # like all counters
     assert back.end_ns == trace.end_ns
     assert back.kernels.start_ns.tolist() == trace.kernels.start_ns.tolist()
 
@@ -132,7 +132,7 @@ def written(folder: Path, window: Window, *events: make.Event, **keys: Any) -> d
     return content
 
 
-def test_a_window_has_what_touches_it_and_all_names(tmp_path: Path) -> None:
+def test_a_window_has_overlapping_events_and_all_names(tmp_path: Path) -> None:
     name = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "ts": 0, "args": {"name": "t"}}
     events = [
         name,
@@ -149,7 +149,7 @@ def test_a_window_has_what_touches_it_and_all_names(tmp_path: Path) -> None:
     found = content["traceEvents"]
     assert [e for e in found if e["ph"] != "C"] == [
         events[i] for i in (0, 2, 3, 5, 7)
-    ]  # 95 us is before the trace's start, which is 100
+    ]  # 95 µs is before the trace's start, which is 100
     assert [e["args"] for e in found if e["ph"] == "C"] == [{"Allocated": 8}]
 
 

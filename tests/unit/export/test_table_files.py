@@ -1,4 +1,4 @@
-"""Files of all tables, in a directory or an archive, hold what the columns are."""
+"""Files of all tables, in a directory or an archive, have the tables' columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to a stretch of time."""
+"""Events inside a time window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as Arrow: every column is there, described, typed, and null where nothing is known."""
+"""Arrow tables: every column is described, typed, and null if unknown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_column_is_described() -> None:
     assert set(trace_tables.COLUMNS) == set(TABLES) - {"checkpoints"}
     for name, described in trace_tables.COLUMNS.items():
         fields = set(TABLES[name].column_types())
-        if name == "collectives":  # a word of SQL
+        if name == "collectives":  # a keyword of SQL
             fields = fields - {"group"} | {"process_group"}
         assert set(described) - {"row", "duration_ns"} == fields
         assert all(described.values())
@@ -60,8 +60,8 @@ def test_rows(trace: Trace) -> None:
 
 
 def test_how_a_kernel_was_launched() -> None:
-    told = {"grid": [4, 106, 1], "block": [128, 1, 1], "registers per thread": 40}
-    trace = make.trace(make.kernel("gemm", 30, 55.5, 5, **told), make.kernel("other", 60, 61, 6))
+    args = {"grid": [4, 106, 1], "block": [128, 1, 1], "registers per thread": 40}
+    trace = make.trace(make.kernel("gemm", 30, 55.5, 5, **args), make.kernel("other", 60, 61, 6))
     gemm, other = table(trace, "kernels")
     configs = {row["row"]: row for row in table(trace, "configs")}
     launched = configs[gemm["config"]]

@@ -14,7 +14,7 @@ def test_it_is_found_on_the_ranks_that_do_it() -> None:
 
 
 def test_that_nothing_hides_it_is_its_symptom() -> None:
-    """One finding, that counts the time once: 2 ms of gloo and 0.1 ms of transfers."""
+    """One finding counts the time once: 2 ms of gloo and 0.1 ms of transfers."""
     result = run(Does(gloo=2000), Does(gloo=2000))
     (row,) = found(result, "host_collectives")
     assert found(result, "missing_overlap") == []
@@ -32,7 +32,7 @@ def test_transfers_of_the_device_are_another_matter() -> None:
     assert len(found(result, "missing_overlap")) == 1
 
 
-def test_what_costs_time_that_nothing_tells_has_no_saving() -> None:
+def test_an_unknown_cost_has_no_saving() -> None:
     (row,) = found(run(Does(gloo=300), Does(gloo=300)), "host_collectives")
     assert (row.saving_ns, row.severity, row.symptoms) == (None, "medium", ())
 

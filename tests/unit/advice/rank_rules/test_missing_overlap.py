@@ -1,4 +1,4 @@
-"""Transfers that no computation hides."""
+"""Exposed transfers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks that are not there."""
+"""Ranks without a trace."""
 
 from __future__ import annotations
 

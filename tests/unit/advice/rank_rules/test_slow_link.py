@@ -1,4 +1,4 @@
-"""Large collectives far below what links carry."""
+"""Large collectives far below the bandwidth of links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGE = 16 << 20
 
 
 def titles(gb_per_s: float, size: int = LARGE) -> list[str]:
-    """Of two ranks the bus carries as many bytes as the call has; steps are of 60 ms."""
+    """Return the titles; with two ranks, bus bytes equal the call's, and steps take 60 ms."""
     result = run(FINE, FINE, transfer=size / gb_per_s / 1000, bytes=size, length=60_000)
     return [row.title for row in found(result, "slow_link")]
 
@@ -40,7 +40,7 @@ def two_groups(fast_us: float, slow_us: float) -> list[str]:
 
 
 @pytest.mark.parametrize(("slow_us", "speaks"), [(3900, False), (4100, True)])
-def test_a_quarter_of_what_another_group_reaches(slow_us: float, speaks: bool) -> None:
+def test_a_quarter_of_the_bandwidth_of_another_group(slow_us: float, speaks: bool) -> None:
     said = two_groups(1000, slow_us)
     assert bool(said) == speaks
     assert all("of group b" in title for title in said)

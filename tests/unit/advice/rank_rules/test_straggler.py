@@ -31,6 +31,6 @@ def test_it_speaks_from_two_per_cent(more: float, speaks: bool) -> None:
     assert result.stragglers, "the view tells of it in any case"
 
 
-def test_who_is_last_by_turns_is_none() -> None:
+def test_ranks_that_are_last_in_turn_are_no_stragglers() -> None:
     assert found(run(*by_turns(2000)), "straggler") == []
     assert found(run(SLOW, SLOW, SLOW, SLOW), "straggler") == []

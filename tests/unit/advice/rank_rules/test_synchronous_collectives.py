@@ -1,4 +1,4 @@
-"""The host waits for a collective, and launches nothing meanwhile."""
+"""The host blocks on a collective and launches nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.rank_runs import FINE, Does, found, run
 WAITS = Does(waits=True)
 
 
-def test_the_transfer_is_what_is_waited_for() -> None:
+def test_the_host_waits_for_the_transfer() -> None:
     (row,) = found(run(WAITS, WAITS, transfer=1000), "synchronous_collectives")
     assert row.saving_ns == pytest.approx(1_000_000, rel=0.01)
     assert {one.rank for one in row.evidence} == {0, 1}

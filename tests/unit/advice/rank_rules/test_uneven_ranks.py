@@ -1,4 +1,4 @@
-"""Ranks wait, and no single one is to blame."""
+"""Ranks wait without a constant straggler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_it_speaks_from_five_per_cent(extra: float, speaks: bool) -> None:
 
 
 def test_ranks_with_more_work_are_named() -> None:
-    """Two of four are late together: neither is the last one more often than the other."""
+    """Two of four are late together: each is the last one equally often."""
     more = replace(SLOW, computes=4001)
     late = [[SLOW, more] * (STEPS // 2), [more, SLOW] * (STEPS // 2)]
     (row,) = found(run(FINE, *late, FINE, FINE, FINE), "uneven_ranks")

@@ -1,4 +1,4 @@
-"""A bias that batch norm takes away."""
+"""A bias that batch norm cancels."""
 
 from typing import Any
 

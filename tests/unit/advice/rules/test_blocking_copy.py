@@ -1,4 +1,4 @@
-"""Copies for which the host stands still."""
+"""Copies that block the host."""
 
 from tb_privateuse1.advice.rules.blocking_copy import RULE
 from tests.support.program import Program, found
@@ -28,5 +28,5 @@ def test_a_copy_that_does_not_block_is_fine() -> None:
     assert found(RULE, program(blocking=False).trace()) == []
 
 
-def test_the_copy_of_another_finding_is_not_told_twice() -> None:
+def test_the_copy_of_another_finding_is_not_reported_twice() -> None:
     assert found(RULE, program(blocking=True, around="aten::_local_scalar_dense").trace()) == []

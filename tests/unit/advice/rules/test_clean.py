@@ -1,6 +1,6 @@
-"""Training with nothing to mend, recorded on the reference device: no rule fires.
+"""Training without issues, recorded on the reference device: no rule fires.
 
-The device's kernels take its own, simulated time, here hundreds of times the host's.
+Kernels take simulated time, here hundreds of times the host's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TRIES, _STARVED = 4, 0.01
 
 
 def starved(trace: Trace, folder: Path) -> float:
-    """The share of the steps in which the device truly had nothing to do."""
+    """Return the true idle share of the device in the steps."""
     log = recording.truth(folder)
     start, end = (np.array(log[name], np.int64) - trace.base_ns for name in ("start_ns", "end_ns"))
     window = intervals.union(trace.steps.start_ns, trace.steps.end_ns)
@@ -44,7 +44,7 @@ def test_no_rule_fires(tmp_path: Path, route: str, timeline: str) -> None:
             break
     assert trace.meta.timeline == timeline
     assert len(trace.steps) == 3
-    told = advise(trace)
-    check(told)
-    assert [(row.rule, row.title) for row in told.found] == []
-    assert "failed" not in {one.answer for one in told.asked}
+    result = advise(trace)
+    check(result)
+    assert [(row.rule, row.title) for row in result.found] == []
+    assert "failed" not in {one.answer for one in result.asked}

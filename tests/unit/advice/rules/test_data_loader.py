@@ -1,4 +1,4 @@
-"""Data that comes late, and data that does not."""
+"""Input-bound programs, and others."""
 
 from tb_privateuse1.advice.rules.data_loader import RULE
 from tests.support.program import Program, device_bound, found

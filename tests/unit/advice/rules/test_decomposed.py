@@ -1,4 +1,4 @@
-"""Operators that a backend builds of others."""
+"""Operators that a backend decomposes."""
 
 from tb_privateuse1.advice.rules.decomposed import RULE
 from tests.support.program import Program, found

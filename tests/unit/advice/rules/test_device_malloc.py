@@ -1,4 +1,4 @@
-"""Memory that is asked of the driver in the loop."""
+"""Allocations by the driver inside the step."""
 
 from tb_privateuse1.advice.rules.device_malloc import RULE
 from tests.support import make

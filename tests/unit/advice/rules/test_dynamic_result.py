@@ -1,4 +1,4 @@
-"""Operators whose result's size only the device knows."""
+"""Operators with a data-dependent result size."""
 
 from tb_privateuse1.advice.rules.dynamic_result import RULE
 from tb_privateuse1.advice.rules.item_sync import RULE as ITEM

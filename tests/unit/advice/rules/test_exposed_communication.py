@@ -1,4 +1,4 @@
-"""Communication that no computation hides."""
+"""Exposed communication."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Memory that the allocator holds and nobody uses."""
+"""Reserved memory that no tensor uses."""
 
 from tb_privateuse1.advice.rules.fragmentation import RULE
 from tests.support import make
@@ -8,8 +8,8 @@ GIB = 1 << 30
 
 
 def rows(allocated: int, reserved: int | None) -> int:
-    told = {} if reserved is None else {"Total Reserved": reserved}
-    trace = make.trace(make.op("aten::empty", 0, 30), make.memory(10, GIB, allocated, **told))
+    args = {} if reserved is None else {"Total Reserved": reserved}
+    trace = make.trace(make.op("aten::empty", 0, 30), make.memory(10, GIB, allocated, **args))
     return len(found(RULE, trace))
 
 
@@ -22,5 +22,5 @@ def test_little_is_no_matter() -> None:
     assert rows(GIB // 10, GIB // 2) == 0
 
 
-def test_not_told_is_not_found() -> None:
+def test_unknown_values_are_no_finding() -> None:
     assert rows(6 * GIB, None) == 0

@@ -1,11 +1,11 @@
-"""What the profile leaves out."""
+"""Data missing in the profile."""
 
 from tb_privateuse1.advice.rules.incomplete_recording import RULE
 from tests.support import make
 from tests.support.program import found
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_data_are_named() -> None:
     (row,) = found(RULE, make.trace(make.op("aten::mm", 0, 10)))
     assert row.title == (
         "The profile leaves out two or more steps, input shapes, Python stacks, memory events"

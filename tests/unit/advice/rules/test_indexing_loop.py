@@ -1,4 +1,4 @@
-"""A loop that takes a tensor apart."""
+"""A loop that indexes a tensor."""
 
 from tb_privateuse1.advice.rules.indexing_loop import RULE
 from tests.support.program import Program, found

@@ -30,7 +30,7 @@ def test_without_a_read_there_is_nothing() -> None:
     assert found(RULE, program(False).trace()) == []
 
 
-def test_a_read_that_costs_nothing_is_not_told() -> None:
+def test_a_read_without_cost_is_not_reported() -> None:
     """The device is done, and the next launch follows at once."""
     assert found(RULE, program(True, after_us=0, kernel_us=300).trace()) == []
 

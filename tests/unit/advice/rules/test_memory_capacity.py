@@ -1,4 +1,4 @@
-"""Memory that is almost used up."""
+"""Memory close to its capacity."""
 
 from tb_privateuse1.advice.rules.memory_capacity import RULE
 from tests.support import make

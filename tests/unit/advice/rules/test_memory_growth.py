@@ -1,4 +1,4 @@
-"""Steps that leave more allocated than the one before."""
+"""Memory that grows from step to step."""
 
 from tb_privateuse1.advice.rules.memory_growth import RULE
 from tests.support import make

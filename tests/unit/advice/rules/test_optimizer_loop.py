@@ -1,4 +1,4 @@
-"""An optimizer that updates one parameter after the other."""
+"""An optimizer that updates parameters one by one."""
 
 import pytest
 
@@ -38,5 +38,5 @@ def test_a_handful_of_parameters_is_fine() -> None:
     assert found(RULE, program(together=False, parameters=5).trace()) == []
 
 
-def test_a_fused_one_knows_what_it_does() -> None:
+def test_a_fused_optimizer_is_fine() -> None:
     assert found(RULE, program(together=False, name="FusedAdam").trace()) == []

@@ -1,4 +1,4 @@
-"""Calls that take longer than their like."""
+"""Calls much longer than other calls of the same kernel."""
 
 from typing import Any
 

@@ -20,8 +20,8 @@ def program(inner: int, kind: str = "c10::Half", name: str = "aten::mm") -> Prog
     for _ in range(3):
         with run.step():
             for _ in range(10):
-                told = {"Input Dims": shapes, "Input type": types}
-                run.op(name, 10, kernel=200, **told)
+                args = {"Input Dims": shapes, "Input type": types}
+                run.op(name, 10, kernel=200, **args)
             run.wait()
     return run
 

@@ -22,5 +22,5 @@ def test_the_compiler_is_found() -> None:
     assert 2_800_000 < row.saving_ns <= 3_000_000
 
 
-def test_looking_up_what_is_compiled_is_fine() -> None:
+def test_lookups_of_compiled_code_are_fine() -> None:
     assert found(RULE, program("torch/_dynamo/eval_frame.py(655): _fn").trace()) == []

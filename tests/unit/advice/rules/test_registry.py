@@ -35,7 +35,7 @@ def test_a_rule_is_complete(rule: Rule) -> None:
     words = (rule.looks_for, rule.why, rule.fix, rule.threshold, rule.reference)
     for text in words:
         assert text.endswith("."), text
-    chinese.check((rule.title, *words, *(LACKS[need] for need in rule.needs)))
+    chinese.check_rule(rule.name, (rule.title, *words, *(LACKS[need] for need in rule.needs)))
     assert set(rule.needs) <= set(LACKS)
 
 

@@ -10,7 +10,7 @@ from tests.unit.advice.rules.test_waiting_ranks import ARGS
 
 def program(count: int, elements: int) -> Program:
     run = Program()
-    told: dict[str, Any] = {**ARGS, "In msg nelems": elements, "Out msg nelems": elements}
+    args: dict[str, Any] = {**ARGS, "In msg nelems": elements, "Out msg nelems": elements}
     for _ in range(3):
         with run.step():
             run.op("aten::mm", 10, kernel=1000)
@@ -19,7 +19,7 @@ def program(count: int, elements: int) -> Program:
                 run.events.append(make.launch(run.now, run.now + 1, run.launched))
                 begin = run.device
                 name = "ncclDevKernel_AllReduce"
-                run.events.append(make.kernel(name, begin, begin + 20, run.launched, **told))
+                run.events.append(make.kernel(name, begin, begin + 20, run.launched, **args))
                 run.device = begin + 20
             run.wait()
     return run

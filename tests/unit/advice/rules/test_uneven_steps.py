@@ -13,7 +13,7 @@ def program(lengths: list[int]) -> Program:
     return run
 
 
-def test_the_slow_one_is_found_with_what_it_took_beyond() -> None:
+def test_the_excess_of_the_slow_call_is_found() -> None:
     (row,) = found(RULE, program([1000, 1000, 2000, 1000, 1000]).trace())
     assert row.evidence[0].name == "ProfilerStep#3"
     assert row.saving_ns == 1_000_000

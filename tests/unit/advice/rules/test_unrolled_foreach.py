@@ -1,4 +1,4 @@
-"""For-each operators that run tensor by tensor."""
+"""Foreach operators that run tensor by tensor."""
 
 from tb_privateuse1.advice.rules.unrolled_foreach import RULE
 from tests.support.program import Program, found

@@ -1,4 +1,4 @@
-"""Collectives that take long only sometimes."""
+"""Collectives that are sometimes slow."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ def program(lengths: list[int], *, other: bool = False) -> Program:
             run.launched += 1
             run.events.append(make.launch(run.now, run.now + 1, run.launched))
             elements = (1 << 10 + number) if other else 1 << 20
-            told = {**ARGS, "In msg nelems": elements, "Out msg nelems": elements}
+            args = {**ARGS, "In msg nelems": elements, "Out msg nelems": elements}
             begin = run.device
             talk = make.kernel(
-                "ncclDevKernel_AllReduce", begin, begin + length, run.launched, **told
+                "ncclDevKernel_AllReduce", begin, begin + length, run.launched, **args
             )
             run.events.append(talk)
             run.device = begin + length
@@ -31,14 +31,14 @@ def program(lengths: list[int], *, other: bool = False) -> Program:
     return run
 
 
-def test_what_is_beyond_the_fastest_is_waiting() -> None:
+def test_the_excess_over_the_fastest_is_waiting() -> None:
     (row,) = found(RULE, program([100, 100, 600, 100]).trace())
     assert row.events == 1
     assert row.saving_ns is not None
     assert 400_000 < row.saving_ns <= 500_000
 
 
-def test_even_ones_wait_for_nobody() -> None:
+def test_even_collectives_do_not_wait() -> None:
     assert found(RULE, program([100, 101, 102, 100]).trace()) == []
 
 

@@ -1,4 +1,4 @@
-"""Stacks hold every range, none crosses another in its stack."""
+"""Stacks have every range, and no range crosses another in its stack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_nested_ranges_are_one_stack() -> None:
     assert stacks([(5, 2), (0, 10), (5, 5)]) == [[(0, 10), (5, 10), (5, 7)]]
 
 
-def test_what_crosses_is_in_another_stack() -> None:
+def test_crossing_ranges_are_in_another_stack() -> None:
     assert stacks([(0, 10), (5, 10), (6, 1), (8, 4)]) == [[(0, 10)], [(5, 15), (6, 7), (8, 12)]]
 
 

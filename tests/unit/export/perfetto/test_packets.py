@@ -1,4 +1,4 @@
-"""What stands before the events."""
+"""Packets before the events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the published schema reads back is the trace: every range, counter and link."""
+"""The published schema reads back every range, counter and link."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def measured() -> Trace:
     )
 
 
-def test_slices_and_what_they_say() -> None:
+def test_slices_and_their_arguments() -> None:
     content = exported(measured())
     mm, frame = of(content, "aten::mm"), of(content, "train.py(3): step")
     launch, instant = of(content, "cudaLaunchKernel"), of(content, "aten::empty")
@@ -75,7 +75,7 @@ def test_memory_is_a_counter() -> None:
     assert track.counter.unit == track.counter.UNIT_SIZE_BYTES
 
 
-def test_what_the_device_does_over_time_are_counters() -> None:
+def test_curves_of_the_device_are_counters() -> None:
     events = [
         make.op("aten::copy_", 0, 100, id=1), make.launch(10, 12, 1), make.launch(20, 22, 2),
         make.kernel("Memcpy HtoD", 30, 50, 1, category="gpu_memcpy", bytes=1000),
@@ -123,7 +123,7 @@ def test_inferred_activities_say_so_with_their_bounds() -> None:
             bound = getattr(trace.kernels, name)[row]
             assert args.get(name) == (None if bound == MISSING else str(bound))
         assert "(inferred)" in activity["queue"]
-    # There are no launches to point from: the operator does.
+    # Without launches, the arrow starts at the operator.
     assert [content.submitted[of_op] for of_op in range(5)] == [[k + 1] for k in range(5)]
 
 
@@ -146,7 +146,7 @@ def test_a_graph_launch_points_to_all_its_kernels() -> None:
     assert content.submitted[of(content, "cudaLaunchKernel")] == [1, 2, 3]
 
 
-def test_what_crosses_has_a_track_of_its_own() -> None:
+def test_crossing_ranges_have_another_track() -> None:
     trace = make.trace(make.op("a", 0, 10, id=1), make.op("b", 5, 15, id=2))
     content = exported(trace)
     a, b = content.slices[of(content, "a")], content.slices[of(content, "b")]
@@ -166,7 +166,7 @@ def test_ranges_that_start_and_end_together_nest() -> None:
     }
 
 
-def test_a_window_holds_what_touches_it() -> None:
+def test_a_window_has_overlapping_events() -> None:
     content = exported(measured(), Window(26_000, 50_000))
     names = {s[1] for s in content.slices if s[0] != "Steps"}
     assert names == {"aten::mm", "ProfilerStep#3", "train.py(3): step"}

@@ -1,4 +1,4 @@
-"""The encoder for columns writes what protobuf's own library reads."""
+"""The column encoder against protobuf's own library."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_texts() -> None:
     assert [p.track_event.name.encode() for p in found] == [texts[i] for i in chosen]
 
 
-def test_what_only_some_messages_have() -> None:
+def test_fields_of_some_messages_only() -> None:
     values = np.arange(5) * 1000
     some = np.array([True, False, True, False, False])
     inner = message(11, only(varint(11, values), some), constant(protobuf.field(23, "name")))

@@ -1,4 +1,4 @@
-"""Processes and threads keep their numbers where Perfetto can use them."""
+"""Processes and threads keep their ids if Perfetto can use them."""
 
 from __future__ import annotations
 

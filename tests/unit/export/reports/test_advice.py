@@ -21,7 +21,7 @@ def result(frame: str | None = None) -> AdviceTable:
     return advice(run.trace())
 
 
-def test_text_says_what_to_do() -> None:
+def test_text_has_the_fix() -> None:
     text = export.advice_text(result())
     assert text.startswith("Up to ")
     assert "Where: train.py(7): step" in text
@@ -60,7 +60,7 @@ def test_sarif_has_rules_levels_and_places() -> None:
     assert item["properties"]["saving_ns"] > 0
 
 
-def test_nothing_to_mend() -> None:
+def test_no_findings() -> None:
     empty = advice(Trace())
     assert export.advice_text(empty).startswith("Nothing to mend was found in 0 steps.")
     assert export.advice_markdown(empty).startswith("**Nothing to mend was found")

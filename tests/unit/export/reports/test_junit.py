@@ -1,4 +1,4 @@
-"""A difference as JUnit XML."""
+"""JUnit XML report of a diff."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def test_a_case_for_each_part_and_failures() -> None:
     assert (suite.get("tests"), suite.get("failures")) == ("9", "1")
     assert [case.get("name") for case in suite] == [f.name for f in result.figures]
     (failure,) = suite.iter("failure")
-    told = "kernel: 20.000 us -> 25.000 us per step, 5.000 us (25.0 %), longer"
-    assert failure.get("message") == told
+    report = "kernel: 20.000 us -> 25.000 us per step, 5.000 us (25.0 %), longer"
+    assert failure.get("message") == report
     kernel = next(case for case in suite if case.get("name") == "kernel")
     assert kernel.get("time") == "0.000025000"
 

@@ -1,4 +1,4 @@
-"""A difference as Markdown."""
+"""Markdown report of a diff."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_parts_and_rows() -> None:
     assert widths == {8}
 
 
-def test_what_failed_is_bold() -> None:
+def test_failed_figures_are_bold() -> None:
     result = diff(one("gemm", 25), one("gemm"))
     text = markdown.markdown_report(result, [f for f in result.figures if f.name == "kernel"])
     assert "| **kernel** |" in text

@@ -1,4 +1,4 @@
-"""Queries answer; hostile ones get nothing, and end in time."""
+"""Queries have results; hostile ones get nothing and end in time."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_rows_are_limited(files: TraceFiles, cache: Path) -> None:
         ("select " + "(" * 3000 + "1" + ")" * 3000, ""),
     ],
 )  # fmt: skip
-def test_what_is_refused(files: TraceFiles, cache: Path, text: str, says: str) -> None:
+def test_refused_queries(files: TraceFiles, cache: Path, text: str, says: str) -> None:
     error = refused(files, cache, text)
     assert error.code == "sql_error"
     assert says in error.message
@@ -117,8 +117,8 @@ def test_what_is_refused(files: TraceFiles, cache: Path, text: str, says: str) -
 
 def test_settings_tell_no_directory(files: TraceFiles, cache: Path) -> None:
     found = ask(files, cache, "select name, value from duckdb_settings() where value like '%/%'")
-    told = [row for row in found.rows if str(Path.cwd()) in str(row[1])]
-    assert told == []
+    rows = [row for row in found.rows if str(Path.cwd()) in str(row[1])]
+    assert rows == []
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_settings_tell_no_directory(files: TraceFiles, cache: Path) -> None:
     [
         "with recursive a(n) as (select 1 union all select n + 1 from a) select max(n) from a",
         "select count(*) from range(10000000) a, range(10000000) b",
-        "select list_sum(range(1000000000))",  # heeds neither memory limit nor interruption
+        "select list_sum(range(1000000000))",  # ignores the memory limit and interruption
         "select array_agg(range) from range(1000000000)",
         "select max(a.range || b.range) from range(1000000) a, range(1000000) b",
     ],
 )
-def test_what_does_not_end_is_ended(files: TraceFiles, cache: Path, text: str) -> None:
+def test_endless_queries_are_killed(files: TraceFiles, cache: Path, text: str) -> None:
     began = time.monotonic()
     error = refused(files, cache, text, seconds=2, memory_bytes=200 << 20)
     assert error.code in ("sql_timeout", "sql_memory")

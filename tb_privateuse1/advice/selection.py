@@ -1,0 +1,197 @@
+"""What rules select of a trace: rows by name or place, waits, examples, and what a fix removes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tb_privateuse1.advice.context import JudgedTrace
+from tb_privateuse1.advice.removal_replay import Removal
+from tb_privateuse1.analysis.operators import source_lines
+from tb_privateuse1.analysis.simulation.changes import Shares
+from tb_privateuse1.analysis.simulation.submissions import Ranges
+from tb_privateuse1.trace import groupby, intervals, labels
+from tb_privateuse1.trace.findings import Example, TableName
+from tb_privateuse1.trace.model import MEMCPY, OPERATOR
+from tb_privateuse1.trace.table import I32, I64, Bools
+
+_RANGES = r"^(ProfilerStep#|enumerate\(DataLoader\)|Optimizer\.)"
+
+_MOST_EXAMPLES = 5
+_LONGEST_NAME = 200
+
+_NEXT_NS = 50_000
+"""A gap belongs to a wait that ended less than this before it: clocks of host and device differ."""
+
+
+class RuleContext(JudgedTrace):
+    """The argument of every rule: the judged trace, and the selections that rules share."""
+
+    @functools.cached_property
+    def operators(self) -> I64:
+        """Return the judged rows of ``trace.ops`` that are operators.
+
+        Old torch recorded ranges as operators: their names exclude them.
+        """
+        is_operator = self.judged & (self.trace.ops.kind == OPERATOR)
+        return np.flatnonzero(is_operator & ~self.named("ops", _RANGES))
+
+    @functools.cached_property
+    def top(self) -> I64:
+        """Return the rows of ``operators`` that no other operator called."""
+        return self.outermost(self.operators)
+
+    def ops(self, pattern: str) -> I64:
+        """Return the judged rows of ``trace.ops`` with such a name."""
+        return np.flatnonzero(self.named("ops", pattern) & self.judged)
+
+    def kernels(self, pattern: str) -> I64:
+        """Return the judged rows of ``trace.kernels`` with such a name."""
+        return np.flatnonzero(self.named("kernels", pattern) & self.judged_kernels)
+
+    def copies(self) -> I64:
+        """Return the judged rows of ``trace.kernels`` that are copies."""
+        return np.flatnonzero(self.judged_kernels & (self.trace.kernels.kind == MEMCPY))
+
+    def outermost(self, rows: I64) -> I64:
+        """Return those rows of ``trace.ops`` that lie inside no other of these rows."""
+        wanted = np.zeros(len(self.trace.ops), np.bool_)
+        wanted[rows] = True
+        return rows[self.around(self.trace.ops.parent[rows], wanted) < 0]
+
+    def around(self, rows: I32 | I64, wanted: Bools) -> I64:
+        """Return for each row of ``trace.ops`` its nearest wanted ancestor or itself, or ``NONE``.
+
+        Climbs one level at a time: for few rows, this is faster than to number the whole tree.
+        """
+        at = rows.astype(np.int64)
+        parent, wanted = self.trace.ops.parent, np.append(wanted, True)
+        climbing = np.flatnonzero(~wanted[at])
+        while len(climbing):
+            at[climbing] = parent[at[climbing]]
+            climbing = climbing[~wanted[at[climbing]]]
+        return at
+
+    def launched_by(self, wanted: Bools) -> I64:
+        """Return the judged activities that operators inside of a wanted operator launched."""
+        rows, ops, index = self._launching
+        return rows[(self.around(ops, wanted) >= 0)[index]]
+
+    @functools.cached_property
+    def _launching(self) -> tuple[I64, I32, I64]:
+        """Return judged activities with an operator, the distinct operators, and indices into them.
+
+        The third array has an index per activity.
+        """
+        rows = np.flatnonzero(self.judged_kernels & (self.trace.kernels.op >= 0))
+        op = self.trace.kernels.op[rows]
+        ops = groupby.distinct_values(op).astype(np.int32)
+        index = np.zeros(len(self.trace.ops), np.int64)
+        index[ops] = np.arange(len(ops))
+        return rows, ops, index[op]
+
+    def time(self, rows: I64, table: TableName = "ops") -> intervals.Set:
+        """Return the union of the rows' ranges."""
+        columns: Any = getattr(self.trace, table)
+        return intervals.union(columns.start_ns[rows], columns.end_ns[rows])
+
+    def waits_in(self, wanted: Bools) -> I64:
+        """Return the rows of ``limits.waits`` in judged time inside of a wanted operator."""
+        waits = self.limits.waits
+        rows = np.flatnonzero(
+            intervals.covered_length(self.window, waits.start_ns, waits.end_ns) > 0
+        )
+        return rows[self.around(waits.op[rows], wanted) >= 0]
+
+    def after_waits(self, rows: I64) -> intervals.Set:
+        """Return the device's idle time after waits of the host, at most as long as each wait.
+
+        Without the wait, the host would have been ahead by its length. Idle time after the last
+        activity does not count: there the profiler waits, too.
+        """
+        if not len(self.trace.kernels):
+            return intervals.EMPTY
+        waits, (starts, ends) = self.limits.waits, self.limits.idle
+        before = starts < self.trace.kernels.start_ns[-1]
+        starts, ends = starts[before], ends[before]
+        begin, end = waits.start_ns[rows], waits.end_ns[rows]
+        at = np.searchsorted(ends, end, side="right")
+        exists = at < len(ends)
+        begin, end, at = begin[exists], end[exists], at[exists]
+        first = np.maximum(starts[at], begin)
+        near = first <= end + _NEXT_NS
+        stop = np.minimum(ends[at], first + (end - begin))
+        return intervals.union(first[near], stop[near])
+
+    def without(
+        self,
+        *,
+        ops: I64 | None = None,
+        frames: I64 | None = None,
+        launches: I64 | None = None,
+        kernels: I64 | None = None,
+        waits: I64 | None = None,
+        instants: intervals.Set = intervals.EMPTY,
+        share: Shares | float = 1.0,
+    ) -> Removal:
+        """Build the removal that the replay tries: rows of the trace's tables that a fix removes.
+
+        ``share`` (0 to 1) of their time goes: one number for all, or one per row of one table.
+        ``waits`` are rows of ``limits.waits`` that no longer wait. ``instants`` are removed from
+        every launching thread.
+        """
+        trace, none = self.trace, np.empty(0, np.int64)
+        tables = (trace.ops, ops), (trace.frames, frames), (trace.launches, launches)
+        host = Ranges.of(trace.ops, none)
+        for table, rows in tables:
+            if rows is not None:
+                own = Ranges.of(table, rows)
+                length = np.floor((own.end_ns - own.start_ns) * share).astype(np.int64)
+                host = host.and_(dataclasses.replace(own, end_ns=own.start_ns + length))
+        for thread in self._launchers.tolist() if len(instants[0]) else ():
+            threads = np.full(len(instants[0]), thread, np.int32)
+            host = host.and_(Ranges(threads, *instants))
+        wait_rows = none if waits is None else waits
+        return Removal(
+            host=host,
+            kernels=none if kernels is None else kernels,
+            shares=1.0 if kernels is None else share,
+            wait_ops=self.limits.waits.op[wait_rows].astype(np.int64),
+            wait_launches=self.limits.waits.launch[wait_rows].astype(np.int64),
+        )
+
+    @functools.cached_property
+    def _launchers(self) -> I32:
+        """Return the threads of operators that launch activities."""
+        return groupby.distinct_values(self.trace.ops.thread[self._launching[1]]).astype(np.int32)
+
+    def examples(
+        self, table: TableName, rows: I64, notes: Sequence[str] = ()
+    ) -> tuple[Example, ...]:
+        """Return the longest few rows as examples; with ``notes``, the first few as ordered."""
+        columns: Any = getattr(self.trace, table)
+        times = columns.ts_ns if table == "memory" else columns.start_ns
+        if not notes and table != "memory":
+            duration = columns.end_ns[rows] - columns.start_ns[rows]
+            rows = rows[np.argsort(-duration, kind="stable")]
+        return tuple(
+            Example(
+                table=table,
+                row=int(row),
+                name="[memory]"
+                if table == "memory"
+                else self.trace.text(columns.name[row])[:_LONGEST_NAME],
+                thread=labels.place(self.trace, columns, row, _LONGEST_NAME),
+                start_ns=int(times[row]),
+                note=notes[i] if i < len(notes) else None,
+            )
+            for i, row in enumerate(rows[:_MOST_EXAMPLES].tolist())
+        )
+
+    def source(self, ops: I64) -> str | None:
+        """Return the user's source line with most of the operators' time; None without stacks."""
+        return source_lines.operator_line(self.trace, ops[ops >= 0])
