@@ -33,7 +33,10 @@ class Vendor:
     device_names: re.Pattern[str] | None = None
     """Matches the ``name`` in deviceProperties."""
     evidence_categories: frozenset[str] = frozenset()
-    """Categories that only this vendor's traces have."""
+    """Categories that only this vendor's traces have, but see ``shared_categories``."""
+    shared_categories: frozenset[str] = frozenset()
+    """Another vendor's ``evidence_categories`` that its own traces have, too. Then
+    ``device_types`` in memory events decide between the two."""
     kernel_categories: frozenset[str] = frozenset({"kernel"})
     memcpy_categories: frozenset[str] = frozenset({"gpu_memcpy", "memcpy"})
     memset_categories: frozenset[str] = frozenset({"gpu_memset", "memset"})

@@ -35,13 +35,13 @@ def detect(
     device_types: Iterable[int] = (),
     known: Sequence[Vendor] = VENDORS,
 ) -> Vendor:
-    """The vendor of a trace by what it tells of itself, the most telling first.
+    """Return the vendor of a trace, by the strongest evidence that matches one.
 
-    Of ``known`` the last one is taken if nothing fits, and before all, one that says nothing by
-    which its traces could be told: only a user's file does so, and means every trace.
-    ``backend`` is the device as torch calls it, ``device_names`` those of deviceProperties,
-    ``categories`` those of the events, ``device_types`` those of the memory events. A backend that
-    several vendors share is looked at last.
+    ``backend`` is torch's name of the device, ``device_names`` are those of deviceProperties,
+    ``categories`` those of the events, ``device_types`` those of the memory events. Categories
+    name the runtime that ran the device, while one memory event may be of any device. A backend
+    that several vendors share is the weakest evidence. Without a match the last of ``known`` is
+    returned. A vendor without evidence, which only a user's file describes, means every trace.
     """
     names = " ".join(device_names)
     lower = {category.lower() for category in categories}
@@ -55,11 +55,14 @@ def detect(
     for vendor in known:
         if backend in vendor.backends and not vendor.shares_backend:
             return vendor
-    for vendor in known[:-1]:
-        if types & set(vendor.device_types):
+    for vendor in known:
+        if lower & vendor.shared_categories and types & set(vendor.device_types):
             return vendor
     for vendor in known:
         if lower & vendor.evidence_categories:
+            return vendor
+    for vendor in known[:-1]:
+        if types & set(vendor.device_types):
             return vendor
     for vendor in known:
         if backend in (vendor.name, *vendor.backends):

@@ -12,6 +12,7 @@ VENDOR = Vendor(
     device_types=(6,),
     device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
     evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
+    shared_categories=frozenset({"cuda_runtime", "cuda_driver", "cuda_sync"}),  # Kineto's choice
     operator_prefixes=("miopen",),
     runtime_prefixes=("hip",),
     device_type_name="HIP",

@@ -50,6 +50,7 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     device_types: tuple[int, ...] | None = None
     device_names: str | None = None
     evidence_categories: tuple[str, ...] | None = None
+    shared_categories: tuple[str, ...] | None = None
     kernel_categories: tuple[str, ...] | None = None
     memcpy_categories: tuple[str, ...] | None = None
     memset_categories: tuple[str, ...] | None = None

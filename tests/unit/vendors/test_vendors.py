@@ -44,6 +44,25 @@ def test_a_backend_that_several_vendors_share_counts_last() -> None:
     assert detect("cuda").name == "cuda"
 
 
+@pytest.mark.parametrize(
+    ("category", "types", "name"),
+    [
+        ("cuda_runtime", [0, 1, 12], "cuda"),
+        ("cuda_runtime", [12], "cuda"),
+        ("xpu_runtime", [1], "xpu"),
+        ("hip_runtime", [1], "rocm"),
+        ("mtia_ccp_events", [6], "mtia"),
+        ("cuda_runtime", [6], "rocm"),  # Kineto writes AMD's calls under CUDA's category
+        ("privateuse1_runtime", [12], "xpu"),
+        ("cpu_op", [12], "xpu"),
+    ],
+)
+def test_categories_are_stronger_evidence_than_memory_events(
+    category: str, types: list[int], name: str
+) -> None:
+    assert detect(None, categories=["cpu_op", category], device_types=types).name == name
+
+
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)
 def test_a_trace_of_ten_events(vendor: Any) -> None:
     cats = (vendor.kernel_categories, vendor.memcpy_categories, vendor.memset_categories)
