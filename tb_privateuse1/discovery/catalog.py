@@ -261,10 +261,11 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
     sidecars = {file: side for file in chosen if (side := _beside(file.name, ours))}
     recordings = []
     for file in chosen:
-        rank = heads.trace(file).rank
+        head = heads.trace(file)
+        rank = head.rank
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
-        recordings.append(workers.Recording(file, rank))
+        recordings.append(workers.Recording(file, rank, head.world_size))
     members, findings = workers.assign_ranks(recordings)
     if not members:
         return None

@@ -19,7 +19,7 @@ from isal import igzip, igzip_lib
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.sniff import last_rank, sniff
+from tb_privateuse1.discovery.sniff import last_info, sniff
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20
@@ -41,6 +41,7 @@ class Head:
 
     is_trace: bool
     rank: int | None
+    world_size: int | None = None
 
 
 _Look = Callable[[IO[bytes], bool, int], Head]
@@ -142,15 +143,15 @@ def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
         if signs.sure or len(text) < wanted or wanted == _MOST:
             break
         wanted *= 4  # each look starts from the beginning: together they stay linear
-    rank = signs.rank
-    if signs.is_trace and rank is None:
+    info = signs.info
+    if signs.is_trace and info.rank is None:
         if not zipped:
             stream.seek(max(size - _BLOCK, 0))
             text = _read(stream, _BLOCK)
         elif size <= _SMALL_GZIP:
             text += _read(stream, _MOST)
-        rank = last_rank(text)
-    return Head(signs.is_trace, rank)
+        info = last_info(text)
+    return Head(signs.is_trace, info.rank, info.world_size)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:

@@ -10,9 +10,9 @@ for one rank, while users name files by rank and step, or all ranks alike. The r
   rank too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
   the other (a restart: at least 10 s apart). Different workers joined so are reported.
 * Otherwise two processes claim a rank at the same time. One whose name gives that rank too
-  keeps it, else the first. Another gets the rank in its name if that is free, else one
-  beyond all that are known: never that of a rank in between whose trace may be missing. This is
-  reported. No trace is lost.
+  keeps it, else the first. Another gets the rank in its name if that is free, else the next one
+  beyond all known ranks and the ``world_size`` of the metadata. A gap below may be a rank whose
+  trace is missing. The collision is reported. No trace is lost.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _RESTART_NS = 10 * 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` is its metadata's."""
+    """A trace file; ``rank`` and ``world_size`` are its metadata's."""
 
     file: File
     rank: int | None
+    world_size: int | None = None
 
     @property
     def worker(self) -> str:
@@ -95,7 +96,9 @@ def split_name(name: str) -> tuple[str, str | None]:
 
 def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
     """The ranks of one directory's traces, lowest first, and what is odd about them."""
+    recordings = list(recordings)
     processes = _processes(recordings)
+    world_size = max((r.world_size or 0 for r in recordings), default=0)
     findings: list[Finding] = []
     series: dict[int, list[_Process]] = {}
     late: list[_Process] = []
@@ -119,7 +122,7 @@ def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Fi
         elif process.wish is None:
             rank = next(free)
         else:  # a gap may be a rank whose trace is missing
-            rank = max(series) + 1
+            rank = max(max(series) + 1, world_size)
         if process.wish is not None:
             findings.append(_collision(process, series[process.wish][0], rank))
         series[rank] = [process]

@@ -126,14 +126,14 @@ def test_a_hostile_head_costs_a_bounded_effort(
 ) -> None:
     counting = Counting(sniff._TOKEN)
     decoded: list[int] = []
-    rank = sniff._rank
+    decode_info = sniff._decode_info
 
-    def counted(text: bytes, at: int) -> int | None:
+    def counted(text: bytes, at: int) -> sniff.DistributedInfo:
         decoded.append(len(text) - at)
-        return rank(text, at)
+        return decode_info(text, at)
 
     monkeypatch.setattr(sniff, "_TOKEN", counting)
-    monkeypatch.setattr(sniff, "_rank", counted)
+    monkeypatch.setattr(sniff, "_decode_info", counted)
     path = tmp_path / "rank0.1.pt.trace.json"
     path.write_bytes(text)
     heads = Heads()

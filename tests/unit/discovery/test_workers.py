@@ -76,11 +76,11 @@ def test_a_rank_twice_at_a_time_is_a_visible_collision_and_nothing_is_lost(tmp_p
     assert ranks(tmp_path) == {
         "host_0": (0, "metadata"),
         "host_9": (1, "metadata"),
-        "host_1": (2, "order"),
-        "host_2": (3, "order"),
+        "host_1": (8, "order"),
+        "host_2": (9, "order"),
     }
     assert codes(tmp_path) == ["rank_collision", "rank_collision"]
-    assert "shown as rank 2" in only_run(tmp_path).warnings[0].message
+    assert "shown as rank 8" in only_run(tmp_path).warnings[0].message
 
 
 def test_a_collision_is_settled_by_the_names(tmp_path: Path) -> None:
@@ -99,6 +99,30 @@ def test_a_collision_takes_no_missing_ranks_number(tmp_path: Path) -> None:
         "rank0": 0, "rank1": 1, "rank4": 4, "rank11": 11, "rank12": 12, "host": 13,
     }  # fmt: skip
     assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+
+
+@pytest.mark.parametrize(
+    ("world_size", "rank"),
+    [(4, 4), ("4", 4), (2, 2), (1, 2), (None, 2), ("x", 2), (-1, 2), (1 << 40, 2), ([4], 2)],
+)
+def test_a_collision_goes_beyond_the_world_size(
+    tmp_path: Path, world_size: object, rank: int
+) -> None:
+    for name, own in (("a", 0), ("b", 1), ("c", 1)):
+        info = {"rank": own, "world_size": world_size}
+        document = {"distributedInfo": info, "traceEvents": events()}
+        write(tmp_path / "r" / f"{name}.1.pt.trace.json", document)
+    assert ranks(tmp_path)["c"] == (rank, "order")
+    assert codes(tmp_path) == ["rank_collision"]
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+def test_the_world_size_may_stand_behind_the_events(tmp_path: Path, suffix: str) -> None:
+    for name in ("a", "b"):
+        path = tmp_path / "r" / f"{name}.1.pt.trace.{suffix}"
+        info = {"rank": 0, "world_size": 6}
+        write(path, {"traceEvents": events() * 400, "distributedInfo": info})
+    assert ranks(tmp_path)["b"] == (6, "order")
 
 
 def test_names_that_give_rank_and_step_are_spans(tmp_path: Path) -> None:
