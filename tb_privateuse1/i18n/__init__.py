@@ -25,6 +25,7 @@ __all__ = [
     "plural",
     "say",
     "units",
+    "untranslated",
 ]
 
 LANGUAGES = ("en", "zh")
