@@ -47,7 +47,7 @@ def detect(
     lower = {category.lower() for category in categories}
     types = set(device_types)
     for vendor in known:
-        if not vendor.is_told:
+        if not vendor.has_evidence:
             return vendor
     for vendor in known:
         if vendor.device_names is not None and vendor.device_names.search(names):
