@@ -1,4 +1,4 @@
-"""The registry of vendors, and which one a trace comes from. ``generic`` is last."""
+"""The registry of vendors, and the detection of a trace's vendor; ``generic`` is last."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def detect(
     returned. A vendor without evidence, which only a user's file describes, means every trace.
     """
     names = " ".join(device_names)
-    lower = {category.lower() for category in categories}
+    groups = {category.lower() for category in categories}
     types = set(device_types)
     for vendor in known:
         if not vendor.has_evidence:
@@ -56,10 +56,10 @@ def detect(
         if backend in vendor.backends and not vendor.shares_backend:
             return vendor
     for vendor in known:
-        if lower & vendor.shared_categories and types & set(vendor.device_types):
+        if groups & vendor.shared_categories and types & set(vendor.device_types):
             return vendor
     for vendor in known:
-        if lower & vendor.evidence_categories:
+        if groups & vendor.evidence_categories:
             return vendor
     for vendor in known[:-1]:
         if types & set(vendor.device_types):
@@ -75,9 +75,9 @@ def words(
     own: Iterable[str],
     others: Iterable[str] = (),
 ) -> str:
-    """Return a pattern of a trace's vendor's words for a role, of all ours, and of ``others``.
+    """Return a pattern of a role's words: a vendor's ``own``, all registered ones, and ``others``.
 
-    All of ours, because a trace mixes several libraries' names.
+    All registered vendors count, because a trace mixes the names of several libraries.
     """
-    ours = {word for vendor in VENDORS for word in getattr(vendor, role)}
-    return "|".join(re.escape(word) for word in sorted(ours.union(own, others)))
+    registered = {word for vendor in VENDORS for word in getattr(vendor, role)}
+    return "|".join(re.escape(word) for word in sorted(registered.union(own, others)))

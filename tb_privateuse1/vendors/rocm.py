@@ -27,7 +27,7 @@ VENDOR = Vendor(
     peaks=(
         Peak(re.compile(r"\bMI325X$"), 1307, 6000),
         Peak(re.compile(r"\bMI300X$"), 1307, 5300),
-        # Of one of its two dies: torch counts them. A name for both (``MI250X / MI250``) is none.
+        # Per die, since torch counts both dies as devices. ``MI250X / MI250`` is ambiguous.
         Peak(re.compile(r"^[^/]*\bMI250X$"), 191.5, 1600),
         Peak(re.compile(r"^[^/]*\bMI250$"), 181, 1600),
         Peak(re.compile(r"\bMI210$"), 181, 1600),

@@ -112,7 +112,7 @@ def test_generic_stays_the_last(use: Any) -> None:
 
 
 def test_all_that_a_vendor_is_can_be_said() -> None:
-    said = set(user_file._Described.__struct_fields__)
+    said = set(user_file._Description.__struct_fields__)
     assert said - {"extends"} == set(Vendor.__dataclass_fields__)
 
 
