@@ -1,8 +1,8 @@
 """Decide from the beginning of a JSON text whether it is a trace, and read its rank.
 
-The text is read once, bracket by bracket, and never decoded as a whole: it is cut off somewhere,
-and may be damaged or hostile. Only outermost keys count, as other JSON may mention ``traceEvents``
-further inside.
+The text is read once, bracket by bracket, and never decoded as a whole: it is cut off, and may be
+damaged or hostile. Only outermost keys count, because other JSON may have ``traceEvents`` further
+inside.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 _MOST_TOKENS = 1 << 19
-"""Brackets and strings looked at. Megabytes of process groups have fewer."""
+"""The limit of brackets and strings. Megabytes of process groups have fewer."""
 
 _BOM = b"\xef\xbb\xbf"
 _START = re.compile(rb"\s*([{\[])")
-# A string without an end takes the rest of the text, so that no byte is looked at twice.
+# A string without an end matches the rest of the text, so that no byte is searched twice.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _COLON = re.compile(rb"\s*:\s*")
 _LIST = re.compile(rb"\[\s*(?:[{\]]|\Z)")
@@ -50,10 +50,11 @@ class Signs:
 
 
 def sniff(text: bytes) -> Signs:
-    """The signs of a trace: a list ``traceEvents``, or a bare list whose first item is an event.
+    """Return the signs of a trace in the beginning of a text.
 
-    An object that is cut off before its events counts as a trace if it has a ``schemaVersion``,
-    which Kineto writes first.
+    A trace is an object with a list ``traceEvents``, or a list whose first item is an event. An
+    object that is cut off before its events counts if it has a ``schemaVersion``, which Kineto
+    writes first.
     """
     text = text.removeprefix(_BOM)
     start = _START.match(text)
