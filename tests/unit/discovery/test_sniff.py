@@ -1,4 +1,4 @@
-"""What the beginning of a JSON text says, and that it costs no more than reading the text once."""
+"""Recognizing a trace by the beginning of a JSON text, at the cost of reading the text once."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
 
 
 class Counting:
-    """A pattern that counts what it finds, and what it was given to search."""
+    """A pattern that counts its matches and the bytes that it searches."""
 
     def __init__(self, pattern: re.Pattern[bytes]) -> None:
         self._pattern = pattern

@@ -1,4 +1,4 @@
-"""Which vendor a trace comes from, and what each vendor's traces call things."""
+"""Detection of a trace's vendor, and the vendors' data: names, categories, peaks."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_detect(name: str) -> None:
 
 
 def test_a_backend_that_several_vendors_share_counts_last() -> None:
-    mine = Vendor(name="mine", title="Mine", backends=("cuda",))
-    shared = dataclasses.replace(mine, shares_backend=True)
-    for vendor, name in ((mine, "mine"), (shared, "rocm")):
+    own = Vendor(name="own", title="Own", backends=("cuda",))
+    shared = dataclasses.replace(own, shares_backend=True)
+    for vendor, name in ((own, "own"), (shared, "rocm")):
         assert detect("cuda", device_types=[6], known=(vendor, *VENDORS)).name == name
-    assert detect("cuda", known=(shared, *VENDORS)).name == "mine"
+    assert detect("cuda", known=(shared, *VENDORS)).name == "own"
     assert detect("cuda").name == "cuda"
 
 
