@@ -114,7 +114,7 @@ def render(text: str, language: str) -> str:
     """Return a text in a language, in English if the translation is missing."""
     if not isinstance(text, Text) or language == LANGUAGES[0]:
         return str(text)
-    template = catalogue(language).get(text.template)
+    template = catalog(language).get(text.template)
     if template is None:
         return str(text)
     if not text.values:
@@ -134,7 +134,7 @@ def all_languages(text: str) -> frozenset[str]:
 
 
 @functools.cache
-def catalogue(language: str) -> dict[str, str]:
+def catalog(language: str) -> dict[str, str]:
     """Read the translations of a language, by English template."""
     translations: dict[str, str] = {}
     for file in sorted((Path(__file__).parent / language).rglob("*.toml")):

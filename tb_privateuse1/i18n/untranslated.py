@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tb_privateuse1.i18n import LANGUAGES, catalogue, many
+from tb_privateuse1.i18n import LANGUAGES, catalog, many
 
 _PACKAGE = Path(__file__).parents[1]
 _ARGUMENT = {"say": 0, "plural": 1}
@@ -51,7 +51,7 @@ def _template(call: ast.Call, place: str) -> str | None:
 
 def untranslated(language: str) -> dict[str, str]:
     """Return the templates without a translation, each with its file and line."""
-    known = catalogue(language)
+    known = catalog(language)
     return {text: place for text, place in templates().items() if text not in known}
 
 

@@ -71,7 +71,7 @@ def _fields(template: str) -> set[str]:
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_translation_is_of_a_text_that_nothing_says(language: str) -> None:
     """A missing one is no error: ``make texts`` lists those."""
-    assert sorted(i18n.catalogue(language).keys() - SAID.keys()) == []
+    assert sorted(i18n.catalog(language).keys() - SAID.keys()) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -84,7 +84,7 @@ def test_no_text_is_there_twice(language: str) -> None:
 
 
 def test_chinese_is_chinese_and_has_the_same_values() -> None:
-    for template, told in i18n.catalogue("zh").items():
+    for template, told in i18n.catalog("zh").items():
         assert CHINESE.search(told) or not re.search(
             "[A-Za-z]{3}", re.sub("{.*?}", "", template)
         ), told
@@ -100,7 +100,7 @@ CODE = re.compile(r"`[^`]*`|\w+\([^)]*\)")
 
 def test_chinese_is_tidy() -> None:
     """A space between Chinese and Latin letters or figures, and punctuation of the full width."""
-    told = i18n.catalogue("zh").values()
+    told = i18n.catalog("zh").values()
     assert [text for text in told if UNTIDY.search(CODE.sub("\0", text))] == []
 
 
@@ -165,7 +165,7 @@ def test_a_text_is_english_and_can_be_rendered(monkeypatch: pytest.MonkeyPatch) 
         "{first}, {next}": "{first}、{next}",
         "a {b} c": "甲 {b} 丙",
     }
-    monkeypatch.setattr(i18n, "catalogue", lambda language: known)
+    monkeypatch.setattr(i18n, "catalog", lambda language: known)
     text = say("Lost {share} in {copies}", share="{3} %", copies=plural(2000, "copy"))
     assert text == "Lost {3} % in 2,000 copies"
     assert render(text, "en") == "Lost {3} % in 2,000 copies"
@@ -204,7 +204,7 @@ def test_texts_of_stored_findings_are_restored() -> None:
 
 
 def test_json_is_in_the_language_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(i18n, "catalogue", lambda language: {"a {b}": "甲 {b}"})
+    monkeypatch.setattr(i18n, "catalog", lambda language: {"a {b}": "甲 {b}"})
     told = {"text": say("a {b}", b=1)}
     assert query.encode(told) == b'{"text":"a 1"}'
     assert query.encode(told, "zh") == '{"text":"甲 1"}'.encode()

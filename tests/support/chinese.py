@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tb_privateuse1.i18n import Text, catalogue, render
+from tb_privateuse1.i18n import Text, catalog, render
 
 LETTERS = re.compile("[\u4e00-\u9fff]")
 _LEFT = re.compile(r"\{[a-z_]*[:}]")
@@ -19,7 +19,7 @@ def is_translated(text: str) -> bool:
     if not isinstance(text, Text):
         return True
     parts = (value for value in text.values.values() if isinstance(value, str))
-    return text.template in catalogue("zh") and all(map(is_translated, parts))
+    return text.template in catalog("zh") and all(map(is_translated, parts))
 
 
 def check(texts: Iterable[str | None]) -> None:

@@ -13,11 +13,11 @@ from tb_privateuse1.i18n import plural, render, say, untranslated
 @pytest.fixture
 def lacking(monkeypatch: pytest.MonkeyPatch) -> str:
     """Remove one text from the Chinese catalog and return it."""
-    known = dict(i18n.catalogue("zh"))
+    known = dict(i18n.catalog("zh"))
     text = "There is no run {wanted}."
     del known[text]
-    monkeypatch.setattr(untranslated, "catalogue", lambda language: known)
-    monkeypatch.setattr(i18n, "catalogue", lambda language: known)
+    monkeypatch.setattr(untranslated, "catalog", lambda language: known)
+    monkeypatch.setattr(i18n, "catalog", lambda language: known)
     return text
 
 
