@@ -24,7 +24,9 @@ from pathlib import Path
 from benchmarks.read_traces import ROOT, write
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.views import query
+from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.reader import run_view
+from tb_privateuse1.views.request import parse_options, view_named
 
 Seconds = tuple[float, float]
 """Of the processor and of the wall."""
@@ -56,11 +58,11 @@ def process(logdir: Path, cache: Path) -> Seconds:
 def server(logdir: Path, cache: Path) -> Seconds:
     """A request for a view of a trace that is in the cache but not in memory."""
     found = catalog.scan(str(logdir))
-    view = query.view_named("overview")
+    view = view_named("overview")
 
     def ask() -> bytes:
         trace = Store(jobs=0, cache_dir=cache).trace(found.find())
-        return query.encode(query.run_view(view, trace, query.parse_options(view, {})))
+        return encode(run_view(view, trace, parse_options(view, {})))
 
     return timed(ask, resource.RUSAGE_SELF)
 

@@ -39,7 +39,7 @@ from benchmarks.read_traces import ROOT, write
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.views import query
+from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.timeline import timeline
 
 EVENTS = {"small": 10**5, "large": 10**7}
@@ -78,7 +78,7 @@ def windows(log: Path, cache: Path) -> Figures:
     began = time.perf_counter()
     trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
     ready = derived.of(trace)
-    first = query.encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
+    first = encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
     assert first is not None
     random = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def windows(log: Path, cache: Path) -> Figures:
         began, busy = time.perf_counter(), time.process_time()
         found = timeline(trace, ready.pyramid, ready.curves, start_ns=start,
                          stop_ns=start + int(span) + 1, width=PARTS)  # fmt: skip
-        body = query.encode_columns(found)
+        body = encode_columns(found)
         took.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - busy))
         assert body is not None

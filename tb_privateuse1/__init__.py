@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tb_privateuse1 import capture
     from tb_privateuse1.api import open_log as open  # noqa: A004
-    from tb_privateuse1.views.reader import Selection as Place
+    from tb_privateuse1.views.request import Selection as Place
 
 __version__ = "0.1.0"
 """Part of the provenance of every figure, and of every cached trace's key."""
@@ -31,5 +31,5 @@ def __getattr__(name: str) -> Any:
     if name == "open":
         return importlib.import_module("tb_privateuse1.api").open_log
     if name == "Place":
-        return importlib.import_module("tb_privateuse1.views.reader").Selection
+        return importlib.import_module("tb_privateuse1.views.request").Selection
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

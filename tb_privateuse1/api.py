@@ -23,13 +23,14 @@ from typing import Any
 
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.storage.event_record import EventRecord
+from tb_privateuse1.storage.event_record import EventRecord, read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.findings import TableName
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import user_file
-from tb_privateuse1.views import VIEWS, query
-from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, Selection, parse_options
 from tb_privateuse1.views.signature import reads_of
 
 _SELECTION = {"run": "str | None", "rank": "int | None", "span": "int | None"}
@@ -46,22 +47,23 @@ class Log:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._store = Store(jobs=0, vendors=user_file.chosen())
-        self._reader = Reader(self._store, user_rules.from_environment().load)
         self._catalog = catalog.scan(self._path)
+        rules = user_rules.from_environment().load
+        self._reader = Reader(self._store, self._catalog, rules)
 
     @property
     def runs(self) -> catalog.Runs:
-        """What was found."""
+        """Return the runs, workers, ranks and spans of the path."""
         return self._catalog.runs
 
     def reload(self) -> None:
         """Look for new traces."""
-        self._catalog = catalog.scan(self._path)
+        self._catalog = self._reader.catalog = catalog.scan(self._path)
 
     def trace(
         self, run: str | None = None, rank: int | None = None, span: int | None = None
     ) -> Trace:
-        """One trace's tables."""
+        """Return one trace's tables."""
         return self._store.trace(self._catalog.find(run, rank, span))
 
     def event(
@@ -72,12 +74,14 @@ class Log:
         rank: int | None = None,
         span: int | None = None,
     ) -> EventRecord:
-        """One event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
+        """Return one event, a row of ``ops``, ``frames``, ``launches``, ``kernels`` or ``memory``.
 
-        Its ``record`` is JSON: all that the file has of it.
+        Its ``record`` is JSON, exactly as in the file.
         """
-        files = self._catalog.find(run, rank, span)
-        return query.run_event(self._store, files, {"table": table, "row": str(row)})
+        options = parse_options(read_record, {"table": table, "row": str(row)})
+        request = Request(read_record, Selection(run, rank, span), options=options)
+        event: EventRecord = self._reader.run(request)
+        return event
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in VIEWS:
@@ -100,8 +104,7 @@ class Log:
             base: Selection | None = None,
             **options: Any,
         ) -> Any:
-            here = Selection(run, rank, span)
-            return self._reader.run(view, self._catalog, here, base or here, options)
+            return self._reader.run(Request(view, Selection(run, rank, span), base, options))
 
         signature = inspect.signature(view)
         keyword = inspect.Parameter.KEYWORD_ONLY

@@ -1,4 +1,4 @@
-"""``advise``: what to mend in a trace, for people and for CI."""
+"""``advise``: print a trace's findings, for people and for CI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEVERITIES = ("high", "medium", "low", "note")
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     advise = add_command(
         commands,
         "advise",
@@ -44,10 +44,11 @@ def add(commands: Commands) -> None:
 def _advise(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.export.reports import advice as export
-    from tb_privateuse1.views import query
     from tb_privateuse1.views.advice import advice
     from tb_privateuse1.views.distributed import distributed
+    from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request
 
     if options.path is None:
         raise UsageError("advise needs PATH: a logdir, a run or one trace file")
@@ -55,13 +56,13 @@ def _advise(options: argparse.Namespace) -> int:
         raise UsageError("--ranks has a text, or --json: findings of ranks have no lines.")
     view = distributed if options.ranks else advice
     asked = chosen(options, view)
+    request = Request(view, place(options), options=asked)
     rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
-        here = place(options)
-        result = Reader(store, rules.load).run(view, catalog, here, here, asked)
+        result = Reader(store, catalog, rules.load).run(request)
     rows = result.advice if options.ranks else result.rows
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     elif options.ranks:
         body = export.rank_advice_text(result).encode()
     elif options.sarif:

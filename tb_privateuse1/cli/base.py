@@ -1,4 +1,4 @@
-"""What the commands share: help, bad use, vendor files, and where the result goes."""
+"""Shared parts of the commands: parser, usage errors, vendor files, output."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add_command(
 
 
 def add_vendor(parser: argparse.ArgumentParser) -> None:
-    """The option of every command that may read a trace."""
+    """Add ``--vendor``, for commands that may read a trace."""
     parser.add_argument(
         "--vendor",
         action="append",

@@ -1,4 +1,4 @@
-"""``cache``: what is kept of traces that were read, and where; or remove it."""
+"""``cache``: show or clear the cached traces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     cache = add_command(
         commands, "cache", _cache, "show or clear the cache of traces that were read", "info ./log"
     )
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 
 def _cache(options: argparse.Namespace) -> int:
     from tb_privateuse1.storage import cache_directory
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     act = cache_directory.clear if options.action == "clear" else cache_directory.disk_use
     try:
@@ -35,7 +35,7 @@ def _cache(options: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
     if options.json:
-        write(query.encode(found))
+        write(encode(found))
         return 0
     for use in found:
         print(use.directory)

@@ -1,4 +1,4 @@
-"""What a shell offers after Tab: commands, views, flags, choices, and the traces of a logdir."""
+"""Shell completion: commands, views, flags, choices, and the traces of a logdir."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def places(name: str, of: str) -> Callable[..., list[str]]:
-    """Return what offers the runs, ranks or spans (``name``) of a path on this machine."""
+    """Return a completer for the runs, ranks or spans (``name``) of a path on this machine."""
 
     def offered(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
         from tb_privateuse1.discovery import catalog

@@ -18,7 +18,7 @@ SAMPLE = Path(__file__).parents[2] / "examples" / "runs"
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     demo = add_command(
         commands, "demo", _demo, "show the sample runs, or yours, in TensorBoard", "./log"
     )

@@ -1,4 +1,4 @@
-"""``diff``: what a trace does longer or shorter than another, and whether that is too much."""
+"""``diff``: compare two traces, and fail if a figure grew too much."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MEMORY = {
     "allocated": "allocated",
     "allocations": "allocations",
 }
-"""What ``--of`` calls the figures of memory."""
+"""The figures of memory by their names in ``--of``."""
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     diff = add_command(
         commands,
         "diff",
@@ -61,9 +61,10 @@ def add(commands: Commands) -> None:
 def _diff(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export.reports import junit, markdown
-    from tb_privateuse1.views import query
     from tb_privateuse1.views.diff import diff
+    from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request
 
     limit = _share(options.fail_over)
     if options.of and limit is None:
@@ -72,10 +73,11 @@ def _diff(options: argparse.Namespace) -> int:
     here, there = place(options), place(options, "base_")
     with opened(options) as (store, catalog):
         base = discovery_catalog.scan(options.base)
-        result = Reader(store).run(diff, catalog, here, there, asked, base_catalog=base)
+        reader = Reader(store, catalog, base_catalog=base)
+        result = reader.run(Request(diff, here, there, asked))
     failed = [] if limit is None else over(result, limit, options.of or ["step"])
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     elif options.junit:
         body = junit.junit_report(result, failed)
     else:

@@ -1,4 +1,4 @@
-"""``event``: print one event with all that its file has of it."""
+"""``event``: print one event with its full record in the file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from tb_privateuse1.cli.base import UsageError, add_command, add_vendor, write
 from tb_privateuse1.cli.flags import add_flags, given
-from tb_privateuse1.cli.selection import add_selection, opened
+from tb_privateuse1.cli.selection import add_selection, opened, place
 
 if TYPE_CHECKING:
     from tb_privateuse1.cli.base import Commands
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     event = add_command(
         commands,
         "event",
@@ -30,12 +30,16 @@ def add(commands: Commands) -> None:
 
 def _event(options: argparse.Namespace) -> int:
     from tb_privateuse1.export.reports import text
-    from tb_privateuse1.views import query
+    from tb_privateuse1.storage.event_record import read_record
+    from tb_privateuse1.views.encoding import encode
+    from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request, parse_options
 
     if options.path is None:
         raise UsageError("event needs PATH")
     with opened(options) as (store, catalog):
-        files = catalog.find(options.run, options.rank, options.span)
-        result = query.run_event(store, files, given(options))
-    write(query.encode(result) if options.json else text.text_report(result).encode())
+        asked = parse_options(read_record, given(options))
+        request = Request(read_record, place(options), options=asked)
+        result = Reader(store, catalog).run(request)
+    write(encode(result) if options.json else text.text_report(result).encode())
     return 0

@@ -17,7 +17,7 @@ _FORMATS = ("chrome", "perfetto", "parquet", "csv")
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     export = add_command(
         commands,
         "export",

@@ -61,10 +61,10 @@ def chosen(
 ) -> dict[str, Any]:
     """Return a view's keyword arguments. Raises UsageError for a value that it does not take."""
     from tb_privateuse1.trace.errors import TraceError
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.request import parse_options
 
     try:
-        return query.parse_options(view, {**(more or {}), **given(options)})
+        return parse_options(view, {**(more or {}), **given(options)})
     except TraceError as error:
         problem = " ".join(filter(None, (error.message, error.hint)))
         raise UsageError(f"{problem} (see {options.parser.prog} --help)") from error

@@ -33,7 +33,7 @@ _PACKED = 12
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     ingest = add_command(
         commands, "ingest", _ingest, "read all traces of a logdir into the cache", "./log"
     )
@@ -92,20 +92,20 @@ class _Task:
 
     @property
     def effort(self) -> int:
-        """What it costs to read it, in bytes of JSON."""
+        """Return the cost of reading it, in bytes of JSON."""
         file = self.files.trace
         return _START_BYTES + file.size * (_PACKED if file.name.endswith(".gz") else 1)
 
     @property
     def share(self) -> float:
-        """How much of that is done, 0 to 1."""
+        """Return the share of the cost that is done, 0 to 1."""
         if self.done:
             return 1.0
         started = self.bytes_done * (self.effort - _START_BYTES) / max(self.files.trace.size, 1)
         return started / self.effort
 
     def hears(self, progress: Progress) -> None:
-        """Note how far its reader is; its last phase does not say how many events."""
+        """Record its reader's progress; the last phase has no number of events."""
         share = progress.bytes_done / max(progress.bytes_total, 1)
         self.bytes_done = int(min(share, 1.0) * self.files.trace.size)
         self.events = max(self.events, progress.events)
@@ -115,7 +115,7 @@ def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     jobs = _cores() if options.jobs is None else options.jobs
     if jobs < 1:
@@ -126,7 +126,7 @@ def _ingest(options: argparse.Namespace) -> int:
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
     for warning in catalog.runs.warnings:
         _say(f"{warning.message} {warning.hint or ''}")
-    # Nothing is kept open but the latest trace: there may be thousands.
+    # Only the latest trace stays open: there may be thousands.
     by_path = {task.files.trace.path: task for task in tasks}
     store = Store(
         min(jobs, len(tasks)),
@@ -146,7 +146,7 @@ def _ingest(options: argparse.Namespace) -> int:
             raise KeyboardInterrupt(have) from None
     outcome = work.outcome()
     if options.json:
-        write(query.encode(asdict(outcome)))
+        write(encode(asdict(outcome)))
     else:
         _print(outcome)
     return 1 if outcome.failed or outcome.removed else 0
@@ -184,7 +184,7 @@ class _Work:
             self._store.close()
 
     def outcome(self) -> Outcome:
-        """What became of them."""
+        """Return the counts of its tasks."""
         found = Outcome(len(self._tasks), seconds=round(time.monotonic() - self._began_s, 3))
         for task in self._tasks:
             if task.error:

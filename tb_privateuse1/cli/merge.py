@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     merge = add_command(
         commands,
         "merge",

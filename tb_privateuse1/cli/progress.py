@@ -1,4 +1,4 @@
-"""How far a command is: a line that a terminal redraws, or now and then a line for a log."""
+"""Show progress: a line that a terminal redraws, or a line every few seconds for a log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WIDEST_BAR = 30
 _NARROWEST_BAR = 8
 _COUNTS = (("G", 10**9), ("M", 10**6), ("k", 10**3))
 _EARLY_S = 1.0
-"""No rate is told before: it would jump."""
+"""No rate is shown before: it would jump."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What there is to tell."""
+    """The progress to show."""
 
     what: str
     bytes_done: int
@@ -35,7 +35,7 @@ class State:
 
     @property
     def share(self) -> float:
-        """Of the work that is done, 0 to 1."""
+        """Return the share of the work that is done, 0 to 1."""
         if self.effort is not None:
             return self.effort
         return min(self.bytes_done / self.bytes_total, 1.0) if self.bytes_total else 1.0
@@ -52,7 +52,7 @@ class Line:
 
     @contextmanager
     def open(self) -> Iterator[Line]:
-        """Leaves a terminal's line empty at the end, whatever happens."""
+        """Clear the terminal's line at the end, after an error too."""
         try:
             yield self
         finally:
@@ -81,7 +81,7 @@ class Line:
 
 
 def drawn(state: State, columns: int | None = None) -> str:
-    """A state in words; with ``columns``, no longer than that and with a bar if there is room."""
+    """Return a state in words; ``columns`` limits the length, and adds a bar if there is room."""
     parts = [state.what, f"{int(100 * state.share)} %"]
     if (left := seconds_left(state)) is not None:
         parts.append(f"{duration(left)} left")
@@ -100,14 +100,14 @@ def drawn(state: State, columns: int | None = None) -> str:
 
 
 def seconds_left(state: State) -> float | None:
-    """The time for what is left at the pace so far; None if that says nothing (yet)."""
+    """Return the remaining time at the pace so far; None if that is not known (yet)."""
     if not 0 < state.share < 1 or state.elapsed_s < _EARLY_S:
         return None
     return state.elapsed_s * (1 - state.share) / state.share
 
 
 def duration(seconds: float) -> str:
-    """``4 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    """Return ``4 s``, ``3 min 20 s``, ``2 h 05 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -117,7 +117,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """A file's size, in the decimal units of file managers: ``1.2 GB``."""
+    """Return a file's size in the decimal units of file managers: ``1.2 GB``."""
     text = _count(count)
     return f"{text}B" if " " in text else f"{text} B"
 

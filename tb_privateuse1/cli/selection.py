@@ -1,4 +1,4 @@
-"""The trace that a command is about: its options, and opening it."""
+"""Select and open the trace of a command."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from tb_privateuse1.discovery.trace_files import TraceFiles
     from tb_privateuse1.storage.jobs import Progress
     from tb_privateuse1.storage.store import Store
-    from tb_privateuse1.views.reader import Selection
+    from tb_privateuse1.views.request import Selection
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which trace below a path."""
+    """Add the options that select a trace below a path."""
     parser.add_argument("path", metavar="PATH", nargs="?", help="a logdir, a run or one trace file")
     add_place(parser)
 
 
 def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Which trace of a catalogue; ``of`` goes before the names."""
+    """Add the options that select a trace of a catalog; ``of`` goes before their names."""
     for name, kind, metavar, what in (
         ("run", str, "RUN", "its name; the first one by default"),
         ("rank", int, "N", "the lowest one by default"),
@@ -39,19 +39,19 @@ def add_place(parser: argparse.ArgumentParser, of: str = "") -> None:
 
 
 def place(options: argparse.Namespace, of: str = "") -> Selection:
-    """What ``add_place`` has asked for."""
-    from tb_privateuse1.views.reader import Selection
+    """Return the selection by the options of ``add_place``."""
+    from tb_privateuse1.views.request import Selection
 
     return Selection(*(getattr(options, f"{of}{name}") for name in ("run", "rank", "span")))
 
 
 @contextlib.contextmanager
 def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
-    """The catalogue of a path and what reads its traces; a terminal is told how far that is."""
+    """Yield a store and the catalog of a path; a terminal shows the progress of reading."""
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.storage.store import Store
 
-    known = vendors(options)  # what is wrong with a file is said before anything is read
+    known = vendors(options)  # errors in a vendor file come before any reading
     catalog = discovery_catalog.scan(options.path)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
@@ -61,6 +61,6 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
             elapsed_s = time.monotonic() - began_s
             line.show(State(progress.phase, done, total, progress.events, elapsed_s))
 
-        # A log is told of the result only.
-        said = report if sys.stderr.isatty() else None
-        yield Store(jobs=0, on_progress=said, vendors=known), catalog
+        # A log gets the result only.
+        on_progress = report if sys.stderr.isatty() else None
+        yield Store(jobs=0, on_progress=on_progress, vendors=known), catalog

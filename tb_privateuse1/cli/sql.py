@@ -18,7 +18,7 @@ _WIDEST = 60
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     sql = add_command(
         commands,
         "sql",
@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
 
 def _sql(options: argparse.Namespace) -> int:
     from tb_privateuse1.export import sql
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
 
     if options.tables:
         return _tables(options)
@@ -66,7 +66,7 @@ def _sql(options: argparse.Namespace) -> int:
             memory_bytes=options.memory << 20,
         )
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     else:
         body = (_csv(result) if options.csv else _text(result)).encode("utf-8", "replace")
     write(body, options.output)
@@ -80,7 +80,9 @@ def _tables(options: argparse.Namespace) -> int:
     for table, described in COLUMNS.items():
         kinds = schema(table)
         lines += ["", table]
-        lines += [f"  {n:20} {kinds.field(n).type!s:8} {told}" for n, told in described.items()]
+        lines += [
+            f"  {n:20} {kinds.field(n).type!s:8} {meaning}" for n, meaning in described.items()
+        ]
     write(("\n".join(lines[1:]) + "\n").encode(), options.output)
     return 0
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     view = add_command(
         commands, "view", _view, "print a view of a trace", "kernels ./log --group name"
     )
@@ -75,8 +75,9 @@ def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export.reports import csv, text
-    from tb_privateuse1.views import query
-    from tb_privateuse1.views.reader import Reader, Selection
+    from tb_privateuse1.views.encoding import encode
+    from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request, Selection, view_named
 
     if options.list:
         return _list(options)
@@ -84,7 +85,7 @@ def _view(options: argparse.Namespace) -> int:
         raise UsageError("view needs NAME and PATH, or --list")
     if options.table is not None and not options.csv:
         raise UsageError("--table is for --csv: the other forms have all tables")
-    view = query.view_named(options.name)
+    view = view_named(options.name)
     pairs = dict(_pair(option) for option in options.option or ())
     asked = chosen(options, view, pairs)
     if pairs:
@@ -97,9 +98,10 @@ def _view(options: argparse.Namespace) -> int:
     rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
         base = discovery_catalog.scan(options.base) if options.base is not None else catalog
-        result = Reader(store, rules.load).run(view, catalog, here, there, asked, base_catalog=base)
+        reader = Reader(store, catalog, rules.load, base_catalog=base)
+        result = reader.run(Request(view, here, there, asked))
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     elif options.csv:
         body = csv.csv_table(result, options.table).encode()
     else:
@@ -112,10 +114,11 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from tb_privateuse1.views import VIEWS, query
+    from tb_privateuse1.views import VIEWS
+    from tb_privateuse1.views.encoding import encode
 
     if options.json:
-        write(query.encode(list(VIEWS)))
+        write(encode(list(VIEWS)))
         return 0
     for name, view in VIEWS.items():
         print(f"{name:12} {(view.__doc__ or '').splitlines()[0]}")

@@ -1,4 +1,4 @@
-"""``whatif``: how long a step would take with changes, and what gains how much."""
+"""``whatif``: predict a step's duration with changes, and rank possible gains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Its name and options."""
+    """Add the command."""
     whatif = add_command(
         commands,
         "whatif",
@@ -41,8 +41,9 @@ def add(commands: Commands) -> None:
 
 def _whatif(options: argparse.Namespace) -> int:
     from tb_privateuse1.export.reports import csv, text
-    from tb_privateuse1.views import query
+    from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
+    from tb_privateuse1.views.request import Request
     from tb_privateuse1.views.whatif import whatif
 
     if options.path is None:
@@ -50,11 +51,11 @@ def _whatif(options: argparse.Namespace) -> int:
     if options.table is not None and not options.csv:
         raise UsageError("--table is for --csv: the other forms have all tables")
     asked = chosen(options, whatif, {"changes": "\n".join(options.scale)})
-    here = place(options)
+    request = Request(whatif, place(options), options=asked)
     with opened(options) as (store, catalog):
-        result = Reader(store).run(whatif, catalog, here, here, asked)
+        result = Reader(store, catalog).run(request)
     if options.json:
-        body = query.encode(result)
+        body = encode(result)
     elif options.csv:
         body = csv.csv_table(result, options.table).encode()
     else:

@@ -68,6 +68,15 @@ class Scanner:
         Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes
         longer than ``wait_s``.
         """
+        return self.await_run(run, wait_s).find(run, rank, span)
+
+    def await_run(
+        self, run: str | None = None, wait_s: float | None = None
+    ) -> discovery_catalog.Catalog:
+        """Return a catalog that lists a run, or all runs: it waits for the first scan if it must.
+
+        Raises TraceError ``scanning`` if that takes longer than ``wait_s``.
+        """
         catalog = self.catalog()
         if catalog.runs.scanning and run not in {r.run for r in catalog.runs.runs}:
             if not self._scanned.wait(wait_s):
@@ -75,7 +84,7 @@ class Scanner:
                     "scanning", say("{logdir} is still being searched.", logdir=catalog.runs.logdir)
                 )
             catalog = self._catalog
-        return catalog.find(run, rank, span)
+        return catalog
 
     def close(self) -> None:
         """End the thread; the catalog remains."""

@@ -8,7 +8,7 @@ from tb_privateuse1.export import FORMATS, FormatName
 from tb_privateuse1.export.time_window import Window
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.views.query import parse_value, parse_whole
+from tb_privateuse1.views.request import parse_value, parse_whole
 
 EXPORT = ("format", "start_ns", "end_ns")
 

@@ -2,7 +2,7 @@
 
 A catalog maps English templates to a language's own: ``zh/<part>.toml``. A ``Text`` is an ordinary
 ``str`` in English, so the command line, files and notebooks need no translation. ``render``
-translates it when a result becomes JSON (``query.encode``).
+translates it when a result becomes JSON (``encoding.encode``).
 """
 
 from __future__ import annotations

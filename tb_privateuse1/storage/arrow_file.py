@@ -1,4 +1,4 @@
-"""Tables of numbers in one file that is read in one go: an Arrow IPC stream.
+"""Write and read tables of numbers as one Arrow IPC stream.
 
 A file has one row. Each table is a column of that row: a list of structs, so that any Arrow tool
 reads it (DuckDB: ``select unnest(ops, recursive := true) from …``) while its columns stay
@@ -61,7 +61,7 @@ def write(path: Path, content: Content) -> None:
 
 
 def read(path: Path, kinds: Mapping[str, type[Table]], make: Callable[[Content], T]) -> T | None:
-    """What ``make`` makes of a file's content; None if there is none or it is damaged.
+    """Return ``make`` of a file's content; None if the file is missing or damaged.
 
     A damaged one, or one that was written under another name, is removed, if it may be. ``make``
     raises ValueError, KeyError, TypeError or msgspec's DecodeError for what it cannot use.
@@ -93,7 +93,7 @@ def _read(path: Path, kinds: Mapping[str, type[Table]]) -> Content:
 
 
 def _whole(path: Path) -> pa.Buffer:
-    """The bytes of a file as they are now, which nobody else can change."""
+    """Return a private copy of a file's bytes, which nobody else can change."""
     with path.open("rb") as file:
         content = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
         count = file.readinto(content.data)  # fewer, if it shrinks meanwhile

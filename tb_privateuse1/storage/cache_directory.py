@@ -1,4 +1,4 @@
-"""Where cached traces lie, how they get there whole, and how much of the disk they may take.
+"""The cache directory: where traces lie, how they are written whole, how much disk they take.
 
 Several servers, on several machines, may use a directory at once, and anybody may delete it at any
 time: nothing here relies on what it saw a moment ago. Only files of our own names are looked at.
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 def cache_directory() -> Path:
-    """``$TB_PRIVATEUSE1_CACHE``, or the user's cache directory at the platform's usual place."""
+    """Return ``$TB_PRIVATEUSE1_CACHE``, or the platform's usual place for the user's caches."""
     chosen = os.environ.get("TB_PRIVATEUSE1_CACHE")
     if chosen and chosen != BESIDE:
         return Path(chosen)
@@ -54,7 +54,7 @@ def cache_directory() -> Path:
 
 
 def cache_directories(trace: str) -> list[Path]:
-    """Where the cache of a trace file is looked for and made, the preferred one first.
+    """Return the directories that may cache a trace file, the preferred one first.
 
     With ``TB_PRIVATEUSE1_CACHE=beside`` that is a hidden directory beside it. If that cannot be
     written, or is a link to who knows where, there remains the user's.
@@ -68,13 +68,13 @@ def cache_directories(trace: str) -> list[Path]:
 
 
 def limit_bytes() -> int:
-    """``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
+    """Return ``$TB_PRIVATEUSE1_CACHE_BYTES``, or the default."""
     set_bytes = bytes_set("TB_PRIVATEUSE1_CACHE_BYTES")
     return LIMIT_BYTES if set_bytes is None else set_bytes
 
 
 def bytes_set(variable: str) -> int | None:
-    """The bytes of an environment variable, such as ``500M`` or ``20G``; None if it has none."""
+    """Return the bytes of an environment variable, such as ``500M`` or ``20G``; None if unset."""
     text = os.environ.get(variable, "")
     if not text:
         return None
@@ -86,13 +86,13 @@ def bytes_set(variable: str) -> int | None:
 
 
 def claim(path: Path) -> file_lock.Claim | None:
-    """The right to make a cache file; None if another is making it. Raises OSError."""
+    """Return the lock to make a cache file; None if another process makes it. Raises OSError."""
     _make(path.parent)
     return file_lock.claim(_lock(path))
 
 
 def beat_ns(path: Path) -> int:
-    """When the maker of a cache file last showed that it goes on; 0 if nobody makes it."""
+    """Return when the maker of a cache file last showed a sign of life; 0 without a maker."""
     try:
         return _lock(path).stat().st_mtime_ns
     except OSError:
@@ -122,7 +122,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _half(path: Path) -> tuple[Path, IO[bytes]]:
-    """A new file beside a path, locked; raises OSError.
+    """Return a new locked file beside a path. Raises OSError.
 
     Between its making and its locking another server's sweep may take it for a dead writer's.
     """
@@ -140,12 +140,12 @@ def _half(path: Path) -> tuple[Path, IO[bytes]]:
 
 
 def pyramid_path(path: Path) -> Path:
-    """The file beside a trace's that goes with it."""
+    """Return the path of the pyramid beside a cached trace."""
     return path.with_suffix(_PYRAMID)
 
 
 def touch(path: Path) -> None:
-    """Note that a file is used now: those unused for longest are the first to go."""
+    """Set a file's time of last use to now: eviction starts with the longest unused."""
     with contextlib.suppress(OSError):  # a cache that we may only read
         os.utime(path)
 
@@ -181,7 +181,7 @@ class DiskUse:
 
 
 def disk_use(directory: Path) -> DiskUse:
-    """What a cache directory holds; nothing, if it does not exist. Raises OSError."""
+    """Return the use of a cache directory; zero if it does not exist. Raises OSError."""
     try:
         stored = _stored(directory)
         bound = _bound_bytes(directory, stored)
@@ -202,8 +202,9 @@ def clear(directory: Path) -> DiskUse:
 
 
 def _stored(directory: Path) -> list[tuple[int, int, Path]]:
-    """Time of last use in ns, bytes and path of each trace, what goes with it included; what dead
-    writers left, and what goes with a trace that is gone, is removed.
+    """Return time of last use in ns, bytes and path of each trace, its pyramid included.
+
+    Removes files of dead writers, and pyramids without a trace.
     """
     stored: dict[Path, tuple[int, int]] = {}
     beside: dict[Path, int] = {}
@@ -231,7 +232,7 @@ def _stored(directory: Path) -> list[tuple[int, int, Path]]:
 
 
 def _bound_bytes(directory: Path, stored: Iterable[tuple[int, int, Path]]) -> int:
-    """What is set, and at most as much as is left free on the disk. Raises OSError."""
+    """Return the limit that is set, at most the free space of the disk. Raises OSError."""
     free = shutil.disk_usage(directory).free
     return min(limit_bytes(), (free + sum(size for _, size, _ in stored)) // 2)
 
@@ -267,6 +268,6 @@ def _lock(path: Path) -> Path:
 
 
 def _make(directory: Path) -> None:
-    # Beside a run it is for whoever may read the run, in the user's cache for the user alone.
+    # Beside a run all readers of the run may read it, in the user's cache the user alone.
     mode = 0o777 if directory.name == HIDDEN else 0o700
     directory.mkdir(parents=True, exist_ok=True, mode=mode)

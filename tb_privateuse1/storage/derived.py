@@ -1,4 +1,4 @@
-"""What views need of a trace besides its tables, made once and kept while there is room for it."""
+"""Data derived from a trace: computed on first use, cached while memory lasts."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from tb_privateuse1.trace.table import I64
 
 
 class Prepared:
-    """By the names of the views' positional parameters."""
+    """Data by the names of the views' positional parameters."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
     @property
     def pyramid(self) -> level_of_detail.Pyramid:
-        """Its rectangles at several levels of detail."""
+        """Return its rectangles at several levels of detail."""
         return _pyramid(self.trace)
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """Its counters over time."""
+        """Return its counters over time."""
         return _curves(self.trace)
 
     @property
     def names(self) -> I64:
-        """How many ranges bear each of its strings."""
+        """Return the number of ranges named by each of its strings."""
         return _names(self.trace)
 
     @property
     def dependencies(self) -> dependency_graph.Graph:
-        """What waits for what."""
+        """Return its dependency graph."""
         return _dependencies(self.trace)
 
     @property
     def critical(self) -> critical_path.Path:
-        """The critical path of its steps."""
+        """Return the critical path of its steps."""
         return _critical(self.trace)
 
 
 def of(trace: Trace) -> Prepared:
-    """What is prepared of a trace; each part is made when it is first asked for."""
+    """Return the data derived from a trace; each part is computed on first use."""
     return Prepared(trace)
 
 

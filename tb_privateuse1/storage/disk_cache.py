@@ -1,4 +1,4 @@
-"""Traces on disk (``arrowfile``): read once, loaded ever after.
+"""Cache traces on disk (``arrow_file``): read once, loaded from then on.
 
 Each table of a Trace is a table of the file; the head holds the rest.
 
@@ -49,7 +49,7 @@ _HEAD, _META = msgspec.json.Decoder(_Head), msgspec.json.Decoder(Meta)
 
 
 def cache_key(files: TraceFiles, vendors: Vendors = OURS) -> str:
-    """The name of what is made of these files by this engine; another one if any has changed.
+    """Return the cache name of these files; it changes with any of them and with the engine.
 
     Raises OSError if the trace cannot be read.
     """
@@ -71,7 +71,7 @@ def _sidecar(files: TraceFiles) -> tuple[int, int, str] | None:
 
 @functools.cache
 def engine_version() -> str:
-    """The version and a digest of the sources that determine what a Trace holds."""
+    """Return the version and a digest of the sources that determine a Trace's content."""
     digest = hashlib.sha256(__version__.encode())
     package = Path(__file__).parents[1]
     for maker in _MAKERS:
@@ -98,7 +98,7 @@ def write_trace(trace: Trace, path: Path) -> None:
 
 
 def read_trace(path: Path, vendors: Vendors = OURS) -> Trace | None:
-    """The trace of a cache file; None if there is none or it is damaged.
+    """Return the trace of a cache file; None if the file is missing or damaged.
 
     A damaged one is removed, if it may be.
     """
@@ -110,7 +110,7 @@ def read_trace(path: Path, vendors: Vendors = OURS) -> Trace | None:
 
 
 def cached_path(trace: Trace) -> Path | None:
-    """Where a trace was read from, if it was; it may be gone meanwhile."""
+    """Return the cache file that a trace was read from, if any; it may be gone meanwhile."""
     return _FILES.get(trace)
 
 

@@ -1,7 +1,7 @@
-"""One event with all that the file has of it, beside what was made of it.
+"""Read one event with its full record in the trace file.
 
-The trace file is read again for it, so it must still be the file that the trace was made of. What
-is shown is the event's own; nothing of the file's metadata.
+The trace file is read again for it, so it must still be the file of the trace. The record has
+nothing of the file's metadata.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class EventRecord:
     row: int
     record: str | None
     """The event as it is in the file: JSON, indented, with exact numbers. Null for an inferred
-    activity, of which no file tells."""
+    activity, which is in no file."""
     cut: bool
     """The record is longer than what is shown of it."""
     name: str
@@ -85,7 +85,7 @@ def read_record(
     table: Annotated[TableName, "the table that has the event"],
     row: Annotated[int, "row of the event, as in the findings' examples"],
 ) -> EventRecord:
-    """The event of a row. ``wait_s`` is as in ``Store.trace``.
+    """Return the event of a row. ``wait_s`` is as in ``Store.trace``.
 
     Raises TraceError ``unknown_row``, ``changed`` if the file changes meanwhile, those of reading,
     and Pending as ``Store.trace`` does.

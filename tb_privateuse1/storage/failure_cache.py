@@ -1,4 +1,4 @@
-"""Why traces could not be read, so that nobody waits for the same failure twice."""
+"""Cache failures of reading, so that nobody waits for the same failure twice."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _RETRY_S = 60.0
 _PASSING = (
     "reader_died", "reader_stalled", "out_of_memory", "no_room", "unreadable", "no_such_path",
 )  # fmt: skip
-"""Errors that may be gone a while later (it was killed, the disk was full), as may all that begin
+"""Errors whose cause may pass (the reader was killed, the disk was full), as may all that begin
 with ``remote_``; other ones stay."""
 _NEVER_KEPT = ("cancelled", "closed")
-"""Errors that say nothing about the trace."""
+"""Errors without a cause in the trace."""
 _MOST = 1000
 
 
@@ -25,7 +25,7 @@ class Failures:
         self._errors: OrderedDict[str, tuple[TraceError, float]] = OrderedDict()
 
     def put(self, key: str, error: TraceError) -> None:
-        """Remember an error, unless it says nothing about the trace."""
+        """Cache an error, unless its cause is not in the trace."""
         if error.code in _NEVER_KEPT:
             return
         self._errors[key] = error, time.monotonic()
@@ -33,7 +33,7 @@ class Failures:
             self._errors.popitem(last=False)
 
     def check(self, key: str) -> None:
-        """Raises the TraceError that is remembered, unless it may have passed."""
+        """Raise the cached TraceError of a key, unless its cause may have passed."""
         if key not in self._errors:
             return
         error, when = self._errors[key]
@@ -43,7 +43,7 @@ class Failures:
 
 
 def copy_error(error: TraceError) -> TraceError:
-    """The same error without the traceback of whom it was raised for before."""
+    """Return the same error without the traceback of an earlier caller."""
     return TraceError(error.code, error.message, error.hint)
 
 

@@ -1,10 +1,9 @@
-"""What a file is, by its content and not by where it lies.
+"""Identify a file by its content instead of its path.
 
 A run directory that was moved, mounted elsewhere or is seen by two servers under two paths shares
-its cached traces. The content is told by size, time of change and a digest of its first and last
-64 kB: a file that was replaced by one of the same size and time is another one. (What the digest
-cannot see is a change in the middle that leaves both as they were; of a ``.gz`` it sees that too,
-as its last bytes are a checksum.)
+its cached traces. The identity is size, time of change and a digest of the first and last 64 kB, so
+that a replacement of the same size and time is another file. The digest misses a change in the
+middle that keeps both; of a ``.gz`` it sees that too, as the last bytes are a checksum.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MOST = 20_000
 
 
 def identity(file: File) -> tuple[int, int, str]:
-    """Size, time of change in ns and the digest of a file's ends. Raises OSError.
+    """Return size, time of change in ns and the digest of a file's ends. Raises OSError.
 
     A remote file is not asked for again: its URL and version stand for its content.
     """
@@ -43,9 +42,10 @@ _remembered = functools.lru_cache(_MOST)(_digest)
 
 
 def _inode(path: str) -> tuple[tuple[int, ...], bool]:
-    """What tells a file from another of its path, size and time without reading it, and whether
-    that is so fresh that it may not: two changes within a tick of the file system's clock leave
-    the same ctime. A remote file has none.
+    """Return device, inode and ctime of a file, and whether the ctime is too fresh to rely on.
+
+    Two changes within a tick of the file system's clock leave the same ctime. A remote file has
+    none of the three.
     """
     if "://" in path:
         return (), False
@@ -55,7 +55,7 @@ def _inode(path: str) -> tuple[tuple[int, ...], bool]:
 
 
 def _ends(path: str, size: int) -> bytes:
-    """The first and the last bytes of a file, or all of a small one."""
+    """Return the first and the last bytes of a file, or all of a small one."""
     with Path(path).open("rb", buffering=0) as file:
         if size <= 2 * ENDS_BYTES:
             return file.read(2 * ENDS_BYTES)

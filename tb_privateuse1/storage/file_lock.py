@@ -1,4 +1,4 @@
-"""Advisory locks on files that the system gives back when their holder ends, however it ended.
+"""Advisory locks on files: the system releases them when their holder ends, in whatever way.
 
 ``flock`` on Unix, ``msvcrt.locking`` on Windows. A lock belongs to an open file, so two of one
 process exclude each other too. Where the file system has no locks, OSError is raised.
@@ -42,7 +42,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file still has this path: it may have been removed, or another made."""
+    """Return whether an open file still has this path: it may be removed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except OSError:
@@ -84,7 +84,7 @@ class Claim:
 
 
 def claim(path: Path) -> Claim | None:
-    """Hold the lock of this file, which is made; None if another holds it. Raises OSError."""
+    """Create and lock a file; return None if another process holds the lock. Raises OSError."""
     for _ in range(_REPLACED):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:

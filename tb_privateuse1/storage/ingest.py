@@ -1,4 +1,4 @@
-"""Make a Trace of its files, in the process that calls; ``readerprocess`` calls from its own."""
+"""Build a Trace from its files in the calling process; ``reader_process`` has one of its own."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _ingest(
 def _others(
     files: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
 ) -> Iterator[Trace]:
-    """The other recordings that are there, from where they are stored, or read now."""
+    """Return the other recordings that exist, from the cache or read now."""
     for other in files.others:
         try:
             yield _other(other, progress, targets, vendors)
@@ -113,13 +113,13 @@ def _others(
         except (OSError, TraceError) as error:  # it has findings of its own
             if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
                 raise
-            _log.info("%s tells no durations: %s", shown(other.trace.path), error)
+            _log.info("%s has no durations: %s", shown(other.trace.path), error)
 
 
 def _other(
     other: TraceFiles, progress: Progress, targets: Sequence[Path], vendors: Vendors
 ) -> Trace:
-    """Another recording: from where it is stored, or read now if nobody reads it already."""
+    """Return another recording: from the cache, or read now if nobody reads it already."""
     name = f"{disk_cache.cache_key(other, vendors)}.arrow"
     paths = [target.with_name(name) for target in targets]
     with _turn(paths, progress) as claim:
@@ -172,7 +172,7 @@ def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
 
 
 def without_paths(message: str, files: TraceFiles) -> str:
-    """Names instead of paths: where a logdir is on the server is not for the page."""
+    """Return a text with names instead of paths: pages must not show the server's directories."""
     for file in filter(None, (files.trace, files.sidecar)):
         for path in (file.path, shown(file.path)):
             message = i18n.replace_text(message, path, shown(file.name))

@@ -1,4 +1,4 @@
-"""Traces that are being read or wait for it: who asks, what is next, what has to end.
+"""Jobs: traces that are being read or wait for it, with their callers and their order.
 
 Nobody watches over them but those who ask: each asker looks after all jobs a few times a second.
 So there is no thread for that, and what nobody asks for harms nobody.
@@ -78,7 +78,7 @@ class Job:
     """Why it has to end."""
 
     def moves(self, progress: Progress) -> None:
-        """Note its progress. Raises the verdict if it has to end."""
+        """Record its progress. Raises the verdict if it has to end."""
         self.progress = progress
         if progress.phase != "waiting":
             self.quiet_s = 0.0
@@ -86,7 +86,7 @@ class Job:
             raise self.verdict
 
     def runs_in(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Note its reader, which is killed if the job has to end; None: that is another's now."""
+        """Record its reader, which is killed if the job has to end; None: another job has it."""
         self.process = process
         self.quiet_s = 0.0
         if self.verdict and process:
@@ -111,11 +111,11 @@ class Jobs:
             return iter(list(self._jobs.values()))
 
     def get(self, key: str) -> Job | None:
-        """The job of a key, if there is one."""
+        """Return the job of a key, if any."""
         return self._jobs.get(key)
 
     def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
-        """The job that makes a trace, and whether it is new. ``leave`` it in the end."""
+        """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end."""
         now = time.monotonic()
         with self._lock:
             job = self._jobs.get(key)
@@ -131,13 +131,13 @@ class Jobs:
             return job, new
 
     def leave(self, job: Job) -> None:
-        """One asker less."""
+        """Remove one caller."""
         with self._lock:
             job.askers -= 1
             job.asked_s = time.monotonic()
 
     def take(self) -> Job | None:
-        """The job to be run next: of those asked for now, the one asked for most recently."""
+        """Return the job to run next: among jobs with callers, the most recently requested."""
         now = time.monotonic()
         with self._lock:
             self._forget(now)
@@ -150,13 +150,13 @@ class Jobs:
             return job
 
     def start(self, job: Job) -> None:
-        """It is run now, whatever else is in the queue."""
+        """Start a job at once, ahead of the queue."""
         with self._lock:
             job.state = "running"
             job.started_s = time.monotonic()
 
     def park(self, job: Job) -> None:
-        """It is no longer running here, as another server makes it."""
+        """Stop counting a job as running here: another server makes its trace."""
         with self._lock:
             job.state = "elsewhere"
 
@@ -169,7 +169,7 @@ class Jobs:
             return True
 
     def patient(self, job: Job, beat_ns: int) -> bool:
-        """Whether to wait on for another server; ``beat_ns`` is its last sign of life."""
+        """Return whether to wait on for another server; ``beat_ns`` is its last sign of life."""
         if beat_ns != job.beat_ns:
             job.beat_ns = beat_ns
             job.quiet_s = 0.0
@@ -228,13 +228,13 @@ class Jobs:
 
 
 def cancelled_error(files: TraceFiles) -> TraceError:
-    """What those hear who asked for a trace that was cancelled."""
+    """Return the error for callers of a cancelled job."""
     message = say("Reading {name} was cancelled.", name=shown(files.trace.name))
     return TraceError("cancelled", message, say("Ask for it again to read it."))
 
 
 def vanished_error(files: TraceFiles) -> TraceError:
-    """What who waits for a trace is told if somebody cleared the cache meanwhile."""
+    """Return the error for callers of a trace whose cache was cleared meanwhile."""
     name = shown(files.trace.name)
     message = say("The cache of {name} vanished while it was made.", name=name)
     return TraceError("reader_died", message, say("Try again."))

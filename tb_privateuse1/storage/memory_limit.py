@@ -1,4 +1,4 @@
-"""How much memory a process may take that works for a server, and that it is the first to go.
+"""Limit the memory of a server's child process, and make it the first one to be killed.
 
 The limit is on what a process allocates (``RLIMIT_DATA``): beyond it an allocation fails, which is
 a MemoryError here and no matter for any other process. Where a system has no such limit, there is
@@ -18,7 +18,7 @@ _FIRST_TO_GO = 500
 
 
 def machine_bytes() -> int | None:
-    """The memory of the machine, or of our control group if that has less; None if unknown."""
+    """Return the memory of the machine, or of our control group if less; None if unknown."""
     try:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -27,7 +27,7 @@ def machine_bytes() -> int | None:
 
 
 def _group_limits() -> list[int]:
-    """The limits of our control group and of those above it, if they have any (version 2)."""
+    """Yield the limits of our control group and of its parents, if any (version 2)."""
     try:
         lines = (_PROC / "cgroup").read_text().splitlines()
     except OSError:
@@ -43,7 +43,7 @@ def _group_limits() -> list[int]:
 
 
 def confine(more_bytes: int) -> None:
-    """Let this process allocate so much more than it has, and be the first that the system ends."""
+    """Limit what this process may still allocate, and make it the first one to be killed."""
     with contextlib.suppress(OSError, ValueError):
         score = _PROC / "oom_score_adj"
         score.write_text(str(max(int(score.read_text()), _FIRST_TO_GO)))

@@ -1,4 +1,4 @@
-"""A large trace's pyramid on disk, beside the trace: the first picture needs it.
+"""Store a large trace's pyramid beside the trace: the timeline's first picture needs it.
 
 It is made when the trace is stored, or, where its file is gone, when it is first asked for. It
 goes with the trace's file (``cachedir``), and can like that be deleted at any time. That of a
@@ -44,7 +44,7 @@ _KINDS: dict[str, type[Table]] = {
 
 
 def of(trace: Trace) -> Pyramid:
-    """The pyramid of a trace: from its file, or made now."""
+    """Return the pyramid of a trace: from its file, or built now."""
     path = disk_cache.cached_path(trace)
     if path is None or _few(trace):
         return level_of_detail.build_pyramid(trace)

@@ -1,4 +1,4 @@
-"""Make a Trace of its files in a process of its own: both ends of the pipe.
+"""Build a Trace from its files in a process of its own: both ends of the pipe.
 
 A trace is read in a process, ``python -c "from …reader_process import main; main()"``, that
 reads no other one at the time, rather than in a ``multiprocessing`` pool: one that is killed (out
@@ -57,7 +57,7 @@ def in_process(
 
     The last target is for us alone: a trace that changed while it was read goes there.
     What only this process sees (``memory://``, a filesystem that a script has registered) is read
-    here: the other one tells by not finding it.
+    here: the other one notices that it is missing.
 
     ``started`` gets the process, to be able to kill it, and None when it may no longer do so;
     ``waiting`` has those that can be used again. Raises TraceError as ``ingest`` does,
@@ -121,14 +121,14 @@ def _in_process(
 
 def _died(files: TraceFiles, how: int) -> TraceError:
     name = shown(files.trace.name)
-    told = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
+    reason = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
     hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
-    message = say("The process that read {name} ended with {told}.", name=name, told=told)
+    message = say("The process that read {name} ended with {told}.", name=name, told=reason)
     return TraceError("reader_died", message, hint)
 
 
 def limit_bytes() -> int | None:
-    """What a reader may allocate: ``$TB_PRIVATEUSE1_READER_BYTES``, or half of the memory.
+    """Return a reader's limit: ``$TB_PRIVATEUSE1_READER_BYTES``, or half of the memory.
 
     Two read at a time by default. None if it is neither set nor known.
     """
@@ -140,7 +140,7 @@ def limit_bytes() -> int | None:
 
 
 def main() -> None:
-    """The process: to each request, progress and one answer."""
+    """Run the process: answer each request with progress lines and one result."""
     limit = limit_bytes()
     if limit is not None:
         memory_limit.confine(limit)
@@ -166,7 +166,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
 def _saved(
     files: TraceFiles, targets: Sequence[Path], reply: Callable[..., None], vendors: Vendors
 ) -> Path:
-    """Where the trace of some files is stored now, which is read for that."""
+    """Read the trace of some files, and return where it is stored."""
     limited = _limit(lambda *state: reply(progress=state))
     trace = ingest(files, limited, targets[:-1], vendors)
     limited("storing", files.trace.size, files.trace.size, 0)

@@ -1,7 +1,7 @@
-"""Every trace is read once: then it is in memory, or in the cache on disk.
+"""The store: read every trace once, then serve it from memory or the cache on disk.
 
 Reading happens in a few processes at a time (``jobs``), so that requests stay quick and one bad
-trace cannot take the dashboard down; who asks meanwhile is told how far it is. Servers that share
+trace cannot take the dashboard down; callers meanwhile get the progress. Servers that share
 a cache leave a trace to the one that began with it.
 """
 
@@ -88,16 +88,16 @@ class Store:
 
     @property
     def vendors(self) -> Vendors:
-        """As they were given."""
+        """Return the vendors that it reads with."""
         return self._vendors
 
     @property
     def cache_dir(self) -> Path | None:
-        """As it was given; None: the default places."""
+        """Return the directory of the cache; None: the default places."""
         return self._cache_dir
 
     def trace(self, files: TraceFiles, wait_s: float | None = None) -> Trace:
-        """The trace of some files as they are now, read if it has to be.
+        """Return the trace of some files as they are now; read it if necessary.
 
         Waits at most ``wait_s``, by default until it is there. Of the traces that wait for their
         turn, the one asked for most recently is read first. Raises Pending if it is not ready by
@@ -126,7 +126,7 @@ class Store:
         return job.future.result()
 
     def in_cache(self, files: TraceFiles) -> bool:
-        """Whether a trace is on disk, unopened; it counts as used now. Raises TraceError."""
+        """Return whether a trace is cached on disk; it counts as used now. Raises TraceError."""
         files, key = _current(files, self._vendors)
         for path in self._paths(key, files):
             if path.is_file():
@@ -168,7 +168,7 @@ class Store:
         return cast(Trace | None, self._memory.find(self, key))
 
     def _stored(self, key: str, files: TraceFiles) -> Trace | None:
-        """The trace from the cache on disk, if it is there; opened once for all who ask."""
+        """Return the trace from the cache on disk, if any; it is opened once for all callers."""
 
         def read() -> Trace:
             for path in self._paths(key, files):
@@ -198,7 +198,7 @@ class Store:
                 cache_directory.remove(stored)
 
     def _submit(self) -> None:
-        """Have one more job run, when there is a process free."""
+        """Submit one more job to the pool of processes."""
         with self._lock:
             if self._pool is None:
                 self._pool = DaemonPool(self._workers, "ingest")
@@ -231,18 +231,18 @@ class Store:
             with claim as held:
                 trace = self._made(job, held)
         except BaseException as error:
-            told = job.verdict or error
-            if isinstance(told, TraceError):
+            outcome = job.verdict or error
+            if isinstance(outcome, TraceError):
                 with self._lock:
-                    self._failures.put(job.key, told)
-            self._jobs.end(job, told)
+                    self._failures.put(job.key, outcome)
+            self._jobs.end(job, outcome)
             if not isinstance(error, Exception):
                 raise
         else:
             self._jobs.end(job, trace)
 
     def _claim(self, job: Job) -> AbstractContextManager[Claim | None] | None:
-        """The right to make a trace; None if another server has it and shows that it lives.
+        """Return the lock to make a trace; None if another live server has it.
 
         Without processes of our own, this waits until the other one has finished. Where there are
         no locks, or nothing can be written, everybody has the right.
@@ -305,7 +305,7 @@ class Store:
             self._on_progress(job.files, job.progress)
 
     def _paths(self, key: str, files: TraceFiles) -> list[Path]:
-        """Where a trace is stored, the preferred place first."""
+        """Return the paths for a trace, the preferred one first."""
         folders = (
             [self._cache_dir]
             if self._cache_dir
@@ -315,7 +315,7 @@ class Store:
 
 
 def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
-    """The files as they are now, and their key: a trace that grew or was replaced is another.
+    """Return the files as they are now, and their key; both change with the files.
 
     Remote ones are as the last search found them, so that a host that does not answer holds up
     nobody who asks; the reader notices if they have changed.

@@ -1,4 +1,4 @@
-"""Processes that answer requests in lines of JSON, and those of them that wait for another one.
+"""Worker processes that answer requests in lines of JSON, and a pool of idle ones.
 
 A process gets a request on its standard input and answers on its standard output: lines with
 ``progress``, then one without. It ends when its standard input closes: with the server, however
@@ -26,8 +26,8 @@ IDLE_S = 5.0
 
 
 def start(code: str) -> Process:
-    """A process that runs this code, with the path and the environment of now."""
-    # A Ctrl-C is for whoever started it, and comes here as the end of its standard input.
+    """Start a process that runs this code, with the current path and environment."""
+    # A Ctrl-C is for the parent process, and comes here as the end of the standard input.
     apart: dict[str, Any] = {"process_group": 0}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -44,7 +44,7 @@ def start(code: str) -> Process:
 def ask(
     process: Process, request: dict[str, Any], progress: Callable[..., None]
 ) -> dict[str, Any] | None:
-    """The answer to a request; None if the process ended before it had one."""
+    """Return the answer to a request; None if the process ended before it had one."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -77,7 +77,7 @@ class Waiting:
         weakref.finalize(self, _end_all, self._idle)
 
     def take(self) -> Process | None:
-        """The one that has waited the least; None if there is none."""
+        """Return the process that has waited the least; None without any."""
         try:
             process, timer = self._idle.popitem()
         except KeyError:
@@ -86,7 +86,7 @@ class Waiting:
         return process
 
     def give(self, process: Process) -> None:
-        """It has answered, and nobody else knows it any more."""
+        """Add a process that has answered its request."""
         timer = threading.Timer(IDLE_S, _retire, (process, self._idle))
         timer.daemon = True
         self._idle[process] = timer
@@ -112,7 +112,7 @@ def _end_all(idle: dict[Process, threading.Timer]) -> None:
 
 
 def serve(answer: Callable[[dict[str, Any], Callable[..., None]], None]) -> None:
-    """In the process: answer one request after another until its standard input closes."""
+    """Answer one request after another, in the process, until its standard input closes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints is no answer
     requests: SimpleQueue[bytes] = SimpleQueue()

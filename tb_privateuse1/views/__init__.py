@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
@@ -26,9 +25,10 @@ __all__ = [
     "computations",
     "diff",
     "distributed",
+    "encoding",
     "lookups",
-    "query",
     "reader",
+    "request",
     "result",
     "signature",
     "whatif",
@@ -49,9 +49,3 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "quality": quality,
     "method": method,
 }
-
-REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "distributed": collectives.reduce_trace,
-    "clock": collectives.reduce_trace,
-}
-"""What is kept of each trace for a view or lookup that reads ``ranks``."""

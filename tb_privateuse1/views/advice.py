@@ -1,4 +1,4 @@
-"""What to mend first, what it would save, and how that is known."""
+"""Findings with their estimated savings and evidence, the largest first."""
 
 from __future__ import annotations
 

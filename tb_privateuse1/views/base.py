@@ -1,9 +1,9 @@
-"""What all views share: provenance, the selected step, and the registry's type.
+"""Shared parts of the views: provenance, the selected step, ranks, option types.
 
-A view is a pure function. Its positional parameters say what it reads (``trace``: one trace;
-``ranks``: all of a span; ``base``: another trace to compare with), its keyword-only parameters
-are its query: routes, command line and generated TypeScript are made from that signature. What an
-option does is the text of its ``Annotated``, in one line.
+A view is a pure function. Its positional parameters are its inputs (``trace``: one trace;
+``ranks``: all of a span; ``base``: another trace to compare with). Its keyword-only parameters are
+its options: routes, command line and TypeScript are made from that signature. The help of an
+option is the text of its ``Annotated``, in one line.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ OffsetOption = Annotated[int, "how many rows to skip"]
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank as a view of all ranks gets it: what its reduction made of the trace, or why not.
+    """One rank in a view that reads ``ranks``: the reduction of its trace, or a problem.
 
-    A view that reads ``ranks`` names its reduction in ``views.REDUCTIONS``: a function of one
-    trace, whose result is kept in its place, so that never many traces are open at once.
+    The view declares the reduction with ``signature.reduces``. Only reductions stay in memory, so
+    that few traces are open at once.
     """
 
     rank: int
@@ -51,9 +51,9 @@ class Rank:
 
 
 def chosen_ranks(only: str | None) -> frozenset[int] | None:
-    """The ranks of the option ``only``, numbers with commas; None for all of them.
+    """Return the ranks of the option ``only``, numbers with commas; None for all of them.
 
-    A view of ``ranks`` that has this option is given no others, and no others are read. Raises
+    A view of ``ranks`` with this option gets no other ranks, and no others are read. Raises
     TraceError ``bad_option``.
     """
     if only is None:
@@ -65,20 +65,20 @@ def chosen_ranks(only: str | None) -> frozenset[int] | None:
 
 
 def chosen_tracks(name: str, text: str | None, tracks: int) -> I64:
-    """The tracks of an option, numbers with commas, of as many as a timeline has.
+    """Return the tracks of an option, numbers with commas below ``tracks``.
 
     Raises TraceError ``bad_option``.
     """
     message = say("There are {count} tracks, numbered from 0.", count=tracks)
-    if (told := _with_commas(text) if text else []) is None:
+    if (numbers := _with_commas(text) if text else []) is None:
         message = say("{name} must be numbers with commas, not {text!r}.", name=name, text=text)
-    if told is None or max(told, default=-1) >= tracks:
+    if numbers is None or max(numbers, default=-1) >= tracks:
         raise TraceError("bad_option", message)
-    return np.array(told, np.int64)
+    return np.array(numbers, np.int64)
 
 
 def _with_commas(text: str) -> list[int] | None:
-    """The numbers of a text like ``0,2,7``; None if it is no such text."""
+    """Return the numbers of a text like ``0,2,7``; None for other texts."""
     words = text.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
         return None
@@ -87,7 +87,7 @@ def _with_commas(text: str) -> list[int] | None:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a result's figures come from; part of every result."""
+    """The sources of a result's figures; part of every result."""
 
     timeline: Timeline
     """``measured`` by a device profiler, ``inferred`` from elapsed times, or ``none``: no device
@@ -98,13 +98,13 @@ class Provenance:
 
 
 def provenance(trace: Trace) -> Provenance:
-    """The provenance of a result that reads one trace."""
+    """Return the provenance of a result that reads one trace."""
     meta = trace.meta
     return Provenance(meta.timeline, meta.files, __version__, meta.findings)
 
 
 def step_row(trace: Trace, step: int | None) -> int | None:
-    """The row in ``trace.steps`` of step number ``step`` (the N of ``ProfilerStep#N``).
+    """Return the row in ``trace.steps`` of step number ``step`` (the N of ``ProfilerStep#N``).
 
     None selects all steps. Raises TraceError ``unknown_step`` if the trace has no such step.
     """
@@ -120,7 +120,7 @@ def step_row(trace: Trace, step: int | None) -> int | None:
 
 
 def in_step(rows: I32, row: int | None) -> Bools:
-    """Which entries of a table's ``step`` column belong to the selected step."""
+    """Return which entries of a table's ``step`` column belong to the selected step."""
     if row is None:
         return np.ones(len(rows), np.bool_)
     inside: Bools = rows == row

@@ -1,4 +1,4 @@
-"""Work that may take longer than a request waits: once for all who ask for the same at a time.
+"""Computations that outlive a request's deadline, shared by all callers of the same one.
 
 A request with a time limit starts the work in a thread of its own, waits until its limit, and then
 raises Pending with the progress. The next request for the same joins the work that runs, or gets
@@ -25,38 +25,38 @@ from tb_privateuse1.trace.model import Trace
 _T = TypeVar("_T")
 
 Report = Callable[[Progress], None]
-"""Notes how far the work is. Raises an error, which ends the work, if nobody waits any more."""
+"""Records the progress of the work. Raises an error, which ends the work, without callers."""
 
 COMPUTING = Progress("computing", 0, 0, 0, None)
 
 _PATIENCE_S = 1.0
-"""Pages ask a few times a second: work that nobody has asked for in this time may end."""
+"""Pages poll a few times a second: work without a caller for this time may end."""
 _KEPT_S = 60.0
-"""An outcome is kept so long for those who were told to come back."""
+"""An outcome stays this long for callers that got Pending."""
 _LOOK_S = 0.1
-"""How often work that waits for a trace or for its turn notes its progress."""
+"""How often work that waits for a trace or for its turn reports progress."""
 
 
 class _NobodyWaits(Exception):
-    """All who asked for the work have left."""
+    """The work has no callers any more."""
 
 
 @dataclass(eq=False)
 class _Computation:
-    """Work for those who ask for it."""
+    """One running or finished computation."""
 
     progress: Progress = COMPUTING
     future: Future[Any] = field(default_factory=Future)
     askers: int = 0
     owed: int = 0
-    """How many were told to come back and have not."""
+    """Callers that got Pending and have not come back."""
     left_s: float = 0.0
-    """When the last asker left."""
+    """When the last caller left."""
     ended_s: float | None = None
 
 
 class Computations:
-    """What is being computed, by key. Its methods may be called from any thread."""
+    """The computations by key. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class Computations:
         return len(self._by_key)
 
     def run(self, key: Hashable, work: Callable[[Report], _T], wait_s: float | None) -> _T:
-        """The result of ``work``, or of the work with this key that runs already.
+        """Return the result of ``work``, or of the running work with this key.
 
         Raises what the work raises, or Pending if that takes longer than ``wait_s``. Without a
         limit it runs in the caller's thread.
@@ -116,11 +116,11 @@ class Computations:
         result, error = None, None
         try:
             result = work(report)
-        except BaseException as raised:  # it is the askers'
+        except BaseException as raised:  # the callers get it
             error = raised
         with self._lock:
             one.ended_s = time.monotonic()
-            # Who asks again after a cancellation wants the work to begin anew.
+            # A request after a cancellation starts the work anew.
             if isinstance(error, TraceError) and error.code == "cancelled":
                 self._forget(key, one)
             if error is None:
@@ -134,14 +134,14 @@ class Computations:
 
 
 class Turns:
-    """Lets so many computations at a time do what takes much memory."""
+    """Limits how many computations run at a time, as each takes much memory."""
 
     def __init__(self, at_a_time: int) -> None:
         self._free = threading.Semaphore(at_a_time)
 
     @contextlib.contextmanager
     def turn(self, report: Report) -> Iterator[None]:
-        """Wait for a turn, as long as somebody waits for the result, and have it."""
+        """Hold a turn; waiting for it ends with the last caller."""
         while not self._free.acquire(timeout=_LOOK_S):
             report(dataclasses.replace(COMPUTING, phase="waiting"))
         try:
@@ -152,7 +152,7 @@ class Turns:
 
 
 def open_trace(store: Store, files: TraceFiles, report: Report) -> Trace:
-    """The trace of some files, however long reading takes. Raises TraceError."""
+    """Return the trace of some files, however long reading takes. Raises TraceError."""
     while True:
         try:
             trace = store.trace(files, _LOOK_S)

@@ -1,4 +1,4 @@
-"""Two traces side by side: steps, and operators, kernels, modules or annotations by name."""
+"""Compare two traces: steps, and operators, kernels, modules or annotations by name."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def diff(
 
 
 def _steps(trace: Trace, step: int | None) -> I64:
-    """The rows of the chosen steps: complete ones that were not primed, or all without any."""
+    """Return the rows of the chosen steps: complete ones that were not primed, or else all."""
     row = step_row(trace, step)
     if row is not None:
         return np.array([row])
@@ -157,7 +157,7 @@ def _steps(trace: Trace, step: int | None) -> I64:
 
 
 def _total(items: Items, unit: Time) -> int:
-    """All device time; on the host, what the outermost items take."""
+    """Return all device time; on the host, the time of the outermost items."""
     if unit == "device":
         return round(items.device_ns)
     return 0 if items.host is None else round(float(items.host.mean[items.parent < 0].sum()))
@@ -270,7 +270,7 @@ def _figure(
 
 
 def _paired(base: Trace, trace: Trace, base_steps: I64, now_steps: I64) -> Iterator[DiffStep]:
-    """The n-th of the one beside the n-th of the other."""
+    """Return pairs: the n-th of the one beside the n-th of the other."""
     for n in range(max(len(base_steps), len(now_steps))):
         a, b = _one(base, base_steps, n), _one(trace, now_steps, n)
         change = None if a[1] is None or b[1] is None else b[1] - a[1]
@@ -285,7 +285,7 @@ def _one(trace: Trace, steps: I64, n: int) -> tuple[str | None, int | None]:
 
 
 def _notes(trace: Trace, base: Trace, now_steps: int, base_steps: int) -> Iterator[Finding]:
-    """What makes the two less comparable."""
+    """Return the reasons that make the two less comparable."""
     if trace is base:
         yield Finding("same_trace", say("Both are the same trace."), say("Choose another base."))
     if min(now_steps, base_steps) < 2:

@@ -1,4 +1,4 @@
-"""All ranks of a run: computation and communication, collectives, and who keeps whom waiting."""
+"""All ranks of a run: computation and communication, collectives, stragglers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tb_privateuse1 import __version__
 from tb_privateuse1.advice import rank_engine
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.advice.rank_rules.base import RankContext
-from tb_privateuse1.analysis.ranks import clock_alignment
+from tb_privateuse1.analysis.ranks import clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
@@ -32,6 +32,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, Timeline
 from tb_privateuse1.trace.table import I64, Bools
 from tb_privateuse1.views.base import Provenance, Rank, StepOption
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.signature import reduces
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,10 @@ class Distributed(Result):
     world_size: int | None
     notes: tuple[Finding, ...]
     advice: tuple[RankAdvice, ...]
-    """What to mend, the most severe first."""
+    """The findings, the most severe first."""
 
 
+@reduces(collectives.reduce_trace)
 def distributed(
     ranks: tuple[Rank, ...],
     *,
@@ -158,7 +160,7 @@ def distributed(
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
     late = find_stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
-    told = ranks_notes.rank_notes(
+    notes = ranks_notes.rank_notes(
         numbers, parts, calls,
         absent=absent, unread=unread, world=world, apart=int(aligned.apart.sum()),
     )  # fmt: skip
@@ -185,7 +187,7 @@ def distributed(
         collectives_total=talk_total,
         stragglers=late,
         world_size=world,
-        notes=tuple(told),
+        notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
     )
 
@@ -275,6 +277,6 @@ def _row(
 
 
 def _figures(row: RankRow) -> dict[str, int] | None:
-    """The row's times by cause; None without steps."""
+    """Return the row's times by cause; None without steps."""
     found = {cause: getattr(row, f"{cause}_ns") for cause in CAUSES}
     return None if None in found.values() else found

@@ -1,4 +1,4 @@
-"""Flame graph: the merged call tree of Python frames, modules, operators and what they launched."""
+"""Flame graph: the merged call tree of Python frames, modules, operators and device activities."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _leaves(trace: Trace, holder: I32, row: int | None, rows: int) -> _Leaves:
 def _labels(
     trace: Trace, kind: I8, name: I32, rows: Bools, group: str
 ) -> tuple[list[tuple[int, str]], I32]:
-    """Kind and text of each label, and the label of each row."""
+    """Return kind and text of each label, and the label of each row."""
     key = name.astype(np.int64) * len(KINDS) + kind
     found, code = call_tree.number_keys(key[rows])
     number: dict[tuple[int, str], int] = {}
@@ -229,7 +229,7 @@ def _label(trace: Trace, key: int, group: str) -> tuple[int, str]:
 
 
 def _find(tree: _Tree, root: str) -> int:
-    """The node of a path of names. Raises TraceError ``unknown_node``."""
+    """Return the node of a path of names. Raises TraceError ``unknown_node``."""
     at = NONE
     for name in call_tree.split_path(root):
         inside = np.flatnonzero(tree.parent == at)
@@ -283,7 +283,7 @@ def _result(
 
 
 def _below(parent: I32, top: int) -> Bools:
-    """The node and all below it; all of them for ``NONE``."""
+    """Return the node and its descendants; all nodes for ``NONE``."""
     if top == NONE:
         return np.ones(len(parent), np.bool_)
     this = np.arange(len(parent)) == top

@@ -221,7 +221,7 @@ class _Rows:
         self.matrix = groups.on_matrix_unit(trace, table)
 
     def row(self, members: I64) -> KernelRow:
-        """The row of some activities, in the order of their durations."""
+        """Return the row of some activities, in the order of their durations."""
         table, one = self._table, int(members[0])
         times = table.end_ns[members] - table.start_ns[members]
         total = int(times.sum())
@@ -260,23 +260,26 @@ class _Rows:
         trace, config = self._trace, int(self._table.config[one])
         if self._group != "launch" or config < 0:
             return dict.fromkeys(("grid", "block", "registers", "shared_bytes"))
-        told = trace.configs
-        numbers = {"registers": told.registers[config], "shared_bytes": told.shared_bytes[config]}
+        configs = trace.configs
+        numbers = {
+            "registers": configs.registers[config],
+            "shared_bytes": configs.shared_bytes[config],
+        }
         return {
-            "grid": trace.text(told.grid[config]) or None,
-            "block": trace.text(told.block[config]) or None,
+            "grid": trace.text(configs.grid[config]) or None,
+            "block": trace.text(configs.block[config]) or None,
             **{key: None if n == MISSING else int(n) for key, n in numbers.items()},
         }
 
     def _mean(self, of_config: Floats, members: I64, times: I64) -> float | None:
-        """The mean of a launch property weighted by duration, over those that have it."""
+        """Return the mean of a launch property weighted by duration, over activities with it."""
         config = self._table.config[members]
         if not len(of_config) or not times.any():
             return None
         values = np.where(config >= 0, of_config[config], np.nan)
-        told = np.isfinite(values)
-        weight = float(times[told].sum())
-        return float((values[told] * times[told]).sum()) / weight if weight else None
+        finite = np.isfinite(values)
+        weight = float(times[finite].sum())
+        return float((values[finite] * times[finite]).sum()) / weight if weight else None
 
 
 def _p95(times: I64) -> float:

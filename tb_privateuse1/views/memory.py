@@ -218,7 +218,7 @@ def _notes(
     chosen: MemoryDevice | None,
     growth: MemoryGrowth | None,
 ) -> Iterable[Finding]:
-    """What is missing or doubtful, and what grows."""
+    """Return notes on missing or doubtful data, and on growth."""
     meta = trace.meta
     if chosen is None:
         if meta.profiler.get("profile_memory"):

@@ -1,4 +1,4 @@
-"""Why the device timeline is what it is: measured, inferred or none, from what, and how well."""
+"""The device timeline's method: measured, inferred or none, its sources and its error bounds."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ _COUNTS = ("marks", "anchors", "refuted_anchors", "late_stamps", "crossing", "el
 
 
 def _median(bounds_ns: I64) -> int | None:
-    told = bounds_ns[bounds_ns != MISSING]
-    return round(float(np.median(told))) if len(told) else None
+    known = bounds_ns[bounds_ns != MISSING]
+    return round(float(np.median(known))) if len(known) else None
 
 
 def _reason(trace: Trace, refused: tuple[Finding, ...]) -> str:

@@ -173,7 +173,7 @@ def _device(trace: Trace, op: I32, node_of_op: I32, nodes: int, row: int | None)
 
 
 def _instances(ranges: named_regions.Regions, of: I32, nodes: int) -> I64:
-    """How many different names each node's ranges have."""
+    """Return the number of different names of each node's ranges."""
     pairs = np.unique(of.astype(np.int64)[of >= 0] << 32 | ranges.name[of >= 0])
     return np.bincount(pairs >> 32, minlength=nodes).astype(np.int64)
 
@@ -198,7 +198,7 @@ class _Figures:
 def _rows(
     nodes: call_tree.Nodes, labels: list[str], f: _Figures, used: Bools, whole: int | None
 ) -> tuple[ModuleRow, ...]:
-    """Depth first, the most time first among the modules of one parent."""
+    """Return rows depth first, the most time first among the modules of one parent."""
     weight = f.device_total + f.back_device if whole is not None else f.host_total
     all_of = whole if whole is not None else int(f.host_total[nodes.parent < 0].sum())
     order = np.lexsort((-f.host_total, -weight))

@@ -166,7 +166,7 @@ def operators(
         rows=tuple(
             OperatorRow(
                 **texts.of(int(i)),
-                **_told(figures, int(i), device, launched),
+                **_numbers(figures, int(i), device, launched),
                 forward=trace.text(forward[i]) or None,
             )
             for i in shown
@@ -199,8 +199,8 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
     return key, sort.startswith("-")
 
 
-def _told(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
-    """The fields of a row that are numbers, null where the trace does not have them."""
+def _numbers(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
+    """Return the fields of a row that are numbers; null where the trace lacks them."""
     own = int(figures["device_self_ns"][i])
     found: dict[str, Any] = {"bounded_share": int(figures["bounded_ns"][i]) / own if own else 0.0}
     absent = (() if device else _OF_DEVICE) + (() if launched else _OF_LAUNCHES)
@@ -220,7 +220,7 @@ class _Texts:
         self._module = groups.innermost_modules(trace)[rows] if group == "module" else None
 
     def of(self, i: int) -> dict[str, Any]:
-        """The fields of a row that are words."""
+        """Return the fields of a row that are texts."""
         trace, row = self._trace, int(self._rows[i])
         name = trace.text(trace.ops.name[row])
         module = None if self._module is None else trace.text(self._module[i])
@@ -236,7 +236,7 @@ class _Texts:
         }
 
     def name(self, i: int) -> str:
-        """What the row is called."""
+        """Return the name of a row."""
         name = self._trace.text(self._trace.ops.name[self._rows[i]])
         return (
             kinds_of_work.kind_of(name, self._trace.vendor) if self._group == "category" else name
@@ -244,7 +244,7 @@ class _Texts:
 
 
 def _unlinked(trace: Trace, row: int | None) -> OperatorRow:
-    """What no operator launched, as a row without a name."""
+    """Return activities without an operator, as a row without a name."""
     kernels = trace.kernels.take((trace.kernels.op < 0) & in_step(trace.kernels.step, row))
     total = int((kernels.end_ns - kernels.start_ns).sum())
     bound = uncertainty.bound_sum(kernels.duration_bound_ns)

@@ -159,13 +159,13 @@ def overview(trace: Trace, *, step: StepOption = None) -> Overview:
 
 
 def _windows(trace: Trace, row: int | None) -> tuple[I64, I64]:
-    """Of all steps or of one: their starts and ends."""
+    """Return the starts and ends of all steps, or of one."""
     rows = slice(None) if row is None else slice(row, row + 1)
     return trace.steps.start_ns[rows], trace.steps.end_ns[rows]
 
 
 def _utilisation(trace: Trace, row: int | None) -> tuple[float | None, float | None]:
-    """The share, and how far off it may be."""
+    """Return the share and its error bound."""
     kernels = trace.kernels
     if not len(kernels):
         return None, None
@@ -229,12 +229,12 @@ def _totals(trace: Trace, kernels: Kernels) -> Totals:
 
 
 def _sum(*bounds: int | None) -> int | None:
-    told = [bound for bound in bounds if bound is not None]
-    return sum(told) if len(told) == len(bounds) else None
+    known = [bound for bound in bounds if bound is not None]
+    return sum(known) if len(known) == len(bounds) else None
 
 
 def _top_operators(trace: Trace, row: int | None) -> tuple[Share, ...]:
-    """By device time that they launched themselves; by host self time without device times."""
+    """Return operators by device self time; by host self time without device times."""
     ops = trace.ops
     rows = np.flatnonzero(counted(trace) & in_step(ops.step, row))
     own = operators_totals.own(trace)
@@ -264,7 +264,7 @@ def _bounded(kernels: Kernels) -> I64:
 def _top(
     labels: list[tuple[str, str]], group: I64, time_ns: I64, bound_ns: I64, bounded_ns: I64
 ) -> tuple[Share, ...]:
-    """The groups with the most time; a group's label is its kind and its name."""
+    """Return the groups with the most time; a group's label is its kind and its name."""
     totals = sums(group, time_ns, len(labels))
     error = bound_sums(group, bound_ns, len(labels))
     bounded = sums(group, bounded_ns, len(labels))

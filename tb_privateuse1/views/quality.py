@@ -1,4 +1,4 @@
-"""How far the trace can be trusted: its findings, worst first, and what is in the file."""
+"""Data quality: the findings of reading, worst first, and the file's contents."""
 
 from __future__ import annotations
 

@@ -1,145 +1,151 @@
-"""What a view reads, by the names of its positional parameters, from a logdir's traces.
+"""Run a request: look its traces up, open them, and call the view with what it reads.
 
-Most read one trace; ``base`` is a second one to compare it with, and ``ranks`` all ranks of a span:
-of each only what the view's reduction made of it, one trace after the other, so that a thousand
-ranks need the memory of one.
+Most views read one trace. ``base`` is a second one to compare with. ``ranks`` is all ranks of a
+span: each trace is reduced as soon as it is open, so that a thousand ranks need the memory of one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import Rule
 from tb_privateuse1.discovery.catalog import Catalog, Worker
+from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
+from tb_privateuse1.storage import derived
 from tb_privateuse1.storage.jobs import Pending, Phase, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.memory_budget import BUDGET, MemoryBudget
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import REDUCTIONS, query, signature
 from tb_privateuse1.views.base import Rank, chosen_ranks
 from tb_privateuse1.views.computations import Computations, Report, Turns, open_trace
+from tb_privateuse1.views.request import Request, Selection
+from tb_privateuse1.views.signature import is_heavy, reads_of, reduction_of
 
 _T = TypeVar("_T")
 
 _SHARE_S = 0.02
-_HEAVY = frozenset({"dependencies", "critical"})
-"""Views that read these take seconds and much memory: others of their kind wait for their turn."""
 _HEAVY_AT_A_TIME = 2
 
-
-@dataclass(frozen=True)
-class Selection:
-    """Which trace: by default the first run, the lowest rank, the latest span."""
-
-    run: str | None = None
-    rank: int | None = None
-    span: int | None = None
-
-
-HERE = Selection()
-
-
 _Key = tuple[Callable[[Trace], Any], TraceFiles]
-"""A reduction and what it reduces: views may share one."""
+"""A reduction and its trace: views may share one."""
+
+_Member = tuple[Worker, TraceFiles | None]
+"""A worker of a run with its files of one span, if it has that span."""
 
 
 class Reader:
-    """Reads traces for views; its store keeps them.
+    """Runs requests on the traces of ``catalog``. Its methods may be called from any thread.
 
-    ``rules`` gives those that views with such a parameter ask.
+    ``rules`` returns the rules for views that read ``rules``. ``base_catalog`` has the traces to
+    compare with, by default those of ``catalog``.
     """
 
     def __init__(
         self,
         store: Store,
+        catalog: Catalog | Scanner,
         rules: Callable[[], Sequence[Rule]] = lambda: RULES,
+        *,
+        base_catalog: Catalog | Scanner | None = None,
         memory: MemoryBudget = BUDGET,
     ) -> None:
         self._store = store
+        self.catalog = catalog
         self._rules = rules
+        self._base_catalog = base_catalog
         self._memory = memory
         self._computations = Computations()
         self._heavy = Turns(_HEAVY_AT_A_TIME)
 
-    def run(
-        self,
-        view: Callable[..., Any],
-        catalog: Catalog,
-        place: Selection = HERE,
-        base: Selection = HERE,
-        asked: Mapping[str, Any] | None = None,
-        *,
-        base_catalog: Catalog | None = None,
-        wait_s: float | None = None,
-    ) -> Any:
-        """A view's result. Raises TraceError, or Pending if it takes longer than ``wait_s``.
+    def run(self, request: Request) -> Any:
+        """Return the view's result; equal requests at the same time share one computation.
 
-        ``base`` is a place in ``base_catalog``, by default in ``catalog``. Who asks for the same
-        at the same time gets the same result.
+        Raises TraceError, or Pending if it takes longer than the request's deadline.
         """
-        options = asked or {}
-        names = signature.reads_of(view)
-        if names == ("ranks",):
-            members = _members(catalog, place, chosen_ranks(options.get("only")))
+        if request.reads == ("ranks",):
+            return self._run_ranks(request)
+        files = [self.find(request.selection, request.deadline_s)]
+        if "base" in request.reads:
+            base = request.selection if request.base is None else request.base
+            files.append(_find(self._base_catalog or self.catalog, base, request.deadline_s))
+        rules = self._rules() if "rules" in request.reads else RULES
+        view, options = request.view, request.options
 
-            def work(report: Report) -> Any:
-                return view(self._ranks(view, members, report), **options)
-
-            key = view, tuple((w.rank, w.worker, files) for w, files in members), repr(options)
-            return self.compute(key, work, wait_s)
-        files = [_find(catalog, place)]
-        if "base" in names:
-            files.append(_find(base_catalog or catalog, base))
-
-        rules = self._rules() if "rules" in names else RULES
-
-        def of_traces(report: Report) -> Any:
+        def work(report: Report) -> Any:
             first, *others = (open_trace(self._store, one, report) for one in files)
             if others:
                 return view(first, *others, **options)
-            with self._heavy.turn(report) if _HEAVY & set(names) else contextlib.nullcontext():
-                return query.run_view(view, first, options, rules)
+            if "files" in request.reads:
+                return view(self._store, *files, **options)
+            with self._heavy.turn(report) if is_heavy(view) else contextlib.nullcontext():
+                return run_view(view, first, options, rules)
 
-        return self.compute((view, tuple(files), rules, repr(options)), of_traces, wait_s)
+        key = view, tuple(files), rules, repr(options)
+        return self._computations.run(key, work, _seconds_left(request.deadline_s))
 
-    def compute(self, key: Hashable, work: Callable[[Report], _T], wait_s: float | None) -> _T:
-        """``Computations.run``, for what is no view."""
-        return self._computations.run(key, work, wait_s)
+    def find(self, selection: Selection, deadline_s: float | None = None) -> TraceFiles:
+        """Return the files of a trace. Raises TraceError, or Pending during the first scan."""
+        return _find(self.catalog, selection, deadline_s)
+
+    def use_trace(
+        self,
+        files: TraceFiles,
+        use: Callable[[Trace], _T],
+        deadline_s: float | None,
+        *key: Hashable,
+    ) -> _T:
+        """Return what ``use`` makes of a trace, once for all callers with the same key.
+
+        Raises what ``use`` raises, TraceError, or Pending.
+        """
+
+        def work(report: Report) -> _T:
+            return use(open_trace(self._store, files, report))
+
+        return self._computations.run((files, *key), work, _seconds_left(deadline_s))
+
+    def _run_ranks(self, request: Request) -> Any:
+        view, options, selection = request.view, request.options, request.selection
+        only = chosen_ranks(options.get("only"))
+        catalog = _await_run(self.catalog, selection.run, request.deadline_s)
+        members = _members(catalog, selection, only)
+
+        def work(report: Report) -> Any:
+            return view(self._ranks(reduction_of(view), members, report), **options)
+
+        key = view, tuple((w.rank, w.worker, files) for w, files in members), repr(options)
+        return self._computations.run(key, work, _seconds_left(request.deadline_s))
 
     def _ranks(
-        self,
-        view: Callable[..., Any],
-        members: Sequence[tuple[Worker, TraceFiles | None]],
-        report: Report,
+        self, reduce: Callable[[Trace], Any], members: Sequence[_Member], report: Report
     ) -> tuple[Rank, ...]:
-        reduce = REDUCTIONS[view.__name__]
-        found: dict[int, Rank] = {}
+        ranks: dict[int, Rank] = {}
         pending: dict[int, Progress] = {}
-        while len(found) < len(members):
+        while len(ranks) < len(members):
             for worker, files in members:
-                if worker.rank in found:
+                if worker.rank in ranks:
                     continue
-                report(_together(list(pending.values()), len(found), len(members)))
+                report(_together(list(pending.values()), len(ranks), len(members)))
                 try:
-                    found[worker.rank] = self._rank(reduce, worker, files)
+                    ranks[worker.rank] = self._rank(reduce, worker, files)
                     pending.pop(worker.rank, None)
                 except Pending as error:
                     pending[worker.rank] = error.progress
-        report(_together([], len(found), len(members)))
-        return tuple(found[rank] for rank in sorted(found))
+        report(_together([], len(ranks), len(members)))
+        return tuple(ranks[rank] for rank in sorted(ranks))
 
     def _rank(
         self, reduce: Callable[[Trace], Any], worker: Worker, files: TraceFiles | None
     ) -> Rank:
-        """Raises Pending."""
+        """Raise Pending unless the trace is open or reduced already."""
         if files is None:
             finding = Finding("unknown_span", say("It has no such span."))
             return Rank(worker.rank, worker.worker, None, finding)
@@ -152,27 +158,53 @@ class Reader:
         return Rank(worker.rank, worker.worker, part)
 
     def _read(self, key: _Key) -> Any:
-        # All that wait share the time: the first would have it all otherwise.
+        # A short wait for each trace in turn: waiting for the first one would starve the others.
         reduce, files = key
         return reduce(self._store.trace(files, _SHARE_S))
 
 
-def _find(catalog: Catalog, place: Selection) -> TraceFiles:
-    return catalog.find(place.run, place.rank, place.span)
+def run_view(
+    view: Callable[..., Any],
+    trace: Trace,
+    options: Mapping[str, Any],
+    rules: Sequence[Rule] = RULES,
+) -> Any:
+    """Return the result of a view that reads one trace, data derived from it, or rules."""
+    data = derived.of(trace)
+    inputs = [rules if name == "rules" else getattr(data, name) for name in reads_of(view)]
+    return view(*inputs, **options)
 
 
-def _members(
-    catalog: Catalog, place: Selection, only: frozenset[int] | None
-) -> list[tuple[Worker, TraceFiles | None]]:
-    """The workers of a run with the files of one span; None where one has no such span.
+def _seconds_left(deadline_s: float | None) -> float | None:
+    return None if deadline_s is None else max(deadline_s - time.monotonic(), 0.0)
 
-    ``only`` names their ranks. By default of the first run, and the latest span of any. Raises
-    TraceError ``unknown_run`` or, if no worker has it, ``unknown_span``.
+
+def _await_run(catalog: Catalog | Scanner, run: str | None, deadline_s: float | None) -> Catalog:
+    if isinstance(catalog, Catalog):
+        return catalog
+    try:
+        return catalog.await_run(run, _seconds_left(deadline_s))
+    except TraceError as error:
+        if error.code == "scanning":
+            raise Pending(Progress("waiting", 0, 0, 0, None)) from error
+        raise
+
+
+def _find(catalog: Catalog | Scanner, selection: Selection, deadline_s: float | None) -> TraceFiles:
+    found = _await_run(catalog, selection.run, deadline_s)
+    return found.find(selection.run, selection.rank, selection.span)
+
+
+def _members(catalog: Catalog, selection: Selection, only: frozenset[int] | None) -> list[_Member]:
+    """Return the workers of a run with their files of one span, by default the latest of any.
+
+    ``only`` has the ranks to return. Raises TraceError ``unknown_run`` or, if no worker has the
+    span, ``unknown_span``.
     """
-    catalog.find(place.run)
-    of = next(r for r in catalog.runs.runs if place.run in (None, r.run))
-    numbers = sorted({s.span for worker in of.workers for s in worker.spans})
-    span = numbers[-1] if place.span is None else place.span
+    catalog.find(selection.run)
+    run = next(r for r in catalog.runs.runs if selection.run in (None, r.run))
+    numbers = sorted({s.span for worker in run.workers for s in worker.spans})
+    span = numbers[-1] if selection.span is None else selection.span
     if span not in numbers:
         have = ", ".join(map(str, numbers))
         raise TraceError(
@@ -181,14 +213,14 @@ def _members(
             say("There is: {have}.", have=have),
         )
     return [
-        (w, catalog.files.get((of.run, w.rank, span)))
-        for w in of.workers
+        (w, catalog.files.get((run.run, w.rank, span)))
+        for w in run.workers
         if only is None or w.rank in only
     ]
 
 
 def _together(pending: Sequence[Progress], done: int, traces: int) -> Progress:
-    """How far so many traces are; those that are read come before those that wait for it."""
+    """Return the progress of several traces; traces being read come before waiting ones."""
     phases = {progress.phase for progress in pending}
     order: tuple[Phase, ...] = ("reading", "inferring", "storing", "waiting")
     return Progress(

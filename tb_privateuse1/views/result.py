@@ -1,7 +1,7 @@
-"""What every view's result is: tables, for CSV, Arrow, pandas and notebooks.
+"""The base of results: their tables, for CSV, Arrow, pandas and notebooks.
 
-A table is a field that is a tuple of dataclasses. The one meant if none is named is ``rows``; of
-a result without it (overview), the first one that holds times: the steps.
+A table is a field that is a tuple of dataclasses. The main table is ``rows``; of a result without
+it (overview), the first one that holds times: the steps.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _SHOWN = 20
 
 
 class Result:
-    """What every view's result is."""
+    """The base of every view's result."""
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of its tables."""
+        """Return the names of its tables."""
         return tuple(tables(type(self)))
 
     def to_arrow(self, table: str | None = None) -> pyarrow.Table:
-        """One of its tables as Arrow, with the field names as columns.
+        """Return one of its tables as Arrow, with the field names as columns.
 
         Numbers are int64 or float64 in the units of their names, missing ones are null. The
         schema's metadata ``tb_privateuse1`` is the provenance as JSON. Raises TraceError
@@ -50,12 +50,12 @@ class Result:
             field: pyarrow.array([one[field] for one in rows], kind)
             for field, kind in kinds.items()
         }
-        told = msgspec.json.encode(getattr(self, "provenance", None), enc_hook=str)
-        schema = pyarrow.schema(list(kinds.items()), {"tb_privateuse1": told})
+        source = msgspec.json.encode(getattr(self, "provenance", None), enc_hook=str)
+        schema = pyarrow.schema(list(kinds.items()), {"tb_privateuse1": source})
         return pyarrow.table(columns, schema=schema)
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """One of its tables as a data frame; missing numbers are ``NA`` and times stay integers.
+        """Return one of its tables as a data frame; missing numbers are ``NA``, times integers.
 
         Raises ImportError without pandas, else as ``to_arrow``.
         """
@@ -70,12 +70,12 @@ class Result:
         return self.to_arrow(table).to_pandas(types_mapper=whole.get)
 
     def _repr_html_(self) -> str:
-        """For notebooks: its facts, and the first rows of its tables."""
+        """Return HTML for notebooks: its facts, and the first rows of its tables."""
         return "".join(_blocks(self))
 
 
 def tables(result: type[Any]) -> dict[str, type[Any]]:
-    """The tables of a result class and the dataclass of their rows."""
+    """Return the tables of a result class and the dataclass of their rows."""
     hints = typing.get_type_hints(result)
     return {
         field.name: kind
@@ -87,7 +87,7 @@ def tables(result: type[Any]) -> dict[str, type[Any]]:
 
 
 def tables_of(result: type[Any], table: str | None = None) -> tuple[str, type[Any]]:
-    """The table of a name, or the one that is meant, and the dataclass of its rows.
+    """Return the table of a name, or the main one, and the dataclass of its rows.
 
     Raises TraceError ``no_table`` or ``unknown_table``.
     """
@@ -108,7 +108,7 @@ def _fields(kind: Any) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A value in what Arrow understands."""
+    """Return a value in types that Arrow takes."""
     if dataclasses.is_dataclass(value):
         return {name: _plain(getattr(value, name)) for name in _fields(value)}
     if isinstance(value, tuple):
@@ -176,7 +176,7 @@ def _facts(result: Any, of: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; nothing in it is markup."""
+    """Return a table with all cells escaped."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         inside = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)

@@ -1,11 +1,15 @@
-"""Read from a view's signature what it reads and which options it takes."""
+"""Declare and read a view's signature: its inputs, its options, its reduction, its cost."""
 
 from __future__ import annotations
 
 import inspect
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+from tb_privateuse1.trace.model import Trace
+
+_View = TypeVar("_View", bound=Callable[..., Any])
 
 _KINDS = {
     int: "whole number",
@@ -16,21 +20,51 @@ _KINDS = {
 }
 
 
+def reduces(reduction: Callable[[Trace], Any]) -> Callable[[_View], _View]:
+    """Declare the reduction of a view of ``ranks``: it turns each trace into a ``Rank.part``.
+
+    Views with the same reduction share its results.
+    """
+
+    def declare(view: _View) -> _View:
+        vars(view)["reduction"] = reduction
+        return view
+
+    return declare
+
+
+def heavy(view: _View) -> _View:
+    """Declare that a view takes seconds and much memory: few of them run at a time."""
+    vars(view)["heavy"] = True
+    return view
+
+
+def reduction_of(view: Callable[..., Any]) -> Callable[[Trace], Any]:
+    """Return the reduction that a view of ``ranks`` declares."""
+    reduction: Callable[[Trace], Any] = vars(view)["reduction"]
+    return reduction
+
+
+def is_heavy(view: Callable[..., Any]) -> bool:
+    """Return whether a view is declared ``heavy``."""
+    return "heavy" in vars(view)
+
+
 def query_of(view: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
-    """Name, type and default of each keyword-only parameter of a view."""
+    """Return name, type and default of each option: the view's keyword-only parameters."""
     hints = typing.get_type_hints(view)
     parameters = inspect.signature(view).parameters.values()
     return [(p.name, hints[p.name], p.default) for p in parameters if p.kind is p.KEYWORD_ONLY]
 
 
 def reads_of(view: Callable[..., Any]) -> tuple[str, ...]:
-    """What a view reads: the names of its positional parameters."""
+    """Return the names of a view's inputs: its positional parameters."""
     parameters = inspect.signature(view).parameters.values()
     return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
 
 
 def options_of(view: Callable[..., Any]) -> list[dict[str, Any]]:
-    """Name, kind, choices, default and help of each option, as JSON has them."""
+    """Return name, kind, choices, default and help of each option, as values of JSON."""
     hints = typing.get_type_hints(view, include_extras=True)
     described = []
     for name, hint, default in query_of(view):

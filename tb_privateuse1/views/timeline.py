@@ -1,4 +1,4 @@
-"""A window of the timeline: what a screen can show of every track, whatever the trace's size."""
+"""A window of the timeline at the screen's resolution, whatever the trace's size."""
 
 from __future__ import annotations
 
@@ -143,8 +143,10 @@ def timeline(
     start = first if start_ns is None else start_ns
     stop = max(start + 1, last if stop_ns is None else stop_ns)
     if max(-start, stop) > _FARTHEST_NS:
-        told = say("No recording has a window from {start} to {stop} ns.", start=start, stop=stop)
-        raise TraceError("bad_option", told)
+        message = say(
+            "No recording has a window from {start} to {stop} ns.", start=start, stop=stop
+        )
+        raise TraceError("bad_option", message)
     parts = min(max(width, 1), _WIDEST)
     rows = _rows(pyramid, tracks, folded)
     row, found = pyramid.window(rows, start, stop, (stop - start) / parts, min(max(most, 1), MOST))
@@ -234,7 +236,7 @@ def _rectangles(
 
 
 def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]:
-    """The modules of some ranges, and each one's place among these."""
+    """Return the modules of some ranges, and each range's place among these."""
     used, place = np.unique(module_of.modules_of(trace, table, index), return_inverse=True)
     none = int(len(used) > 0 and used[0] == NONE)
     titles = (groups.module_title(trace.text(i)) or "" for i in used[none:])
@@ -243,7 +245,7 @@ def _modules(trace: Trace, table: I8, index: I32) -> tuple[tuple[str, ...], I32]
 
 
 def _referred(trace: Trace, kind: I32, ref: I32) -> tuple[I8, I32]:
-    """The table and the row that ``Ranges.ref`` means."""
+    """Return the table and the row of ``Ranges.ref``."""
     launch = (kind == OPERATORS) & (ref >= len(trace.ops))
     table = np.select(
         (launch, kind == OPERATORS, kind == FRAMES, kind == DEVICE),

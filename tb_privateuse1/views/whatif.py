@@ -1,4 +1,4 @@
-"""How long a step would take with changes, what gains how much, and the path that decides it."""
+"""Predict a step with changes, rank estimated gains, and show the critical path."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.base import Provenance, StepOption, provenance, step_row
 from tb_privateuse1.views.result import Result
+from tb_privateuse1.views.signature import heavy
 
 _MOST = 500
 
@@ -98,6 +99,7 @@ class WhatIf(Result):
     notes: tuple[Finding, ...]
 
 
+@heavy
 def whatif(
     trace: Trace,
     dependencies: Graph,
@@ -196,7 +198,7 @@ def _causes(path: Path, steps: int) -> tuple[PathCause, ...]:
 
 
 def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
-    """By cause and name, most first."""
+    """Return the critical path by cause and name, most time first."""
     if not len(path):
         return ()
     spent = path.end_ns - path.start_ns
@@ -220,7 +222,7 @@ def _path(trace: Trace, path: Path, steps: int) -> tuple[PathRow, ...]:
 
 
 def _notes(trace: Trace, error: float | None) -> list[Finding]:
-    """What makes the answer less sure."""
+    """Return the reasons that make the prediction less certain."""
     found = []
     if not len(trace.kernels):
         message = say("There are no device times: only the host is replayed.")
@@ -240,7 +242,7 @@ def _notes(trace: Trace, error: float | None) -> list[Finding]:
 
 
 def _partly(ranked: simulation_ranking.Ranking, steps: int) -> list[Finding]:
-    """What the table of what gains how much leaves out, as all of it would take too long."""
+    """Return a note on rows that the ranking leaves out, as all of it would take too long."""
     found = []
     if ranked.steps < steps:
         message = say(

@@ -27,8 +27,9 @@ from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.vendors import VENDORS
-from tb_privateuse1.views import VIEWS, query, signature
+from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views import result as views_result
+from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.results import result as result_of
 
@@ -101,7 +102,7 @@ def test_the_documented_views_exist() -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_answers_on_an_empty_trace(name: str) -> None:
     result = result_of(VIEWS[name], Trace())
-    assert json.loads(query.encode(result))["provenance"]["timeline"] == "none"
+    assert json.loads(encode(result))["provenance"]["timeline"] == "none"
     assert not list(not_finite(result))
 
 

@@ -19,7 +19,7 @@ from tb_privateuse1 import i18n
 from tb_privateuse1.i18n import Text, join_list, plural, render, say
 from tb_privateuse1.i18n.untranslated import templates
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.views import query
+from tb_privateuse1.views.encoding import encode
 from tests.support.said import PACKAGE, bare, called, scoped, within
 
 OTHERS = i18n.LANGUAGES[1:]
@@ -206,5 +206,5 @@ def test_texts_of_stored_findings_are_restored() -> None:
 def test_json_is_in_the_language_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(i18n, "catalog", lambda language: {"a {b}": "甲 {b}"})
     told = {"text": say("a {b}", b=1)}
-    assert query.encode(told) == b'{"text":"a 1"}'
-    assert query.encode(told, "zh") == '{"text":"甲 1"}'.encode()
+    assert encode(told) == b'{"text":"a 1"}'
+    assert encode(told, "zh") == '{"text":"甲 1"}'.encode()

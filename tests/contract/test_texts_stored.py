@@ -25,7 +25,8 @@ from tb_privateuse1.trace.findings import Example, Finding
 from tb_privateuse1.trace.inference_basis import Constant
 from tb_privateuse1.trace.labels import Fact
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.method import Method
 from tb_privateuse1.views.timeline import Counter
 from tests.support import chinese, make
@@ -128,7 +129,7 @@ def test_results_are_in_chinese(told: Trace, name: str) -> None:
     found = result(VIEWS[name], told)
     prose = list(_prose(found))
     chinese.check(prose)
-    english, other = (json.loads(query.encode(found, language)) for language in LANGUAGES)
+    english, other = (json.loads(encode(found, language)) for language in LANGUAGES)
     left = {text for text in _strings(other) if PLACEHOLDER.search(text)}
     assert left <= set(_strings(english))
 
@@ -151,7 +152,7 @@ def test_nothing_is_english_only_by_the_cache(trace: Trace, tmp_path: Path) -> N
     again = disk_cache.read_trace(tmp_path / "trace.arrow")
     assert again is not None
     for language in LANGUAGES:
-        one, other = (query.encode(result(VIEWS["quality"], t), language) for t in (trace, again))
+        one, other = (encode(result(VIEWS["quality"], t), language) for t in (trace, again))
         assert one == other
 
 
@@ -159,7 +160,7 @@ def test_a_page_may_send_back_what_it_was_told(trace: Trace) -> None:
     """The flame graph's path of names, in the language that they were shown in."""
     flame = VIEWS["flame"]
     for language in LANGUAGES:
-        rows = json.loads(query.encode(result(flame, trace), language))["rows"]
+        rows = json.loads(encode(result(flame, trace), language))["rows"]
         for row in [row for row in rows if row["kind"] == "none"]:
             whole = result(flame, trace, root=row["name"]).rows[0]
             assert (whole.kind, whole.total_ns) == ("none", row["total_ns"])

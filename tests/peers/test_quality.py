@@ -42,7 +42,10 @@ def test_what_fires_on_real_traces() -> None:
     sound_ones = [name for name, told in codes.items() if not told.keys() - {"step_primed"}]
     assert len(sound_ones) >= 20
     doubts = {code for told in codes.values() for code in told}
-    assert not {c for c in doubts if re.match(r"crossing|duplicated|clock|far|.*outside$", c)}
+    assert not {c for c in doubts if re.match(r"duplicated|clock|far|.*outside$", c)}
+    # Ranges of asynchronous collectives end after the operator in which they begin.
+    crossing = {name: told for name, told in codes.items() if "crossing_ops" in told}
+    assert {name: told["crossing_ops"] for name, told in crossing.items()} == {"training": 98}
     assert codes["b200_eager"] == {
         "activities_without_operator": 2, "frames_without_parent": 4, "overlapping_activities": 74,
     }  # fmt: skip
@@ -57,9 +60,9 @@ def test_what_fires_on_real_traces() -> None:
 def test_every_finding_is_documented() -> None:
     package = Path(__file__).parents[2] / "tb_privateuse1"
     text = "".join(
-        path.read_text() for f in ("read", "infer") for path in package.glob(f"{f}/**/*.py")
+        path.read_text() for f in ("readers", "inference") for path in package.glob(f"{f}/**/*.py")
     )
-    text += (package / "ingest.py").read_text()
+    text += (package / "storage" / "ingest.py").read_text()
     codes = set(re.findall(r'(?:Finding|_unusable|lack)\(\s*f?"(\w+?)(?:_\{table\})?"', text))
     codes |= set(re.findall(r'"(\w+)": _Words\(', text))
     assert len(codes) > 45

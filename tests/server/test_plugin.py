@@ -206,7 +206,7 @@ def test_the_loader_is_light() -> None:
         import sys
         from tensorboard.plugins import base_plugin
         before = set(sys.modules)
-        import tb_privateuse1.loader
+        import tb_privateuse1.server.loader
         ours = {name for name in set(sys.modules) - before if name.startswith("tb_privateuse1")}
         print(sorted(ours))
         print([name for name in ("torch", "pyarrow", "msgspec", "isal") if name in sys.modules])

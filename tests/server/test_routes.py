@@ -18,12 +18,14 @@ from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.server.routes import Routes
+from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query
-from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, Selection
 
 BASE = "/data/plugin/privateuse1/"
 
@@ -60,10 +62,8 @@ def test_runs(client: Client) -> None:
 def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str) -> None:
     answer = client.get(BASE + name, query_string={"run": run})
     assert answer.status_code == 200
-    reader, catalog = Reader(Store(jobs=0)), discovery_catalog.scan(str(logdir))
-    assert answer.data == query.encode(
-        reader.run(views.VIEWS[name], catalog, Selection(run), Selection(run))
-    )
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(logdir)))
+    assert answer.data == encode(reader.run(Request(views.VIEWS[name], Selection(run))))
 
 
 def test_the_selection_and_the_options_arrive(client: Client) -> None:
@@ -84,8 +84,7 @@ def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
     answer = client.get(BASE + "event?run=ddp&rank=1&table=kernels&row=3")
     assert answer.status_code == 200
     files = discovery_catalog.scan(str(logdir)).find("ddp", 1)
-    asked = {"table": "kernels", "row": "3"}
-    assert answer.data == query.encode(query.run_event(Store(jobs=0), files, asked))
+    assert answer.data == encode(read_record(Store(jobs=0), files, table="kernels", row=3))
     assert json.loads(answer.json["record"])["name"] == answer.json["name"]
 
 
@@ -204,13 +203,13 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on = threading.Event()
-    walk = scanner.runs.walk
+    walk = scanner.discovery_catalog.walk
 
     def slow(*arguments: Any) -> Any:
         go_on.wait(30)
         return walk(*arguments)
 
-    monkeypatch.setattr(scanner.runs, "walk", slow)
+    monkeypatch.setattr(scanner.discovery_catalog, "walk", slow)
     scan = Scanner(str(logdir), interval_s=0)
     client = Client(Routes(scan, Shelf(Trace())))
     waiting = client.get(BASE + "overview?run=ddp&wait_ms=10")

@@ -16,10 +16,11 @@ from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
 from tb_privateuse1.server import routes
 from tb_privateuse1.server.routes import Routes
+from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query
+from tb_privateuse1.views import signature
 from tests.server.test_routes import BASE, problem
 from tests.support import trace_files
 
@@ -107,14 +108,14 @@ def test_ranks_from_the_disk_answer_with_how_many_are_done(
     client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client.get(BASE + "distributed").status_code == 200  # now they are stored
-    reduce = views.REDUCTIONS["distributed"]
+    reduce = signature.reduction_of(views.VIEWS["distributed"])
 
     def slow(trace: Trace) -> Any:
         if trace.meta.rank == 2:
             gate()
         return reduce(trace)
 
-    monkeypatch.setitem(views.REDUCTIONS, "distributed", slow)
+    monkeypatch.setitem(vars(views.VIEWS["distributed"]), "reduction", slow)
     for _ in range(WAIT_S * 10):
         answer = client.get(BASE + "distributed?wait_ms=100")
         assert answer.status_code == 202
@@ -135,7 +136,7 @@ def test_events_and_queries_do_not_take_longer_either(
         return sql.SqlResult((), (), cut=False, elapsed_ms=0.0)
 
     monkeypatch.setattr(sql, "query", slow)
-    monkeypatch.setattr(query, "run_event", slow)
+    monkeypatch.setattr(event_record, "_event", slow)
     answer = client.get(f"{BASE}{path}&wait_ms=100")
     assert (answer.status_code, answer.json["phase"]) == (202, "computing")
     gate.open.set()
@@ -148,6 +149,7 @@ def test_heavy_views_wait_for_their_turn(
 ) -> None:
     """The third one begins when another has ended; a light view does not wait."""
 
+    @signature.heavy
     def whatif(trace: Trace, dependencies: Any, *, limit: int = 30) -> int:
         gate()
         return limit
@@ -193,20 +195,20 @@ def test_all_that_a_request_waits_for_shares_its_time(
     now, asked = [1000.0], []
 
     class Slow(Scanner):
-        def find(self, *arguments: Any) -> Any:
-            asked.append(arguments[-1])
+        def await_run(self, run: str | None = None, wait_s: float | None = None) -> Any:
+            asked.append(wait_s)
             now[0] += 1
-            return super().find(*arguments[:-1])
+            return super().await_run(run)
 
     scan = Slow(str(log), interval_s=0)
     made = Routes(scan, Store(jobs=0, cache_dir=log / "cache"))
-    compute = made._reader.compute
+    compute = made._reader._computations.run
 
     def computing(key: Any, work: Any, wait_s: float | None) -> Any:
         asked.append(wait_s)
         return compute(key, work, None)
 
-    monkeypatch.setattr(made._reader, "compute", computing)
+    monkeypatch.setattr(made._reader._computations, "run", computing)
     scan.find("r", None, None, None)
     asked.clear()
     with monkeypatch.context() as patch:

@@ -6,10 +6,11 @@ import dataclasses
 
 from tb_privateuse1.analysis.comparison.items_per_step import By
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.advice import advice
 from tb_privateuse1.views.diff import diff
 from tb_privateuse1.views.distributed import distributed
+from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.flame import flame
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.memory import memory
@@ -23,7 +24,7 @@ from tests.support.results import ranks, result
 def check(trace: Trace) -> None:
     """Raises AssertionError, or whatever a view raises."""
     for view in VIEWS.values():
-        assert query.encode(result(view, trace))
+        assert encode(result(view, trace))
     of_time(trace)
     of_trees(trace)
     of_memory(trace)

@@ -59,7 +59,8 @@ def main(path: str, views: list[str]) -> None:
     from tb_privateuse1.discovery import catalog
     from tb_privateuse1.storage import ingest as reader
     from tb_privateuse1.trace.errors import TraceError
-    from tb_privateuse1.views import VIEWS, query
+    from tb_privateuse1.views import VIEWS
+    from tb_privateuse1.views.encoding import encode
     from tests.support.results import result
 
     files = catalog.scan(path).find()
@@ -68,7 +69,7 @@ def main(path: str, views: list[str]) -> None:
     try:
         trace = reader.ingest(files)
         for view in views:
-            assert query.encode(result(VIEWS[view], trace))
+            assert encode(result(VIEWS[view], trace))
         told["findings"] = {finding.code: finding.count for finding in trace.meta.findings}
         tables = ("ops", "frames", "launches", "kernels", "memory", "threads", "lanes", "steps")
         told["rows"] = {name: len(getattr(trace, name)) for name in tables}

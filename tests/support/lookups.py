@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query
+from tb_privateuse1.views.reader import run_view
 
 
 def ask(lookup: Callable[..., Any], trace: Trace, **asked: Any) -> Any:
-    return query.run_view(lookup, trace, asked)
+    return run_view(lookup, trace, asked)

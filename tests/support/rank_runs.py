@@ -8,8 +8,8 @@ from typing import Any
 
 from tb_privateuse1.advice.rank_engine import RankAdvice
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query
 from tb_privateuse1.views.distributed import Distributed, distributed
+from tb_privateuse1.views.encoding import encode_columns
 from tests.support import chinese
 from tests.support.make import Event, annotation, kernel, launch, op, span, step, trace
 from tests.support.results import ranks
@@ -98,7 +98,7 @@ def found(result: Distributed, rule: str) -> list[RankAdvice]:
     """What a rule said; and what must hold of all."""
     mean_ns = max(rank.step_ns or 0 for rank in result.rows)
     assert sum(row.saving_ns or 0 for row in result.advice) <= mean_ns
-    assert query.encode_columns(result) is None, "numbers are Python's"
+    assert encode_columns(result) is None, "numbers are Python's"
     for row in result.advice:
         assert all((row.title, row.explanation, row.fix, row.how, row.reference, row.evidence))
         assert (row.saving_ns is None) == (row.saving_share is None)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import REDUCTIONS, query, signature
+from tb_privateuse1.views import signature
 from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.reader import run_view
 
 
 def result(view: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     """Of one trace: the only rank of its run, and its own base."""
     names = signature.reads_of(view)
     if names == ("ranks",):
-        return view(ranks(trace, view=view.__name__), **options)
-    return (
-        view(trace, trace, **options) if "base" in names else query.run_view(view, trace, options)
-    )
+        return view(ranks(trace, reduce=signature.reduction_of(view)), **options)
+    return view(trace, trace, **options) if "base" in names else run_view(view, trace, options)
 
 
-def ranks(*traces: Trace | None, view: str = "distributed") -> tuple[Rank, ...]:
+def ranks(*traces: Trace | None, reduce: Callable[[Trace], Any] = reduce_trace) -> tuple[Rank, ...]:
     """All ranks of a run, by their metadata or their order; None for one that is not there."""
-    reduce = REDUCTIONS.get(view, lambda trace: trace)
     found = []
     for i, trace in enumerate(traces):
         if trace is None:

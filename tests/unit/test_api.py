@@ -13,8 +13,9 @@ import tb_privateuse1 as tbp
 from tb_privateuse1 import __version__
 from tb_privateuse1.api import Log
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.views import VIEWS, query
+from tb_privateuse1.views import VIEWS
 from tb_privateuse1.views.base import Rank
+from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.signature import reads_of
 from tests.support.results import ranks, result
 from tests.support.trace_files import sidecar, trace
@@ -36,9 +37,9 @@ def test_views_are_methods(tmp_path: Path) -> None:
     assert [run.run for run in log.runs.runs] == ["r"]
     for name, view in VIEWS.items():
         method = getattr(log, name)
-        assert query.encode(method(rank=3)) == query.encode(asked(log, view))
-        of_step = query.encode(asked(log, view, step=2))
-        assert query.encode(method(run="r", rank=3, span=1, step=2)) == of_step
+        assert encode(method(rank=3)) == encode(asked(log, view))
+        of_step = encode(asked(log, view, step=2))
+        assert encode(method(run="r", rank=3, span=1, step=2)) == of_step
         assert name in dir(log)
         parameters = inspect.signature(method).parameters
         assert {"run", "rank", "span", "step"} <= set(parameters)

@@ -1,5 +1,5 @@
 // Results with columns of numbers: JSON, then the columns as they are in the server's memory
-// (`query.packed`). The arrays are views of the answer's buffer: nothing is copied.
+// (`views/encoding.py`). The arrays are views of the answer's buffer: nothing is copied.
 
 type Column = Float64Array | Float32Array | Int32Array | Int16Array | Int8Array;
 

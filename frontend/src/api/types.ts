@@ -891,7 +891,7 @@ export interface Progress {
   traces: number;
 }
 
-/** Where a result's figures come from; part of every result. */
+/** The sources of a result's figures; part of every result. */
 export interface Provenance {
   timeline: "measured" | "inferred" | "none";
   files: string[];

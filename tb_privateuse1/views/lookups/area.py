@@ -102,7 +102,7 @@ def area(
 
 
 def _on(trace: Trace, pyramid: Pyramid, table: TableName, chosen: I64) -> Bools:
-    """Which rows of a table lie on these tracks."""
+    """Return which rows of a table lie on these tracks."""
     one, kinds, owners = getattr(trace, table), pyramid.tracks.kind, pyramid.tracks.owner
     owners = owners[chosen][kinds[chosen] == KINDS[table]]
     if table == "steps":
@@ -149,7 +149,7 @@ def _rows(trace: Trace, table: TableName, here: Bools, start: int, stop: int) ->
 
 
 def _grouped(name: I32, strings: int) -> tuple[I64, list[int]]:
-    """The place of each one's name among those that there are, and these in order."""
+    """Return each name's place among the distinct names, and the distinct names in order."""
     key = name + 1  # ``NONE``
     there = np.bincount(key, minlength=strings + 1) > 0
     return (np.cumsum(there) - 1)[key], (np.flatnonzero(there) - 1).tolist()
@@ -158,7 +158,7 @@ def _grouped(name: I32, strings: int) -> tuple[I64, list[int]]:
 def _bounds(
     kernels: Kernels, group: I64, counts: I64, inside: I64, start: int, stop: int
 ) -> tuple[list[int | None], ...]:
-    """Of the time inside, the mean and the greatest length of the activities of each name."""
+    """Return the bounds of time inside, mean and longest of the activities of each name."""
     least, most = uncertainty.length_inside(kernels, start, stop)
     unknown = kernels.duration_bound_ns == MISSING
     lost, nowhere = np.zeros((2, len(counts)), np.bool_)

@@ -1,4 +1,4 @@
-"""What lookups share: one range of a trace, wherever it is, in words."""
+"""Shared parts of the lookups: describe one range of any table, list rows page by page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Item:
 
 
 def item(trace: Trace, pyramid: Pyramid, table: TableName, index: int | np.integer[Any]) -> Item:
-    """The range in a row of a table."""
+    """Return the range in a row of a table."""
     rows = getattr(trace, table)
     bound = int(rows.start_bound_ns[index]) if table == "kernels" else 0
     return Item(
@@ -69,7 +69,7 @@ def _place(trace: Trace, pyramid: Pyramid, table: TableName, index: int) -> tupl
 
 
 def check(trace: Trace, table: TableName, index: int) -> None:
-    """Raises TraceError ``unknown_row`` if the table has no such row."""
+    """Raise TraceError ``unknown_row`` if the table has no such row."""
     rows = len(getattr(trace, table))
     if not 0 <= index < rows:
         message = say("There is no row {index} in the trace's {table}.", index=index, table=table)
@@ -103,7 +103,7 @@ _BINS_PER_OCTAVE = 4
 
 
 def check_page(trace: Trace, step: int | None, limit: int, offset: int) -> None:
-    """Raises TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
+    """Raise TraceError ``bad_option``. ``step`` is a row of ``trace.steps``."""
     if limit < 0 or offset < 0 or not (step is None or 0 <= step < len(trace.steps)):
         raise TraceError("bad_option", say("limit, offset and step must be at least 0."))
 
@@ -119,7 +119,7 @@ def listed(
     limit: int,
     offset: int,
 ) -> Instances:
-    """Some of a table's rows, the longest first or by time, and how long all of them take."""
+    """Return some of a table's rows, the longest first or by time, and a histogram of all."""
     columns = getattr(trace, table)
     duration = columns.end_ns[rows] - columns.start_ns[rows]
     by = -duration if order == "duration" else columns.start_ns[rows]
@@ -133,7 +133,7 @@ def listed(
 
 
 def _histogram(duration: I64) -> tuple[Bin, ...]:
-    """Logarithmic bins from the shortest to the longest; one if all took equally long."""
+    """Return logarithmic bins from the shortest to the longest; one if all are equal."""
     if not len(duration):
         return ()
     least, most = max(int(duration.min()), 1), int(duration.max())

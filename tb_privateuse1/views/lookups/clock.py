@@ -1,4 +1,4 @@
-"""Several ranks on one clock: what the timeline needs to draw them side by side."""
+"""Align several ranks to one clock, so that the timeline can draw them side by side."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tb_privateuse1.analysis.ranks import clock_alignment
-from tb_privateuse1.analysis.ranks.collectives import match_calls
+from tb_privateuse1.analysis.ranks.collectives import match_calls, reduce_trace
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.model import MISSING
 from tb_privateuse1.views.base import Rank, chosen_ranks
+from tb_privateuse1.views.signature import reduces
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Clock:
     rows: tuple[RankClock, ...]
 
 
+@reduces(reduce_trace)
 def clock(
     ranks: tuple[Rank, ...],
     *,
@@ -58,8 +60,8 @@ def clock(
     def row(rank: Rank) -> RankClock:
         i = place.get(rank.rank)
         if i is None:
-            told = rank.problem.message if rank.problem else say("It cannot be read.")
-            return RankClock(rank.rank, None, None, 0, told)
+            problem = rank.problem.message if rank.problem else say("It cannot be read.")
+            return RankClock(rank.rank, None, None, 0, problem)
         shift, residual = int(found.shift_ns[i]), int(found.residual_ns[i])
         tied = shift != MISSING and zero != MISSING
         return RankClock(

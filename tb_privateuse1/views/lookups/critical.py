@@ -14,6 +14,7 @@ from tb_privateuse1.analysis.timeline.level_of_detail import Pyramid
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 from tb_privateuse1.views.lookups.base import TableName, item
+from tb_privateuse1.views.signature import heavy
 
 _PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
 
@@ -41,6 +42,7 @@ class Critical:
     """How many pieces lie in the window."""
 
 
+@heavy
 def critical(
     trace: Trace,
     pyramid: Pyramid,

@@ -1,4 +1,4 @@
-"""Everything that hangs together with one range: who launched it, what it launched, and where.
+"""The relations of one range: launcher, launched activities, frames, forward and backward.
 
 From a kernel: its launch, its operator, the Python frames around that. From an operator: the
 operators and frames around it, its kernels, its forward or backward counterpart.
@@ -143,7 +143,7 @@ def links(
 
 
 def _origin(trace: Trace, table: TableName, index: int) -> tuple[int, int, int]:
-    """The launch, the operator and the innermost Python frame of a range."""
+    """Return the launch, the operator and the innermost Python frame of a range."""
     launch = op = frame = NONE
     if table == "kernels":
         launch, op = int(trace.kernels.launch[index]), int(trace.kernels.op[index])
@@ -161,7 +161,7 @@ def _origin(trace: Trace, table: TableName, index: int) -> tuple[int, int, int]:
 
 
 def _frame_at(trace: Trace, launch: int) -> int:
-    """The innermost Python frame around a launch that no operator made."""
+    """Return the innermost Python frame around a launch that no operator made."""
     frames, launches = trace.frames, trace.launches
     thread = launches.thread[launch]
     first, last = np.searchsorted(frames.thread, (thread, thread + 1))
@@ -172,7 +172,7 @@ def _frame_at(trace: Trace, launch: int) -> int:
 
 
 def _chain(parent: I32, row: int) -> list[int]:
-    """A row and its ancestors."""
+    """Return a row and its ancestors."""
     found: list[int] = []
     while row >= 0 and len(found) <= _MOST:
         found.append(row)
@@ -181,13 +181,13 @@ def _chain(parent: I32, row: int) -> list[int]:
 
 
 def _forward_frames(trace: Trace, op: int) -> list[int]:
-    """The Python frames around the forward operator of one of the backward pass."""
+    """Return the Python frames around the forward operator of a backward one."""
     forward = int(module_of.forward_operators(trace)[op]) if op >= 0 and len(trace.frames) else NONE
     return _chain(trace.frames.parent, int(trace.ops.frame[forward])) if forward >= 0 else []
 
 
 def _kernels(trace: Trace, op: int) -> I64:
-    """The rows of what an operator and all operators inside it launched."""
+    """Return the rows of activities that an operator and its descendants launched."""
     return np.flatnonzero(_family(trace, op)[trace.kernels.op])
 
 
@@ -213,15 +213,16 @@ def _module(trace: Trace, frames: list[int]) -> str | None:
 
 
 def _collective(trace: Trace, table: TableName, index: int) -> str | None:
-    told = trace.collectives
+    collectives = trace.collectives
     if table not in ("kernels", "ops"):
         return None
-    own = np.flatnonzero((told.kernel if table == "kernels" else told.op) == index)
-    return trace.text(told.kind[own[0]]) if len(own) else None
+    column = collectives.kernel if table == "kernels" else collectives.op
+    own = np.flatnonzero(column == index)
+    return trace.text(collectives.kind[own[0]]) if len(own) else None
 
 
 def _counterparts(trace: Trace, op: int) -> tuple[int, list[int]]:
-    """The forward operator of a backward one, the backward operators of a forward one."""
+    """Return the forward operator of a backward one, or the backward operators of a forward one."""
     ops = trace.ops
     if ops.sequence[op] < 0:
         return NONE, []

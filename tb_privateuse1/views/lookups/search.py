@@ -1,4 +1,4 @@
-"""Search the whole trace by name: what is not on the screen, too."""
+"""Search the whole trace by name, beyond the visible window too."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def search(
 
 
 def _named(trace: Trace, text: str, exact: bool) -> Bools:
-    """Which of the trace's strings are meant."""
+    """Return which of the trace's strings match."""
     if not text:
         found = []
     elif exact:
@@ -92,7 +92,7 @@ def _named(trace: Trace, text: str, exact: bool) -> Bools:
 def _page(
     trace: Trace, wanted: Bools, matches: int, first: int, last: int
 ) -> list[tuple[TableName, int]]:
-    """Table and row of the matches [first, last) in order of time, then of table and row.
+    """Return table and row of the matches [first, last) in order of time, then of table and row.
 
     Of many matches only those up to a time are looked at, which is later and later until there are
     enough of them.
@@ -114,7 +114,7 @@ def _page(
 
 
 def _until(trace: Trace, wanted: Bools, until_ns: int) -> tuple[I64, I64, I64]:
-    """Start, number of the table and row of every wanted range that starts before a time."""
+    """Return start, number of the table and row of every wanted range that starts before a time."""
     start, table, index = [], [], []
     for number, name in enumerate(TABLES):
         rows = getattr(trace, name)

@@ -17,9 +17,12 @@ import pytest
 from tb_privateuse1 import __version__, cli
 from tb_privateuse1.cli import demo
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
-from tb_privateuse1.views import VIEWS, query
-from tb_privateuse1.views.reader import Reader, Selection
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.encoding import encode
+from tb_privateuse1.views.reader import Reader
+from tb_privateuse1.views.request import Request, Selection
 from tests.support.trace_files import sidecar, trace
 
 COMMAND = [sys.executable, "-m", "tb_privateuse1.cli"]
@@ -37,8 +40,8 @@ def log(tmp_path: Path) -> Path:
 
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
     place = Selection(run, rank, span)
-    reader = Reader(Store(jobs=0))
-    return query.encode(reader.run(VIEWS[name], catalog.scan(str(log)), place, place, options))
+    reader = Reader(Store(jobs=0), catalog.scan(str(log)))
+    return encode(reader.run(Request(VIEWS[name], place, options=options)))
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -122,7 +125,7 @@ def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
     assert cli.main([*arguments, "--json"]) == 0
     files = catalog.scan(str(log)).find("r2", None, 2)
-    expected = query.encode(query.run_event(Store(jobs=0), files, {"table": "ops", "row": "1"}))
+    expected = encode(read_record(Store(jobs=0), files, table="ops", row=1))
     assert capfdbinary.readouterr().out == expected
     assert cli.main(arguments) == 0
     out = capfdbinary.readouterr().out.decode()

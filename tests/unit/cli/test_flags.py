@@ -16,8 +16,9 @@ import pytest
 from tb_privateuse1 import cli
 from tb_privateuse1.cli import flags
 from tb_privateuse1.storage import event_record
-from tb_privateuse1.views import VIEWS, query, signature
+from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.lookups import LOOKUPS
+from tb_privateuse1.views.request import parse_options
 from tests.support.trace_files import trace
 
 ASKED = {**VIEWS, **LOOKUPS}
@@ -59,9 +60,7 @@ def test_every_option_is_a_flag(name: str) -> None:
             options = parser.parse_args(["view", name, *given, "./log"])
             assert options.path == "./log"
             assert flags.given(options) == {option: text}
-            assert flags.chosen(options, ASKED[name]) == query.parse_options(
-                ASKED[name], {option: text}
-            )
+            assert flags.chosen(options, ASKED[name]) == parse_options(ASKED[name], {option: text})
     assert flags.given(parser.parse_args(["view", name, "./log"])) == {}
 
 

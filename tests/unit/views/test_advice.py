@@ -9,8 +9,8 @@ import pytest
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
-from tb_privateuse1.views import query
 from tb_privateuse1.views.advice import advice
+from tb_privateuse1.views.encoding import encode
 from tests.support.program import Program
 
 
@@ -54,7 +54,7 @@ def test_an_unknown_step() -> None:
 
 def test_the_contract_of_its_json_and_csv() -> None:
     result = advice(program().trace())
-    told = json.loads(query.encode(result))["rows"][0]
+    told = json.loads(encode(result))["rows"][0]
     assert {"rule", "title", "severity", "evidence", "saving_ns", "fix", "source"} <= set(told)
     head, *lines = csv.csv_table(result).splitlines()
     assert head.startswith("rule,title,severity,cause")

@@ -9,7 +9,8 @@ import pytest
 
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query
+from tb_privateuse1.views.encoding import encode, encode_columns
+from tb_privateuse1.views.reader import run_view
 from tb_privateuse1.views.timeline import Timeline, timeline
 from tests.support.make import annotation, frame, kernel, launch, memory, op, step, trace
 
@@ -23,7 +24,7 @@ def some() -> Trace:
 
 
 def ask(one: Trace, **asked: object) -> Timeline:
-    result = query.run_view(timeline, one, asked)
+    result = run_view(timeline, one, asked)
     assert isinstance(result, Timeline)
     return result
 
@@ -38,7 +39,7 @@ def drawn(result: Timeline) -> list[tuple[str, str, int]]:
 
 
 def test_groups_have_the_same_key_in_every_language() -> None:
-    told = json.loads(query.encode(ask(some()), "zh"))["tracks"]
+    told = json.loads(encode(ask(some()), "zh"))["tracks"]
     assert [(t["group"], t["group_key"]) for t in told[1:4:2]] == [
         ("进程 1", "Process 1"), ("设备 0", "Device 0"),
     ]  # fmt: skip
@@ -139,18 +140,18 @@ def test_counters_with_little_leave_their_share_to_others() -> None:
 
 def test_packed_is_what_json_says() -> None:
     result = ask(some())
-    packed = query.encode_columns(result)
+    packed = encode_columns(result)
     assert packed is not None
     size = int.from_bytes(packed[:4], "little")
     head = json.loads(packed[4 : 4 + size])
     base = -(-(4 + size) // 8) * 8
-    plain = json.loads(query.encode(result))
+    plain = json.loads(encode(result))
     for name, told in head["rectangles"].items():
         dtype, offset, length = told["$column"]
         column = np.frombuffer(packed, dtype, length, base + offset)
         assert column.tolist() == plain["rectangles"][name]
     assert {**head, "rectangles": 0, "curves": 0} == {**plain, "rectangles": 0, "curves": 0}
-    assert query.encode_columns(ask(some()).tracks) is None
+    assert encode_columns(ask(some()).tracks) is None
 
 
 def test_a_step() -> None:

@@ -11,7 +11,8 @@ from tb_privateuse1.analysis.simulation import ranking
 from tb_privateuse1.export.reports import csv
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
-from tb_privateuse1.views import query, signature
+from tb_privateuse1.views import signature
+from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.whatif import WhatIf, whatif
 from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace
@@ -140,8 +141,23 @@ def test_tables() -> None:
     assert found.tables == ("rows", "changes", "steps", "causes", "path", "notes")
 
 
+REPLAYED_WRONG = ("f_bigjitter",)
+REAL = [
+    pytest.param(
+        path,
+        marks=pytest.mark.xfail(
+            path.parent.name in REPLAYED_WRONG,
+            reason="its inferred timeline is wrong: docs/internals/inference.md, section 10",
+            strict=True,
+        ),
+        id=path.parent.name,
+    )
+    for path in TRACES
+]
+
+
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", REAL)
 def test_real_traces(path: Path) -> None:
     """Nothing changed, nothing gained; faster is never slower; the path is the step."""
     made = load(path)
@@ -158,6 +174,6 @@ def test_real_traces(path: Path) -> None:
 
 def test_over_http_as_on_the_command_line() -> None:
     """Nothing in it is a column, and no option has the name of a selection."""
-    assert query.encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
+    assert encode_columns(ask(waiting(), "kernel:mm=0.5")) is None
     options = {name for name, _, _ in signature.query_of(whatif)}
     assert not options & {"run", "rank", "span"}

@@ -1,0 +1,167 @@
+"""A request: a view, the traces it reads, its options, and the caller's deadline.
+
+``parse_request`` makes one from the texts of an HTTP query. The command line and ``api`` have a
+``Selection`` at hand and call ``Request`` itself. ``Reader.run`` turns a request into a result.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tb_privateuse1.i18n import say
+from tb_privateuse1.storage.event_record import read_record
+from tb_privateuse1.trace.errors import TraceError
+from tb_privateuse1.views import VIEWS
+from tb_privateuse1.views.lookups import LOOKUPS
+from tb_privateuse1.views.signature import query_of, reads_of
+
+PLACE = ("run", "rank", "span")
+"""The texts of a selection."""
+SELECTION = (*PLACE, "wait_ms")
+"""The texts of every HTTP query of a trace."""
+_BASE_SELECTION = tuple(f"base_{name}" for name in PLACE)
+_LONGEST_WAIT_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which trace: by default the first run, the lowest rank, the latest span."""
+
+    run: str | None = None
+    rank: int | None = None
+    span: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """A view and all that its result depends on, with options of the types that it declares."""
+
+    view: Callable[..., Any]
+    selection: Selection = Selection()
+    base: Selection | None = None
+    """The trace to compare with, for a view that reads ``base``; None selects the same trace."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    deadline_s: float | None = None
+    """Of ``time.monotonic``: a result that takes longer raises Pending. None waits."""
+    reads: tuple[str, ...] = field(init=False)
+    """The names of the view's inputs."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", reads_of(self.view))
+
+
+def parse_request(name: str, texts: Mapping[str, str]) -> Request:
+    """Return the request of an HTTP path and query.
+
+    ``base_rank`` and ``base_span`` are by default those of the selection, unless ``base_run`` names
+    another run. Raises TraceError ``unknown_view``, ``unknown_option`` or ``bad_option``.
+    """
+    view = read_record if name == "event" else view_named(name)
+    query = query_of(view)
+    place = (*SELECTION, *(_BASE_SELECTION if "base" in reads_of(view) else ()))
+    reject_unknown(name, texts, [*place, *(key for key, _, _ in query)])
+    deadline_s = parse_deadline(texts)
+    options = _options(query, texts)
+    own = {} if "base_run" in texts else {key: texts[key] for key in PLACE if key in texts}
+    base = own | {key: texts[f"base_{key}"] for key in PLACE if f"base_{key}" in texts}
+    return Request(view, parse_selection(texts), parse_selection(base), options, deadline_s)
+
+
+def view_named(name: str) -> Callable[..., Any]:
+    """Return the view or lookup of a name. Raises TraceError ``unknown_view``."""
+    view = VIEWS.get(name) or LOOKUPS.get(name)
+    if view is None:
+        message = say("There is no view {name!r}.", name=name)
+        hint = say("There are: {names}.", names=", ".join((*VIEWS, *LOOKUPS)))
+        raise TraceError("unknown_view", message, hint)
+    return view
+
+
+def reject_unknown(what: str, names: Iterable[str], allowed: Sequence[str]) -> None:
+    """Raise TraceError ``unknown_option`` for the first name that is not allowed."""
+    if unknown := [name for name in names if name not in allowed]:
+        message = say("{what} has no option {unknown!r}.", what=what, unknown=unknown[0])
+        hint = say("It has: {names}.", names=", ".join(allowed) or say("none"))
+        raise TraceError("unknown_option", message, hint)
+
+
+def parse_selection(texts: Mapping[str, str]) -> Selection:
+    """Return the selection that texts name. Raises TraceError ``bad_option``."""
+    rank, span = (parse_whole(key, texts.get(key)) for key in ("rank", "span"))
+    return Selection(texts.get("run"), rank, span)
+
+
+def parse_deadline(texts: Mapping[str, str]) -> float | None:
+    """Return the deadline of ``wait_ms``, at most a minute from now; None without it.
+
+    Raises TraceError ``bad_option``.
+    """
+    wait_ms = parse_whole("wait_ms", texts.get("wait_ms"))
+    if wait_ms is None:
+        return None
+    return time.monotonic() + min(max(wait_ms, 0), _LONGEST_WAIT_MS) / 1000
+
+
+def parse_options(view: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a view's keyword arguments; absent ones keep their default.
+
+    Raises TraceError ``unknown_option`` or ``bad_option``.
+    """
+    query = query_of(view)
+    reject_unknown(view.__name__, texts, [name for name, _, _ in query])
+    return _options(query, texts)
+
+
+def _options(query: Sequence[tuple[str, Any, Any]], texts: Mapping[str, str]) -> dict[str, Any]:
+    options = {}
+    for name, hint, default in query:
+        if name in texts:
+            options[name] = parse_value(name, texts[name], hint)
+        elif default is inspect.Parameter.empty:  # only options of events are required
+            message = say("An event has a table and a row: {name} is missing.", name=name)
+            raise TraceError("bad_option", message)
+    return options
+
+
+def parse_whole(name: str, text: str | None) -> int | None:
+    """Return a whole number; None without a text. Raises TraceError ``bad_option``."""
+    return None if text is None else typing.cast(int, parse_value(name, text, int))
+
+
+def parse_value(name: str, text: str, hint: Any) -> Any:
+    """Return the value of an option of this type. Raises TraceError ``bad_option``."""
+    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    if choices:
+        if text in choices:
+            return text
+        message = say(
+            "{name} must be one of {names}, not {text!r}.",
+            name=name,
+            names=", ".join(choices),
+            text=text,
+        )
+        raise TraceError("bad_option", message)
+    if isinstance(hint, types.UnionType):
+        (hint,) = (h for h in typing.get_args(hint) if h is not type(None))
+        return parse_value(name, text, hint)
+    if hint is int and text.isascii() and text.removeprefix("-").isdigit() and len(text) < 19:
+        return int(text)
+    if hint is bool and text in ("true", "false"):
+        return text == "true"
+    if hint is float:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    if hint is str:
+        return text
+    kinds = {int: say("a whole number"), bool: say("true or false"), float: say("a number")}
+    kind = kinds.get(hint, hint)
+    message = say("{name} must be {kind}, not {text!r}.", name=name, kind=kind, text=text)
+    raise TraceError("bad_option", message)
