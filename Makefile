@@ -43,7 +43,12 @@ check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, genera
 	$(BIN)/mypy
 	$(BIN)/python -m tb_privateuse1.server.typescript --check
 	$(BIN)/python -m docs.generate --check
+	$(BIN)/python -m tb_privateuse1.i18n.untranslated --count
 	cd frontend && npm run check
+
+texts: $(VENV)/.run frontend/node_modules/.stamp ## list the texts that have no translation
+	$(BIN)/python -m tb_privateuse1.i18n.untranslated
+	cd frontend && npm run --silent i18n
 
 bench: $(VENV)/.test ## measure against peers and print the ratios
 	for one in $$(grep -l __main__ benchmarks/*.py); do $(BIN)/python -m benchmarks.$$(basename $$one .py); done
@@ -112,4 +117,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check bench api new-rule new-view docs build clean machine compiler
+.PHONY: help demo demo-live samples test check texts bench api new-rule new-view docs build clean machine compiler

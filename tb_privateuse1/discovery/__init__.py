@@ -1,4 +1,4 @@
-"""What lies in a logdir, by names, sizes and the first bytes of files; nothing is parsed."""
+"""Find the runs of a logdir by names, sizes and first bytes of files; no trace is parsed."""
 
 __all__ = [
     "catalog",

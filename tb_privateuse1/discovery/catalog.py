@@ -1,9 +1,9 @@
 """Find traces below a logdir: runs, workers, ranks and spans.
 
-A run is a directory with traces: files that the profiler named (``<worker>.<time>.pt.trace.json``,
-``libkineto_….json``, either with ``.gz``) whatever they hold, and any other ``*.json[.gz]`` whose
-first bytes are those of a trace (``discover/sniff.py``). ``discover/tree.py`` decides which
-directories are searched, ``discover/workers.py`` which rank and span a file is.
+A run is a directory with traces. The profiler's file names (``<worker>.<time>.pt.trace.json``,
+``libkineto_….json``, either with ``.gz``) are traces whatever their content. Any other
+``*.json[.gz]`` is one if its first bytes are those of a trace (``sniff.py``). ``walk.py`` selects
+the directories, ``workers.py`` assigns ranks and spans to files.
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
@@ -36,10 +36,10 @@ class Span:
 
     span: int
     label: str
-    """The time stamp of the file's name, or ``default``, or the name where these are not unique."""
+    """The time stamp of the file's name, or ``default``; the name if these are not unique."""
     bytes: int
     modified_ns: int | None
-    """Unix time of the trace's last change; null if a remote filesystem does not tell."""
+    """Unix time of the trace's last change; null if a remote filesystem does not have it."""
     has_sidecar: bool
 
 
@@ -50,7 +50,7 @@ class Worker:
     worker: str
     rank: int
     rank_source: str
-    """``metadata``, ``name`` or ``order``: what told the rank."""
+    """The source of the rank: ``metadata``, ``name`` or ``order``."""
     spans: tuple[Span, ...]
 
 
@@ -76,7 +76,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The runs of a logdir and, known to the server alone, their files."""
+    """The runs of a logdir and their files, which only the server sees."""
 
     runs: Runs
     files: Mapping[tuple[str, int, int], TraceFiles]
@@ -85,11 +85,11 @@ class Catalog:
     def find(
         self, run: str | None = None, rank: int | None = None, span: int | None = None
     ) -> TraceFiles:
-        """The files of a span: by default of the first run, the lowest rank, the latest span.
+        """Return the files of a span: by default of the first run, lowest rank and latest span.
 
-        Only what the catalogue lists can be asked for. Raises TraceError ``unknown_run``,
-        ``unknown_rank`` or ``unknown_span``; if there are no runs because a remote logdir cannot
-        be read, that error.
+        Only listed runs, ranks and spans are valid. Raises TraceError ``unknown_run``,
+        ``unknown_rank`` or ``unknown_span``. If there are no runs because a remote logdir cannot
+        be read, raises that error.
         """
         if not self.runs.runs:
             for warning in self.runs.warnings:
@@ -98,18 +98,18 @@ class Catalog:
             hint = say("Record one with tb_privateuse1.capture, or with torch.profiler's handler.")
             message = say("There are no traces in {logdir}.", logdir=self.runs.logdir)
             raise TraceError("unknown_run", message, hint)
-        of = self.runs.runs[0] if run is None else _pick(self.runs.runs, "run", run)
-        worker = of.workers[0] if rank is None else _pick(of.workers, "rank", rank)
-        chosen = worker.spans[-1] if span is None else _pick(worker.spans, "span", span)
-        return self.files[of.run, worker.rank, chosen.span]
+        in_run = self.runs.runs[0] if run is None else _pick(self.runs.runs, "run", run)
+        worker = in_run.workers[0] if rank is None else _pick(in_run.workers, "rank", rank)
+        recording = worker.spans[-1] if span is None else _pick(worker.spans, "span", span)
+        return self.files[in_run.run, worker.rank, recording.span]
 
 
 def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
-    """All runs below a logdir, or below the named roots of ``spec`` (see ``discover/roots.py``).
+    """Return all runs below a logdir, or below the named roots of ``spec`` (see ``roots.py``).
 
-    ``logdir`` may be a URL, or a single trace, whatever its name. ``heads`` keeps what was learnt
-    from the files' first bytes for the next scan. Raises TraceError ``no_such_path``, or
-    ``remote.RemoteError`` for a URL that cannot be read.
+    ``logdir`` may be a URL, or a single trace of any name. ``heads`` caches the files' heads for
+    the next scan. Raises TraceError ``no_such_path``, or ``remote.RemoteError`` for a URL that
+    cannot be read.
     """
     roots = spec or [("", logdir)]
     warnings: list[Finding] = []
@@ -130,9 +130,9 @@ Entry = tuple[Run, dict[tuple[str, int, int], TraceFiles]]
 def catalog(
     logdir: str, entries: Sequence[Entry], warnings: Sequence[Finding], scanning: bool = False
 ) -> Catalog:
-    """The catalogue of the runs found (so far), in the natural order of their names.
+    """Build the catalog of runs in the natural order of their names.
 
-    ``logdir`` is what ``describe`` made of it.
+    ``logdir`` is the result of ``roots.describe``.
     """
     runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural(r.run)))
     files = {key: value for _, files in entries for key, value in files.items()}
@@ -145,15 +145,15 @@ def walk(
     warnings: list[Finding],
     lost: list[str] | None = None,
 ) -> Iterator[Entry]:
-    """The runs of named roots, one by one as they are found; roots that are not there warn.
+    """Yield the runs of named roots as the search finds them; a missing root is a warning.
 
-    ``lost`` gets the URLs of roots that are there but cannot be read now (their host does not
-    answer, a token has run out): what was known of them still counts.
+    ``lost`` gets the URLs of roots that exist but cannot be read now (their host does not
+    answer, a token has expired): their runs of the last scan still count.
     """
-    taken: set[str] = set()
+    names: set[str] = set()
     for root_name, path in roots:
         try:
-            yield from _walk(root_name, locate(path), heads, warnings, taken)
+            yield from _walk(root_name, locate(path), heads, warnings, names)
         except TraceError as error:
             warnings.append(Finding(error.code, error.message, error.hint))
             if isinstance(error, RemoteError) and error.code != "no_such_path" and lost is not None:
@@ -163,23 +163,23 @@ def walk(
 
 
 def _walk(
-    root_name: str, root: str, heads: Heads, warnings: list[Finding], taken: set[str]
+    root_name: str, root: str, heads: Heads, warnings: list[Finding], names: set[str]
 ) -> Iterator[Entry]:
     directories = discovery_walk.directories(root, warnings)
     if is_url(root):
         listed = list(directories)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
         directories = iter(listed)
-        taken_below = any(below.partition("/")[0] == basename(root) for below, _ in listed)
+        is_ambiguous = any(below.partition("/")[0] == basename(root) for below, _ in listed)
     else:
-        taken_below = Path(root, basename(root)).exists()
-    top = "." if taken_below else basename(root)
-    for below, found in directories:
+        is_ambiguous = Path(root, basename(root)).exists()
+    top = "." if is_ambiguous else basename(root)
+    for below, files in directories:
         name = unique = _name(root_name, top, below)
-        while unique in taken:
+        while unique in names:
             unique += "'"
-        if entry := _run(unique, found, heads):
-            taken.add(unique)
+        if entry := _run(unique, files, heads):
+            names.add(unique)
             if unique != name:
                 message = say(
                     "Two runs are called {name}: {below} is shown as {unique}.",
@@ -220,18 +220,18 @@ def _name(root_name: str, top: str, below: str) -> str:
 
 
 def _single(path: str, heads: Heads) -> Entry:
-    """One trace, named by the user: taken for one even if its name or head do not say so."""
+    """Return the run of a single file that the user names: a trace whatever its name or head."""
     file = file_at(path)
     folder = parent(path)
     try:
         beside = discovery_walk.files_of(folder) if folder else []
-    except OSError:  # a directory may be closed and its files open
+    except OSError:  # the directory may be unreadable while its files are readable
         beside = []
     # The recipe's sidecar is the latest recording's (see above).
-    others = [workers.Recording(f, None) for f in beside if _CLAIMED.search(f.name)]
-    mine = workers.Recording(file, None)
-    latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
-    pattern = _SIDECAR if latest else _OURS
+    others = [workers.Recording(f, None) for f in beside if _PROFILER_NAME.search(f.name)]
+    recording = workers.Recording(file, None)
+    is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
+    pattern = _SIDECAR if is_latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
     entry = _run(shown(basename(folder or "") or "."), sidecars, heads, only=file)
     assert entry is not None  # there is a trace
@@ -241,35 +241,38 @@ def _single(path: str, heads: Heads) -> Entry:
 _OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
 _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
-_CLAIMED = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
+_PROFILER_NAME = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
 
 
-def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = None) -> Entry | None:
-    """The run of one directory's files, if there are traces among them."""
+def _run(
+    name: str, listing: Sequence[File], heads: Heads, only: File | None = None
+) -> Entry | None:
+    """Return the run of one directory's files, None if there are no traces."""
     ours: dict[str, File] = {}
     recipe: dict[int, File] = {}
     traces: dict[str, File] = {}
-    for file in found:
+    for file in listing:
         if match := _OURS.match(file.name):
             ours.setdefault(match[1], file)
         elif match := _RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif _CLAIMED.search(file.name) or heads.trace(file).is_trace:
+        elif _PROFILER_NAME.search(file.name) or heads.trace(file).is_trace:
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
-    chosen = [only] if only else list(traces.values())
-    sidecars = {file: side for file in chosen if (side := _beside(file.name, ours))}
+    selected = [only] if only else list(traces.values())
+    sidecars = {file: side for file in selected if (side := _beside(file.name, ours))}
     recordings = []
-    for file in chosen:
-        rank = heads.trace(file).rank
+    for file in selected:
+        head = heads.trace(file)
+        rank = head.rank
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
-        recordings.append(workers.Recording(file, rank))
+        recordings.append(workers.Recording(file, rank, head.world_size))
     members, findings = workers.assign_ranks(recordings)
     if not members:
         return None
     files: dict[tuple[str, int, int], TraceFiles] = {}
-    listed: list[Worker] = []
+    ranks: list[Worker] = []
     for member in members:
         spans = []
         for number, (label, recording) in enumerate(member.spans, 1):
@@ -280,10 +283,10 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             written_ns = file.mtime_ns or None
             spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
-            own = shown(recording.worker)
-            files[name, member.rank, number] = TraceFiles(file, sidecar, own, rank)
-        listed.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
-    return Run(name, tuple(listed), tuple(findings)), with_others(files)
+            worker = shown(recording.worker)
+            files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank)
+        ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
+    return Run(name, tuple(ranks), tuple(findings)), with_others(files)
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:

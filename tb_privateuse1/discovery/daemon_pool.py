@@ -1,7 +1,7 @@
 """A bounded pool of threads that does not keep its process from ending.
 
-``concurrent.futures.ThreadPoolExecutor`` waits at exit for what still runs: a server that is
-interrupted would then go on reading a large trace for minutes.
+``concurrent.futures.ThreadPoolExecutor`` waits at exit for running calls: an interrupted server
+would read a large trace for minutes more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DaemonPool(Executor):
         self._threads: list[threading.Thread] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call ``fn`` in one of the threads; may be asked from one thread at a time."""
+        """Call ``fn`` in one of the threads; only one thread at a time may submit."""
         future: Future[Any] = Future()
         self._queue.put((future, lambda: fn(*args, **kwargs)))
         if len(self._threads) < self._workers:
@@ -34,10 +34,10 @@ class DaemonPool(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads after what was submitted, or after what runs."""
+        """End the threads after all submitted calls, or after the running ones."""
         with contextlib.suppress(Empty):
             while cancel_futures:
-                # A worker may take the last one at any time: nothing may wait for another.
+                # A worker may take the last item at any time, so a blocking get could hang.
                 if (item := self._queue.get_nowait()) is not None:
                     item[0].cancel()
         for _ in self._threads:
@@ -52,5 +52,5 @@ class DaemonPool(Executor):
                 continue
             try:
                 future.set_result(call())
-            except BaseException as error:  # it is the asker's
+            except BaseException as error:  # the future's owner handles it
                 future.set_exception(error)

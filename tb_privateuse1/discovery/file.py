@@ -1,6 +1,6 @@
-"""A file as the search found it, how it is opened, the order of names, names fit to be shown.
+"""Files of a logdir: identity, opening, natural order of names, and printable names.
 
-A path is local, or a URL: only this module and ``tree`` tell them apart.
+A path is local or a URL: only this module and ``walk`` distinguish them.
 """
 
 from __future__ import annotations
@@ -24,29 +24,32 @@ class File:
     path: str
     size: int
     mtime_ns: int
-    """0 where a remote filesystem does not tell."""
+    """0 if a remote filesystem does not have it."""
     version: str = ""
-    """Of a remote file: what its filesystem says of its content (an ETag), if anything."""
+    """The version of a remote file's content (an ETag), if its filesystem has one."""
 
     @functools.cached_property
     def name(self) -> str:
-        """Its name within its directory."""
+        """Return the name within the directory."""
         return basename(self.path)
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is behind a URL."""
+        """Return whether the path is a URL."""
         return remote.is_url(self.path)
 
     def same(self, other: File) -> bool:
-        """Whether the content is the same, as far as the filesystem tells."""
+        """Return whether the content is the same, by version or by size and mtime."""
         if self.version and other.version:
             return (self.size, self.version) == (other.size, other.version)
         return (self.size, self.mtime_ns) == (other.size, other.mtime_ns)
 
 
 def file_at(path: str) -> File:
-    """The file as it is now. Raises OSError, of a URL ``remote.RemoteError``, if it is gone."""
+    """Return the file in its present state.
+
+    Raises OSError, for a URL ``remote.RemoteError``, if there is none.
+    """
     if remote.is_url(path):
         return remote_file(remote.status(path))
     status = Path(path).stat()
@@ -54,14 +57,14 @@ def file_at(path: str) -> File:
 
 
 def remote_file(status: remote.Status) -> File:
-    """A remote file as it was listed."""
+    """Build the file of a remote listing's entry."""
     return File(status.url, status.size, status.mtime_ns, status.version)
 
 
 def open_file(path: str, size: int | None = None) -> BinaryIO:
-    """Open a file for reading bytes. ``size``, if it is known, saves a question to a server.
+    """Open a file for reading bytes. A known ``size`` saves a request to a server.
 
-    Raises OSError, of a URL ``remote.RemoteError``, here and while it is read.
+    Raises OSError, for a URL ``remote.RemoteError``, here and while reading.
     """
     if remote.is_url(path):
         return remote.open_url(path, size)
@@ -69,24 +72,24 @@ def open_file(path: str, size: int | None = None) -> BinaryIO:
 
 
 def basename(path: str) -> str:
-    """The last part of a path; of a URL without a query."""
+    """Return the last part of a path or URL, without a query."""
     return remote.name(path) if remote.is_url(path) else os.path.basename(path)
 
 
 def parent(path: str) -> str | None:
-    """The directory of a file; None for a URL with a query, which is valid for the file alone."""
+    """Return the directory of a file; None for a URL whose query is the file's."""
     return remote.parent(path) if remote.is_url(path) else str(Path(path).parent)
 
 
 def natural(name: str) -> list[str | int]:
-    """A key that sorts numbers within names as numbers: ``rank9`` before ``rank10``."""
+    """Return a sort key that orders numbers in names as numbers: ``rank9`` before ``rank10``."""
     parts: list[str | int] = list(_DIGITS.split(name))
     parts[1::2] = [int(part) for part in parts[1::2]]
     return parts
 
 
 def shown(path: str) -> str:
-    """A path as valid text: names on disk are bytes, and need not be UTF-8.
+    """Return a path as valid text, since names on disk are bytes and need not be UTF-8.
 
     A URL is shown without user, password and query.
     """

@@ -1,4 +1,4 @@
-"""Where the search begins: a logdir, or the named roots of ``--logdir_spec``."""
+"""The roots of the search: a logdir, or the named paths of ``--logdir_spec``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tb_privateuse1.trace.errors import TraceError
 
 
 def parse_spec(text: str) -> list[tuple[str, str]]:
-    """TensorBoard's ``--logdir_spec``, ``name:path,path,…``, as (name, path) pairs.
+    """Parse TensorBoard's ``--logdir_spec``, ``name:path,path,…``, into (name, path) pairs.
 
-    A path without a name is named by its last part. As in TensorBoard, a name has neither ``/``
-    at its start nor ``://`` after it, and a drive letter is none.
+    A path without a name is named by its last part. As in TensorBoard, a name does not start with
+    ``/`` or end before ``://``, and a drive letter is not a name.
     """
     roots = []
     for part in filter(None, text.split(",")):
@@ -31,24 +31,24 @@ def parse_spec(text: str) -> list[tuple[str, str]]:
 
 
 def describe(roots: Sequence[tuple[str, str]]) -> str:
-    """Named roots in words, for messages and the page."""
+    """Return the named roots as text, for messages and the page."""
     return ", ".join(f"{name}:{shown(path)}" if name else shown(path) for name, path in roots)
 
 
 def locate(path: str) -> str:
-    """The absolute path of a logdir, or its URL as it is. Raises TraceError ``no_such_path``.
+    """Return the absolute path of a logdir, or its URL. Raises TraceError ``no_such_path``.
 
-    ``file://`` is local. Whether a URL's directory exists is seen when it is listed.
+    ``file://`` is local. Only listing a URL shows whether its directory exists.
     """
     if path.startswith("file://"):
         path = url2pathname(path.removeprefix("file://"))
     if is_url(path):
         return path
     try:
-        # Links stay as they are: they are the names given.
-        found = os.path.normpath(Path.cwd() / Path(path).expanduser())
-        if Path(found).exists():
-            return found
+        # Links are not resolved, since run names come from the user's path.
+        absolute = os.path.normpath(Path.cwd() / Path(path).expanduser())
+        if Path(absolute).exists():
+            return absolute
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
         pass
     raise TraceError("no_such_path", say("There is no file or directory {path}.", path=shown(path)))

@@ -1,4 +1,4 @@
-"""Keep the catalogue of a logdir fresh in the background, so that no request waits for a disk."""
+"""Refresh the catalog of a logdir in the background, so that no request waits for a disk."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tb_privateuse1.trace.findings import Finding
 
 _PUBLISH_S = 0.5
 _AGAIN_S = 30.0
-"""After so long a remote logdir that could not be read is tried again, if there is no interval."""
+"""The delay before another attempt at an unreadable remote logdir, if there is no interval."""
 _log = logging.getLogger(__name__)
 
 
 class Scanner:
-    """Scans in a thread that starts with the first question, then every ``interval_s`` seconds.
+    """Scan in a thread that starts with the first request, then every ``interval_s`` seconds.
 
     ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
-    scan the runs found so far are listed. A logdir that does not exist (yet) is a warning. So is
-    a remote one that cannot be read now: what was found there before stays listed, and it is
-    asked again. Scans take at most half of the time, however slow they are.
+    scan the catalog grows. A logdir that does not exist (yet) is a warning. So is an unreadable
+    remote one: its known runs stay listed, and it is tried again. Slow scans pause as long as
+    they took, so that they use at most half of the time.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Scanner:
         self._stop = threading.Event()
 
     def catalog(self) -> discovery_catalog.Catalog:
-        """What is known now, without waiting."""
+        """Return the present catalog, without waiting."""
         self._start()
         return self._catalog
 
     def is_active(self) -> bool:
-        """Whether there are traces; True as long as the first scan has not finished."""
+        """Return whether there are traces; True until the first scan has finished."""
         catalog = self.catalog()
         return catalog.runs.scanning or bool(catalog.runs.runs)
 
@@ -63,7 +63,7 @@ class Scanner:
         span: int | None = None,
         wait_s: float | None = None,
     ) -> TraceFiles:
-        """``Catalog.find``, which waits for the first scan where the answer depends on it.
+        """Return ``Catalog.find``; waits for the first scan if the result depends on it.
 
         Raises TraceError as ``Catalog.find`` does, or ``scanning`` if the first scan takes
         longer than ``wait_s``.
@@ -87,7 +87,7 @@ class Scanner:
         return catalog
 
     def close(self) -> None:
-        """End the thread; what was found remains."""
+        """End the thread; the catalog remains."""
         self._stop.set()
         if self._thread:
             self._thread.join()
@@ -104,7 +104,7 @@ class Scanner:
             started = time.monotonic()
             try:
                 self._scan(heads)
-            except Exception as error:  # whatever happens, the dashboard must go on
+            except Exception as error:  # the dashboard must survive any error
                 _log.exception("scanning %s", self._logdir)
                 self._fail(error)
             self._scanned.set()
@@ -126,28 +126,28 @@ class Scanner:
                     self._logdir, entries, warnings, scanning=True
                 )
                 published = time.monotonic()
-        entries += _kept(self._entries, lost, entries)
+        entries += _entries_of_lost_roots(self._entries, lost, entries)
         self._entries, self._lost = entries, lost
         self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)
         if not lost:
             heads.forget_unused()
 
     def _fail(self, error: Exception) -> None:
-        found = self._catalog.runs
+        runs = self._catalog.runs
         failure = Finding(
             "scan_failed",
             say("The search failed: {kind}: {error}", kind=type(error).__name__, error=error),
         )
-        known = dataclasses.replace(found, scanning=False, warnings=(failure,))
-        self._catalog = dataclasses.replace(self._catalog, runs=known)
+        runs = dataclasses.replace(runs, scanning=False, warnings=(failure,))
+        self._catalog = dataclasses.replace(self._catalog, runs=runs)
 
 
-def _kept(
+def _entries_of_lost_roots(
     earlier: Sequence[discovery_catalog.Entry],
     lost: Sequence[str],
     found: Sequence[discovery_catalog.Entry],
 ) -> list[discovery_catalog.Entry]:
-    """The earlier runs of roots that cannot be read now, but for those found again."""
+    """Return the earlier runs of roots that cannot be read now, except those found again."""
     names = {run.run for run, _ in found}
     return [
         (run, files)

@@ -1,8 +1,8 @@
 """Decide from the beginning of a JSON text whether it is a trace, and read its rank.
 
-The text is read once, bracket by bracket, and never decoded as a whole: it is cut off somewhere,
-and may be damaged or hostile. Only outermost keys count, as other JSON may mention ``traceEvents``
-further inside.
+The text is read once, bracket by bracket, and never decoded as a whole: it is cut off, and may be
+damaged or hostile. Only outermost keys count, because other JSON may have ``traceEvents`` further
+inside.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 _MOST_TOKENS = 1 << 19
-"""Brackets and strings looked at. Megabytes of process groups have fewer."""
+"""The limit of brackets and strings. Megabytes of process groups have fewer."""
 
 _BOM = b"\xef\xbb\xbf"
 _START = re.compile(rb"\s*([{\[])")
-# A string without an end takes the rest of the text, so that no byte is looked at twice.
+# A string without an end matches the rest of the text, so that no byte is searched twice.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _COLON = re.compile(rb"\s*:\s*")
 _LIST = re.compile(rb"\[\s*(?:[{\]]|\Z)")
@@ -30,34 +30,46 @@ _PHASE = b'"ph"'
 
 
 @dataclass(frozen=True)
+class DistributedInfo:
+    """The rank and the number of ranks in a trace's ``distributedInfo``."""
+
+    rank: int | None = None
+    world_size: int | None = None
+
+
+_NO_INFO = DistributedInfo()
+
+
+@dataclass(frozen=True)
 class Signs:
-    """What the beginning of a text says; ``sure`` if more text would not change it."""
+    """The evidence in the beginning of a text; ``sure`` if more text would not change it."""
 
     is_trace: bool
-    rank: int | None
+    info: DistributedInfo
     sure: bool
 
 
 def sniff(text: bytes) -> Signs:
-    """The signs of a trace: a list ``traceEvents``, or a bare list whose first item is an event.
+    """Return the signs of a trace in the beginning of a text.
 
-    An object that is cut off before its events counts as a trace if it has a ``schemaVersion``,
-    which Kineto writes first.
+    A trace is an object with a list ``traceEvents``, or a list whose first item is an event. An
+    object that is cut off before its events counts if it has a ``schemaVersion``, which Kineto
+    writes first.
     """
     text = text.removeprefix(_BOM)
     start = _START.match(text)
     if start is None:
-        return Signs(False, None, sure=bool(text.strip()))
+        return Signs(False, _NO_INFO, sure=bool(text.strip()))
     if start[1] == b"[":
         return _bare(text, start.start(1))
     return _object(text, start.start(1))
 
 
-def last_rank(text: bytes) -> int | None:
-    """The rank in a text that ends as a trace does, and begins anywhere."""
+def last_info(text: bytes) -> DistributedInfo:
+    """Return the last ``distributedInfo`` of a text that may begin anywhere in a trace."""
     at = text.rfind(_DISTRIBUTED)
     colon = _COLON.match(text, at + len(_DISTRIBUTED)) if at >= 0 else None
-    return _rank(text, colon.end()) if colon else None
+    return _decode_info(text, colon.end()) if colon else _NO_INFO
 
 
 def _object(text: bytes, start: int) -> Signs:
@@ -71,12 +83,12 @@ def _object(text: bytes, start: int) -> Signs:
         elif first in b"}]":
             depth -= 1
             if not depth:
-                return Signs(False, None, sure=True)
+                return Signs(False, _NO_INFO, sure=True)
         elif depth == 1 and (colon := _COLON.match(text, token.end())):
             keys.setdefault(token[0], colon.end())
             if token[0] == _EVENTS and _LIST.match(text, colon.end()):
-                return Signs(True, _rank_of(text, keys), sure=True)
-    return Signs(_SCHEMA in keys, _rank_of(text, keys), sure=count == _MOST_TOKENS)
+                return Signs(True, _info_of(text, keys), sure=True)
+    return Signs(_SCHEMA in keys, _info_of(text, keys), sure=count == _MOST_TOKENS)
 
 
 def _bare(text: bytes, start: int) -> Signs:
@@ -89,22 +101,31 @@ def _bare(text: bytes, start: int) -> Signs:
         elif first in b"}]":
             depth -= 1
         elif depth == 2 and token[0] == _PHASE and (colon := _COLON.match(text, token.end())):
-            return Signs(_LETTER.match(text, colon.end()) is not None, None, sure=True)
-        if count > 1 and depth < 2:  # the first item is over, or is no object
-            return Signs(False, None, sure=True)
-    return Signs(False, None, sure=count == _MOST_TOKENS)
+            return Signs(_LETTER.match(text, colon.end()) is not None, _NO_INFO, sure=True)
+        if count > 1 and depth < 2:  # the first item is over, or is not an object
+            return Signs(False, _NO_INFO, sure=True)
+    return Signs(False, _NO_INFO, sure=count == _MOST_TOKENS)
 
 
-def _rank_of(text: bytes, keys: dict[bytes, int]) -> int | None:
-    return _rank(text, keys[_DISTRIBUTED]) if _DISTRIBUTED in keys else None
+def _info_of(text: bytes, keys: dict[bytes, int]) -> DistributedInfo:
+    return _decode_info(text, keys[_DISTRIBUTED]) if _DISTRIBUTED in keys else _NO_INFO
 
 
-def _rank(text: bytes, at: int) -> int | None:
-    """The rank in the ``distributedInfo`` that begins here."""
+def _decode_info(text: bytes, at: int) -> DistributedInfo:
+    """Return the ``distributedInfo`` whose value begins at an offset."""
     try:
         info = json.JSONDecoder().raw_decode(text[at:].decode("utf-8", "replace"))[0]
-        rank = info.get("rank") if isinstance(info, dict) else None
-        number = int(rank) if isinstance(rank, int | str) else -1
     except (ValueError, RecursionError):
+        return _NO_INFO
+    if not isinstance(info, dict):
+        return _NO_INFO
+    return DistributedInfo(_number(info.get("rank")), _number(info.get("world_size")))
+
+
+def _number(value: object) -> int | None:
+    """Return a rank or a count as torch or a launcher's text has it; None for any other value."""
+    try:
+        number = int(value) if isinstance(value, int | str) else -1
+    except ValueError:
         return None
     return number if 0 <= number < 1 << 31 else None

@@ -1,4 +1,4 @@
-"""What a trace is read from: its file, its sidecar, and other recordings of its run."""
+"""The files of a trace: its own, its sidecar, and other recordings of its run."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ Place = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class TraceFiles:
-    """What one trace is read from: where it is and what it was when it was found."""
+    """The files of one trace, with their identity at the time of the search."""
 
     trace: File
     sidecar: File | None
     worker: str
     rank: int | None
-    """Null if only the order of names gave the rank."""
+    """Null if the rank is from the order of names alone."""
     others: tuple[TraceFiles, ...] = ()
-    """Recordings of the run that may know durations of this one: where kernels are inferred, the
-    first span of this rank and that of the lowest one. (All would be too many to read; these stay
-    the same while a run goes on, and are where to prime.)"""
+    """Recordings of the run that may have durations for this one, if kernels are inferred: the
+    first spans of this rank and of the lowest one. (All would be too many to read. These stay
+    the same while a run continues, and are the ones to prime.)"""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The files' names, for provenance."""
+        """Return the files' names, for provenance."""
         return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
 
 
 def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
-    """The files of a run, each with the other recordings that may help; see ``Files.others``."""
+    """Return the files of a run, each with its helpful other recordings (``TraceFiles.others``)."""
     first: dict[int, TraceFiles] = {}
-    made: dict[Place, TraceFiles] = {}
-    for (run, rank, span), alone in sorted(files.items()):
-        own = alone
-        if own.sidecar is not None:
-            known = (first.get(min(first, default=rank)), first.get(rank))
-            own = replace(own, others=tuple(dict.fromkeys(filter(None, known))))
-            first.setdefault(rank, own)
-        made[run, rank, span] = own
-    return made
+    linked: dict[Place, TraceFiles] = {}
+    for place, recording in sorted(files.items()):
+        rank = place[1]
+        if recording.sidecar is not None:
+            others = filter(None, (first.get(min(first, default=rank)), first.get(rank)))
+            linked[place] = replace(recording, others=tuple(dict.fromkeys(others)))
+            first.setdefault(rank, linked[place])
+        else:
+            linked[place] = recording
+    return linked
 
 
 def as_now(files: TraceFiles) -> TraceFiles:
-    """Return the files as they are now; remote ones as they were found. Raises OSError."""
+    """Return the files in their present state; remote ones unchanged. Raises OSError."""
     if files.trace.is_remote:
         return files
     sidecar, others = None, []
@@ -64,9 +65,9 @@ def as_now(files: TraceFiles) -> TraceFiles:
 
 
 def check_unchanged(files: TraceFiles) -> None:
-    """Raise TraceError ``remote_changed`` if a remote file is no longer what the search found.
+    """Raise TraceError ``remote_changed`` if a remote file has changed since the search.
 
-    It is read in parts, and is known from then on by what it was when it was found.
+    A remote file is read in parts, and the cache identifies it by its state at the search.
     """
     for file in filter(None, (files.trace, files.sidecar)):
         if file.is_remote and not file.same(file_at(file.path)):
@@ -75,9 +76,10 @@ def check_unchanged(files: TraceFiles) -> None:
 
 
 def unchanged(files: TraceFiles) -> bool:
-    """Whether the trace is still the file that was to be read, and those it was made with. If it
-    grew meanwhile, what was read is more than its identity says, and not for the cache that others
-    use. (Of a remote one ``ingest`` has made sure.)
+    """Return whether the trace and its other recordings are still the same files.
+
+    If a file grew meanwhile, the read trace does not match its identity, so it must not be cached.
+    Remote files always count as unchanged: ``ingest`` checks them with ``check_unchanged``.
     """
     if files.trace.is_remote:
         return True

@@ -1,7 +1,7 @@
-"""Tell a trace from other JSON, and its rank, by few bytes.
+"""Recognize traces among JSON files and read their rank, from few bytes.
 
-torch writes the metadata (``distributedInfo``, …) before the events; other tools that rewrite a
-trace may put it behind them, so the end is looked at too where it is near.
+torch writes the metadata (``distributedInfo``, …) before the events. Tools that rewrite a trace may
+put it behind them, so the end of the file is read, too, if that is cheap.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from isal import igzip, igzip_lib
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.sniff import last_rank, sniff
+from tb_privateuse1.discovery.sniff import last_info, sniff
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20
-"""Unpacked bytes looked at: thousands of process groups in ``distributedInfo`` take megabytes."""
+"""The limit of unpacked bytes: thousands of process groups take megabytes."""
 _SMALL_GZIP = 256 << 10
-"""Packed files up to this size are unpacked up to ``_MOST`` to see what follows the events."""
+"""Packed files up to this size are unpacked up to ``_MOST``, for metadata after the events."""
 _SIDECAR_RANK = re.compile(rb'"rank"\s*:\s*([0-9]{1,9})\b')
 
 
 _AT_ONCE = 8
-"""Remote files that are looked at at a time."""
+"""Remote files that are read at a time."""
 _PATIENCE = 3
-"""Remote files that may fail on end before their host is given up."""
+"""Remote files that may fail in a row before their host is given up."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What the first (and, if near, last) bytes of a JSON file tell."""
+    """The contents of a JSON file's first (and, if near, last) bytes."""
 
     is_trace: bool
     rank: int | None
+    world_size: int | None = None
 
 
 _Look = Callable[[IO[bytes], bool, int], Head]
 
 
 class Heads:
-    """Heads by file identity, so that a file is opened again only when it has changed.
+    """A cache of heads by file identity, so that only changed files are opened again.
 
-    What cannot be read is looked at again another time. Raises ``RemoteError`` if a host does not
-    answer several times on end.
+    An unreadable file is not cached, but read again at the next call. Raises ``RemoteError`` if a
+    host does not answer several times in a row.
     """
 
     def __init__(self) -> None:
@@ -61,27 +62,27 @@ class Heads:
         self._unanswered = 0
 
     def trace(self, file: File) -> Head:
-        """Whether a file is a trace, and the rank in its metadata."""
+        """Return whether a file is a trace, and the rank in its metadata."""
         return self._get(file, _trace)
 
     def sidecar(self, file: File) -> Head:
-        """The rank in a sidecar of ours."""
+        """Return the rank in a sidecar of ours."""
         return self._get(file, lambda stream, *_: _sidecar(stream))
 
     def forget_unused(self) -> None:
-        """Drop what was not asked for since the last call."""
+        """Drop the heads that no call has used since the last one."""
         self._known = {file: self._known[file] for file in self._used}
         self._used = set()
 
     def look_ahead(self, files: Iterable[File]) -> None:
-        """Start to look at remote traces that will be asked for, a few at a time."""
+        """Start to read the heads of remote traces ahead of their use, a few at a time."""
         for file in files:
             if file.is_remote and file not in self._known:
                 self._pool = self._pool or DaemonPool(_AT_ONCE, "heads")
                 self._ahead[file] = self._pool.submit(_look, file, _trace)
 
     def stop(self) -> None:
-        """Give up what was to be looked at ahead."""
+        """Cancel the reading ahead."""
         self._unanswered = 0
         for future in self._ahead.values():
             future.cancel()
@@ -95,7 +96,7 @@ class Heads:
             try:
                 ahead = self._ahead.pop(file, None)
                 self._known[file] = ahead.result() if ahead else _look(file, look)
-            except OSError as error:  # gone or not ours to read: the reader will say so
+            except OSError as error:  # gone or not readable: the reader reports it
                 if isinstance(error, RemoteError) and error.passing:
                     self._unanswered += 1
                     if self._unanswered > _PATIENCE:
@@ -107,7 +108,7 @@ class Heads:
 
 
 class _Bounded(io.RawIOBase):
-    """The beginning of a packed file: one that holds nothing must not be read to its end."""
+    """The beginning of a packed file: one that unpacks to nothing must not be read to its end."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -141,33 +142,33 @@ def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
         signs = sniff(text)
         if signs.sure or len(text) < wanted or wanted == _MOST:
             break
-        wanted *= 4  # each look starts from the beginning: together they stay linear
-    rank = signs.rank
-    if signs.is_trace and rank is None:
+        wanted *= 4  # sniff starts from the beginning each time: the sum stays linear
+    info = signs.info
+    if signs.is_trace and info.rank is None:
         if not zipped:
             stream.seek(max(size - _BLOCK, 0))
             text = _read(stream, _BLOCK)
         elif size <= _SMALL_GZIP:
             text += _read(stream, _MOST)
-        rank = last_rank(text)
-    return Head(signs.is_trace, rank)
+        info = last_info(text)
+    return Head(signs.is_trace, info.rank, info.world_size)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:
     text = _read(stream, _BLOCK)
-    found = _SIDECAR_RANK.search(text)
-    return Head(False, int(found[1]) if found else None)
+    match = _SIDECAR_RANK.search(text)
+    return Head(False, int(match[1]) if match else None)
 
 
 def _read(stream: IO[bytes], most: int) -> bytes:
-    """Up to ``most`` bytes, fewer at the end or where the packed stream breaks."""
+    """Return up to ``most`` bytes, fewer at the end or if the packed stream is damaged."""
     blocks: list[bytes] = []
     try:
         while most > 0 and (block := stream.read(min(most, _BLOCK))):
             blocks.append(block)
             most -= len(block)
-    except RemoteError:  # no damage of the file
+    except RemoteError:  # the connection failed, not the file
         raise
     except (EOFError, OSError, zlib.error, igzip_lib.IsalError):  # type: ignore[misc]
-        pass  # what came before the damage still counts
+        pass  # the bytes before the damage still count
     return b"".join(blocks)

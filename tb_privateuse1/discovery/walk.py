@@ -1,9 +1,9 @@
 """Walk a directory tree for JSON files.
 
 Symbolic links are followed. Every real directory is visited once, under its real name if it has
-one below the root: so links cannot make a loop, nor a run appear twice. Hidden files and
-directories are left out (``.git``, half-written files of our capture), and so is everything that
-is not a regular file. Of a URL the same is kept; links there are not followed.
+one below the root, so links cannot make a loop or list a run twice. Hidden files and directories
+are skipped (``.git``, half-written files of our capture), as is everything that is not a regular
+file. The same holds for a URL, except that links are not followed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _SUFFIXES = (".json", ".json.gz")
 
 
 def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
-    """Each directory from ``root`` down as (path from the root, ``.`` for itself; its JSON files).
+    """Yield each directory from ``root`` down: its path from the root (``.``), its JSON files.
 
-    A directory that cannot be read becomes a warning, a file that vanishes is left out. Raises
+    An unreadable directory is a warning, a vanished file is skipped. Raises
     ``remote.RemoteError`` if a URL cannot be listed at all.
     """
     if remote.is_url(root):
-        for directory, found in remote.walk(root, _visible, _wanted, warnings):
-            yield directory, _by_name(map(remote_file, found))
+        for directory, statuses in remote.walk(root, _visible, _wanted, warnings):
+            yield directory, _by_name(map(remote_file, statuses))
         return
     seen: set[tuple[int, int]] = set()
     pending, links = [Path()], list[Path]()
@@ -57,7 +57,7 @@ def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[
 
 
 def files_of(directory: str) -> list[File]:
-    """The JSON files of one directory. Raises OSError, of a URL ``remote.RemoteError``."""
+    """Return the JSON files of one directory. Raises OSError, for a URL ``remote.RemoteError``."""
     if remote.is_url(directory):
         return _by_name(map(remote_file, remote.files_of(directory, _wanted)))
     with os.scandir(directory) as entries:
@@ -65,7 +65,7 @@ def files_of(directory: str) -> list[File]:
 
 
 def is_file(path: str) -> bool:
-    """Whether it is a file rather than a directory. Raises ``remote.RemoteError`` of a URL."""
+    """Return whether a path is a file, not a directory. Raises ``remote.RemoteError`` for a URL."""
     return remote.is_file(path) if remote.is_url(path) else Path(path).is_file()
 
 

@@ -1,18 +1,18 @@
-"""Which traces of a directory are one rank's, and which rank that is.
+"""Assign ranks to the traces of a directory, and group each rank's traces into spans.
 
-A worker's name is that of a process (``<host>_<pid>``), so a restarted job has several of them
-for one rank, while users name files by rank and step, or all ranks alike. The rules:
+torch names a worker by its process (``<host>_<pid>``), so a restarted job has several workers for
+one rank. Users name files by rank and step, or all ranks alike. The rules:
 
-* The rank of a trace is what its metadata say (``distributedInfo.rank``, the sidecar's
-  ``rank``), else what its name says (``rank-3``, ``rank3_step100``, ``prof_3``, ``worker3``),
-  else the next free one in the order of names.
-* Traces of the same rank are its spans if they come from one worker, if their names give that
-  rank too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
-  the other (a restart: at least 10 s apart). Different workers joined so are reported.
-* Otherwise two processes claim a rank at the same time. One whose name gives that rank too
-  keeps it, else the first. Another gets the rank in its name if that is free, else one
-  beyond all that are known: never that of a rank in between whose trace may be missing. This is
-  reported. No trace is lost.
+* The rank of a trace is from its metadata (``distributedInfo.rank``, the sidecar's ``rank``), else
+  from its name (``rank-3``, ``rank3_step100``, ``prof_3``, ``worker3``), else the next free one in
+  the order of names.
+* Traces of the same rank are its spans if they come from one worker, if their names have that
+  rank, too (``rank0_step100``, ``rank0_step200``), or if their time stamps show one process after
+  the other (a restart: at least 10 s apart). Joined workers are reported.
+* Otherwise two processes claim a rank at the same time. The one with that rank in its name
+  keeps it, else the first. Another gets the rank in its name if that is free, else the next one
+  beyond all known ranks and the ``world_size`` of the metadata. A gap below may be a rank whose
+  trace is missing. The collision is reported. No trace is lost.
 """
 
 from __future__ import annotations
@@ -33,29 +33,30 @@ _NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
 _NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
 """Nanoseconds per unit of a Unix time, by its digits: torch has written ms and ns."""
 _RESTART_NS = 10 * 10**9
-"""A process that starts anew and records needs longer than this; ranks of one job end closer."""
+"""A restarted process needs longer than this to record; ranks of one job end closer together."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` is its metadata's."""
+    """A trace file; ``rank`` and ``world_size`` are its metadata's."""
 
     file: File
     rank: int | None
+    world_size: int | None = None
 
     @property
     def worker(self) -> str:
-        """Who recorded it."""
+        """Return the name of the process that recorded it."""
         return split_name(self.file.name)[0]
 
     @property
     def stamp(self) -> str | None:
-        """The time in its name."""
+        """Return the time stamp in its name."""
         return split_name(self.file.name)[1]
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
-        """Its place in order of time; those without a time come first."""
+        """Return its sort key in order of time; recordings without a time stamp come first."""
         stamp = self.stamp
         number = int(stamp) * _NS.get(len(stamp), 1) if stamp else 0
         return stamp is not None, number, natural(self.file.name)
@@ -88,14 +89,16 @@ class _Process:
 
 
 def split_name(name: str) -> tuple[str, str | None]:
-    """The worker and the time stamp in a trace's file name."""
+    """Return the worker and the time stamp in a trace's file name."""
     match = _NAME.match(name)
     return (match[1], match[2]) if match else (name, None)
 
 
 def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Finding]]:
-    """The ranks of one directory's traces, lowest first, and what is odd about them."""
+    """Return the ranks of one directory's traces, lowest first, and findings about them."""
+    recordings = list(recordings)
     processes = _processes(recordings)
+    world_size = max((r.world_size or 0 for r in recordings), default=0)
     findings: list[Finding] = []
     series: dict[int, list[_Process]] = {}
     late: list[_Process] = []
@@ -118,14 +121,13 @@ def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Fi
             rank = named
         elif process.wish is None:
             rank = next(free)
-        else:  # a gap may be a rank whose trace is missing
-            rank = max(series) + 1
+        else:  # not into a gap, which may be a rank whose trace is missing
+            rank = max(max(series) + 1, world_size)
         if process.wish is not None:
             findings.append(_collision(process, series[process.wish][0], rank))
         series[rank] = [process]
         sources[rank] = "order" if named is None else "name"
-    found = [_member(rank, sources[rank], series[rank]) for rank in sorted(series)]
-    return found, findings
+    return [_member(rank, sources[rank], series[rank]) for rank in sorted(series)], findings
 
 
 def _precedence(process: _Process) -> tuple[bool, bool, tuple[bool, int, list[str | int]]]:
@@ -138,13 +140,13 @@ def _processes(recordings: Iterable[Recording]) -> list[_Process]:
     for recording in sorted(recordings, key=lambda r: r.when):
         by_worker[recording.worker].append(recording)
     processes = []
-    for worker, own in by_worker.items():
-        claims = {r.rank for r in own if r.rank is not None}
-        if len(claims) <= 1:  # a span whose metadata is lost is still its worker's
-            processes.append(_Process(worker, next(iter(claims), None), tuple(own)))
+    for worker, spans in by_worker.items():
+        claims = {r.rank for r in spans if r.rank is not None}
+        if len(claims) <= 1:  # a span that lost its metadata is still its worker's
+            processes.append(_Process(worker, next(iter(claims), None), tuple(spans)))
             continue
         by_claim: dict[int | None, list[Recording]] = defaultdict(list)
-        for recording in own:
+        for recording in spans:
             by_claim[recording.rank].append(recording)
         processes += [_Process(worker, claim, tuple(rs)) for claim, rs in by_claim.items()]
     return processes
@@ -201,13 +203,14 @@ def _collision(process: _Process, holder: _Process, rank: int) -> Finding:
 
 
 def _member(rank: int, source: str, processes: Sequence[_Process]) -> Member:
-    own = sorted((r for p in processes for r in p.recordings), key=lambda r: r.when)
-    labels = [r.stamp or "default" for r in own]
-    often = Counter(labels)
+    recordings = sorted((r for p in processes for r in p.recordings), key=lambda r: r.when)
+    labels = [r.stamp or "default" for r in recordings]
+    counts = Counter(labels)
     spans = tuple(
-        (label if often[label] == 1 else _stem(r), r) for label, r in zip(labels, own, strict=True)
+        (label if counts[label] == 1 else _stem(r), r)
+        for label, r in zip(labels, recordings, strict=True)
     )
-    return Member(shown(own[-1].worker), rank, source, spans)
+    return Member(shown(recordings[-1].worker), rank, source, spans)
 
 
 def _stem(recording: Recording) -> str:

@@ -1,9 +1,8 @@
-"""What people read, in their language.
+"""Translate texts of the server: English templates in the code, other languages in catalogs.
 
-English stands where it is said, as a template with named values; every other language is a folder
-of catalogues here, from that template to its own: ``zh/<part>.toml``. A ``Text`` is an ordinary
-``str`` in English, so that the command line, files and notebooks need not know of this; it is put
-into another language at the last moment, when a result becomes JSON (``encoding.encode``).
+A catalog maps English templates to a language's own: ``zh/<part>.toml``. A ``Text`` is an ordinary
+``str`` in English, so the command line, files and notebooks need no translation. ``render``
+translates it when a result becomes JSON (``encoding.encode``).
 """
 
 from __future__ import annotations
@@ -25,82 +24,83 @@ __all__ = [
     "plural",
     "say",
     "units",
+    "untranslated",
 ]
 
 LANGUAGES = ("en", "zh")
-"""The first one is that of the templates."""
+"""The first one is the language of the templates."""
 
 
 class Text(str):
-    """English, with the template and the values that it was made of."""
+    """An English text that has its template and values."""
 
     __slots__ = ("template", "values")
     template: str
     values: Mapping[str, Any]
 
     def __new__(cls, english: str, template: str, values: Mapping[str, Any]) -> Text:
-        """``english`` is what the template says with these values."""
-        made = super().__new__(cls, english)
-        made.template, made.values = template, values
-        return made
+        """``english`` is the template, formatted with the values."""
+        text = super().__new__(cls, english)
+        text.template, text.values = template, values
+        return text
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Text, (str(self), self.template, self.values)
 
 
 def say(template: str, **values: Any) -> Text:
-    """A text in English: the template with its values, as ``str.format`` puts them in.
+    """Build a text: the template with its values in the syntax of ``str.format``.
 
-    A value may be a Text itself. Without values, braces mean nothing. ``template`` is always
-    written out where this is called: the tests look for a translation of each.
+    A value may be a Text itself. Without values, braces mean nothing. Callers write ``template``
+    as a literal, because ``untranslated`` reads the templates from the source.
     """
     text = Text(template, template, {})
     return fill(text, **values) if values else text
 
 
 def _plain(value: Any) -> Any:
-    """A value as it can be stored: numpy's numbers as Python's, others as they are told."""
+    """Return a value that JSON can hold: numpy's numbers as Python's, other objects as text."""
     if isinstance(value, str | int | float):
         return value
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def plural(count: int, noun: str) -> Text:
-    """``1 copy``, ``2,000 steps``; its template is ``{count:,} copies``."""
+    """Build the text of a count: ``1 copy``, ``2,000 steps``; its template is in the plural."""
     template = many(noun)
     values = {"count": count}
     return Text(f"1 {noun}" if count == 1 else template.format_map(values), template, values)
 
 
 def many(noun: str) -> str:
-    """The template of a count of these."""
+    """Return the template of a noun's count: ``{count:,} copies``."""
     return f"{{count:,}} {noun[:-1]}ies" if noun.endswith("y") else f"{{count:,}} {noun}s"
 
 
 def join_list(items: Iterable[str]) -> str:
-    """``a, b, c``."""
-    told = ""
+    """Build the text ``a, b, c``."""
+    text = ""
     for item in items:
-        told = say("{first}, {next}", first=told, next=item) if told else item
-    return told
+        text = say("{first}, {next}", first=text, next=item) if text else item
+    return text
 
 
 def join_sentences(items: Iterable[str]) -> str:
-    """``A. B.``: one after the other; empty ones are left out."""
-    told = ""
+    """Build the text ``A. B.``; skips empty sentences."""
+    text = ""
     for item in filter(None, items):
-        told = say("{first} {next}", first=told, next=item) if told else item
-    return told
+        text = say("{first} {next}", first=text, next=item) if text else item
+    return text
 
 
 def fill(template: Text, **values: Any) -> Text:
-    """A text that was said without its values, with them."""
-    told = {name: _plain(value) for name, value in values.items()}
-    return Text(template.template.format_map(values), template.template, told)
+    """Build a text from a template that ``say`` made without values."""
+    stored = {name: _plain(value) for name, value in values.items()}
+    return Text(template.template.format_map(values), template.template, stored)
 
 
 def replace_text(text: str, old: str, new: str) -> str:
-    """``str.replace``; of a Text in its values, too, so that it stays one."""
+    """Return ``text.replace(old, new)``; a Text stays one, with replaced values."""
     if not isinstance(text, Text):
         return text.replace(old, new)
     values = {
@@ -111,39 +111,39 @@ def replace_text(text: str, old: str, new: str) -> str:
 
 
 def render(text: str, language: str) -> str:
-    """A text in a language; English where nobody has put it into that one."""
+    """Return a text in a language, in English if the translation is missing."""
     if not isinstance(text, Text) or language == LANGUAGES[0]:
         return str(text)
-    template = catalogue(language).get(text.template)
+    template = catalog(language).get(text.template)
     if template is None:
         return str(text)
     if not text.values:
         return template
-    told = {
+    values = {
         name: render(value, language) if isinstance(value, str) else value
         for name, value in text.values.items()
     }
-    return template.format_map(told)
+    return template.format_map(values)
 
 
 def all_languages(text: str) -> frozenset[str]:
-    """A text in every language, for what a page sends back of what it was told."""
+    """Return a text in every language, since a page sends names back in its own."""
     if not isinstance(text, Text):
         return frozenset((text,))
     return frozenset(render(text, language) for language in LANGUAGES)
 
 
 @functools.cache
-def catalogue(language: str) -> dict[str, str]:
-    """From English templates to those of a language."""
-    found: dict[str, str] = {}
+def catalog(language: str) -> dict[str, str]:
+    """Read the translations of a language, by English template."""
+    translations: dict[str, str] = {}
     for file in sorted((Path(__file__).parent / language).rglob("*.toml")):
-        found |= tomllib.loads(file.read_text("utf-8"))
-    return found
+        translations |= tomllib.loads(file.read_text("utf-8"))
+    return translations
 
 
 def pack(text: Any) -> Any:
-    """What of a text is stored, as plain JSON; ``unpacked`` makes it one again. Others stay."""
+    """Return a text as plain JSON for ``unpack``; other values unchanged."""
     if not isinstance(text, Text):
         return text
     values = {name: pack(value) for name, value in text.values.items()}
@@ -151,7 +151,7 @@ def pack(text: Any) -> Any:
 
 
 def unpack(stored: Any) -> Any:
-    """The text of what ``packed`` told."""
+    """Build the text from the result of ``pack``; returns other values unchanged."""
     if not isinstance(stored, Mapping):
         return stored
     values = {name: unpack(value) for name, value in stored["values"].items()}
@@ -159,11 +159,14 @@ def unpack(stored: Any) -> Any:
 
 
 def restore_texts(value: Any, known: Mapping[str, Text]) -> Any:
-    """A value that was stored in English, with its texts as they were: dataclasses, tuples."""
+    """Return a value (dataclass, tuple, str) whose strings are Texts again, if ``known`` has them.
+
+    Stored traces hold their texts in English; ``known`` is by that English.
+    """
     if isinstance(value, str):
         return known.get(value, value)
     if isinstance(value, tuple):
-        return tuple(restore_texts(one, known) for one in value)
+        return tuple(restore_texts(item, known) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **{k: restore_texts(v, known) for k, v in fields.items()})

@@ -1,6 +1,6 @@
-"""Figures in words: a field's name says what its value is, ``total_ns``, ``peak_bytes``, ``share``.
+"""Format figures with units, by their field's name: ``total_ns``, ``peak_bytes``, ``share``.
 
-Names from a trace may hold anything: control characters are shown as escapes.
+Names from a trace may hold any character: control characters are shown as escapes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _SIZES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
 def title(name: str) -> str:
-    """A field's name for people, without its unit."""
+    """Return a field's name as a title, without its unit."""
     return name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
 
 
 def with_unit(name: str, value: Any) -> str:
-    """A field's value with its unit; ``-`` if it is missing."""
+    """Return a field's value with its unit; ``-`` if it is missing."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -36,20 +36,20 @@ def with_unit(name: str, value: Any) -> str:
 
 
 def bounds(names: Sequence[str]) -> dict[str, str]:
-    """Of these fields, the figures whose bound has a field, too, and that field."""
-    found = {}
+    """Return the names of the fields with error bounds, by the names of their figures."""
+    bound_of = {}
     for bound in names:
         stem, is_bound, unit = bound.rpartition("bound")
         if not is_bound or unit not in ("", "_ns"):
             continue
         figure = f"{stem.removesuffix('_') or 'total'}{unit}"
         if figure in names and figure != bound:
-            found[figure] = bound
-    return found
+            bound_of[figure] = bound
+    return bound_of
 
 
 def with_bound(row: Any, name: str, bound: str | None) -> str:
-    """A field of a dataclass with its unit and, if it is inferred, how far off it may be."""
+    """Return a field of a dataclass with its unit and, if inferred, its error bound."""
     value = getattr(row, name)
     if bound is None or value is None or (off := getattr(row, bound)) == 0:
         return with_unit(name, value)
@@ -57,12 +57,12 @@ def with_bound(row: Any, name: str, bound: str | None) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Nothing in a name may move the cursor or colour the terminal."""
+    """Escape control characters: a name must not move the cursor or color the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shorten(text: str, most: int) -> str:
-    """A text of at most so many characters."""
+    """Return a text cut to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""Names of calls, functions and annotations that return when the device is done."""
+"""Recognize calls and annotations that block until the device is done, by their names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _WAITS = re.compile(
     r"synchroni[sz]e(?!_|(?-i:[a-z]))|waitfor|(stream|device|event)_?sync", re.IGNORECASE
 )
 _NO_WAIT = re.compile(r"wait_?event|event_?(query|record)|enqueue", re.IGNORECASE)
-"""Waits on the device, and calls that return at once."""
+"""Matches ``_WAITS`` too, but returns at once."""
 
 
 def blocks(name: str) -> bool:
-    """Return whether what has this name waits on the host for the device."""
+    """Return whether a call of this name makes the host wait for the device."""
     return bool(_WAITS.search(name)) and not _NO_WAIT.search(name)

@@ -1,4 +1,4 @@
-"""Who called whom: ranges of a trace merged by their path of names, vectorised over events.
+"""Build call trees: ranges of a trace merged by their path of names, vectorized over events.
 
 A *node* is all ranges with the same names from the root down; nodes are numbered so that a
 parent comes before its children. Modules are Python frames that torch names ``nn.Module: …``.
@@ -20,12 +20,12 @@ MODULE = "nn.Module: "
 """How the names of a module's frames start; its class and number follow (torch's tracer)."""
 
 STEP, LOADER = "ProfilerStep#", "enumerate(DataLoader)"
-"""Ranges that torch makes around steps and batches; they are no parts of a program."""
+"""Ranges that torch makes around steps and batches; they are not parts of a program."""
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """A call tree. ``of`` is the node of each range, ``NONE`` for one that is left out."""
+    """A call tree. ``of`` has the node of each range, ``NONE`` for an excluded one."""
 
     of: I32
     parent: I32
@@ -36,28 +36,28 @@ class Nodes:
 
 
 def merge_calls(parent: I32, name: I32, rows: Bools) -> Nodes:
-    """The call tree of some rows; ``parent`` of a chosen row is a chosen row or ``NONE``.
+    """Build the call tree of some rows; ``parent`` of a chosen row is a chosen row or ``NONE``.
 
-    Near-linear: the rows of a level are told apart by their parent's node and their name.
+    Near-linear: rows of a level are grouped by their parent's node and their name.
     """
     of = np.full(len(parent) + 1, NONE, np.int32)  # one more: ``NONE`` reads the last entry
     parents, names, count = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     labels = int(name[rows].max(initial=0)) + 1
     above = 0  # the first node of the level above
     for level in _levels(parent, np.flatnonzero(rows)):
-        up = np.maximum(of[parent[level]] - above, 0)  # at the root there is one place
-        found, node = number_keys(up.astype(np.int64) * labels + name[level])
-        parents.append(found // labels + above if count else np.full(len(found), NONE))
-        names.append(found % labels)
+        up = np.maximum(of[parent[level]] - above, 0)  # the outermost level has no parents
+        keys, node = number_keys(up.astype(np.int64) * labels + name[level])
+        parents.append(keys // labels + above if count else np.full(len(keys), NONE))
+        names.append(keys % labels)
         of[level] = node + count
-        above, count = count, count + len(found)
+        above, count = count, count + len(keys)
     return Nodes(
         of[:-1], np.concatenate(parents).astype(np.int32), np.concatenate(names).astype(np.int32)
     )
 
 
 def _levels(parent: I32, chosen: I64) -> Iterator[I64]:
-    """The chosen rows by how many ancestors they have, the outermost first."""
+    """Yield the chosen rows of each depth, the outermost first."""
     depth = intervals.depths(parent)[chosen]
     deepest = int(depth.max(initial=-1))
     # numpy sorts small integers in linear time.
@@ -68,15 +68,15 @@ def _levels(parent: I32, chosen: I64) -> Iterator[I64]:
 
 
 _DENSE = 1 << 22
-"""Keys below this are told apart by a table, larger ones by sorting."""
+"""Keys below this are numbered by a table, larger ones by sorting."""
 
 _SPARSE = 64
-"""So are keys that are more than this times as large as they are many: a deep tree of different
-names has a level, and would have a table of all names, for each of them."""
+"""Keys are sorted, too, if the largest exceeds this many times their count. Else each level of a
+deep tree would need a table of all names."""
 
 
 def number_keys(key: I64) -> tuple[I64, I64]:
-    """The different keys in order, and the number of each row's; keys are 0 or more."""
+    """Return the distinct keys in order, and each row's index into them; keys are 0 or more."""
     largest = int(key.max(initial=0))
     if largest >= min(_DENSE, _SPARSE * len(key)):
         return np.unique(key, return_inverse=True)
@@ -87,18 +87,21 @@ def number_keys(key: I64) -> tuple[I64, I64]:
 
 
 def starts_with(trace: Trace, *prefixes: str) -> Bools:
-    """Which of the trace's strings start with one of these."""
+    """Return a mask of the trace's strings that start with one of the prefixes."""
     return np.array([text.startswith(prefixes) for text in trace.strings], np.bool_)
 
 
 def is_module(trace: Trace) -> Bools:
-    """Which rows of ``trace.frames`` are calls of an nn.Module."""
-    named: Bools = starts_with(trace, MODULE)[trace.frames.name]
-    return named
+    """Return a mask of the rows of ``trace.frames`` that are calls of an nn.Module."""
+    modules: Bools = starts_with(trace, MODULE)[trace.frames.name]
+    return modules
 
 
 def started_in(trace: Trace, start_ns: I64, step: int | None) -> Bools:
-    """Which ranges start within the host range of a row of ``trace.steps``; None: in any."""
+    """Return a mask of ranges that start in the host range of a row of ``trace.steps``.
+
+    Without a step (None) all ranges count.
+    """
     if step is None:
         return np.ones(len(start_ns), np.bool_)
     steps = trace.steps
@@ -107,63 +110,63 @@ def started_in(trace: Trace, start_ns: I64, step: int | None) -> Bools:
 
 
 def class_of(name: str) -> str:
-    """``Linear`` of ``Linear_12``, a module's name; what has no number stays."""
+    """Return the class in a module's name: ``Linear`` of ``Linear_12``."""
     head, _, number = name.rpartition("_")
     return head if head and number.isdigit() else name
 
 
 def split_path(path: str) -> list[str]:
-    r"""The names of a path; ``\;`` is a semicolon and ``\\`` a backslash of a name."""
-    found, escaped = [""], False
+    r"""Return the names of a path; ``\;`` is a semicolon and ``\\`` a backslash of a name."""
+    names, escaped = [""], False
     for c in path:
         if c == ";" and not escaped:
-            found.append("")
+            names.append("")
         elif c != "\\" or escaped:
-            found[-1] += c
+            names[-1] += c
         escaped = c == "\\" and not escaped
-    return found
+    return names
 
 
 def self_or_nearest(parent: I32, wanted: Bools) -> I32:
-    """The row itself if it is wanted, else its nearest ancestor that is, or ``NONE``."""
+    """Return each row if it is wanted, else its nearest wanted ancestor, or ``NONE``."""
     rows = np.arange(len(parent), dtype=np.int32)
     return np.where(wanted, rows, intervals.nearest(parent, wanted)).astype(np.int32)
 
 
 def take(column: I32 | I64, rows: I32) -> I32:
-    """``column[rows]``, and ``NONE`` for the rows that are ``NONE``."""
+    """Return ``column[rows]``, and ``NONE`` for the rows that are ``NONE``."""
     return np.where(rows >= 0, np.append(column, NONE)[rows], NONE).astype(np.int32)
 
 
 def forward_of(ops: Ops) -> I32:
-    """The forward operator whose gradient each operator computes, or ``NONE``.
+    """Return the forward operator whose gradient each operator computes, or ``NONE``.
 
     torch gives an operator of the backward pass the sequence number of its forward operator and
-    the number of that one's thread. Of several forward operators with the number it is the
-    latest: the innermost one, which made the gradient's function. What an operator of the
-    backward pass calls belongs to the same forward operator.
+    the number of the forward thread. If several forward operators have the number, the latest
+    counts: the innermost one, which made the gradient's function. Operators inside a backward
+    operator belong to the same forward operator.
     """
-    found = linked_forward(ops)
-    return take(found, self_or_nearest(ops.parent, found >= 0))
+    forward = linked_forward(ops)
+    return take(forward, self_or_nearest(ops.parent, forward >= 0))
 
 
 def linked_forward(ops: Ops) -> I32:
-    """``forward_of`` for the operators that carry the number themselves; of others ``NONE``."""
+    """Return ``forward_of`` for operators with a sequence number of their own, else ``NONE``."""
     backward = (ops.sequence >= 0) & (ops.forward_thread > 0)
     forward = np.flatnonzero((ops.sequence >= 0) & ~backward)
     if not len(forward) or not backward.any():
         return np.full(len(ops), NONE, np.int32)
     order = forward[np.lexsort((ops.start_ns[forward], ops.sequence[forward]))]
     last = np.searchsorted(ops.sequence[order], ops.sequence, side="right") - 1
-    found = order[np.maximum(last, 0)]
-    hit = backward & (last >= 0) & (ops.sequence[found] == ops.sequence)
-    return np.where(hit, found, NONE).astype(np.int32)
+    latest = order[np.maximum(last, 0)]
+    hit = backward & (last >= 0) & (ops.sequence[latest] == ops.sequence)
+    return np.where(hit, latest, NONE).astype(np.int32)
 
 
 def parents_of_all(trace: Trace) -> I32:
-    """The innermost range around each operator, annotation and frame, of all three kinds.
+    """Return the innermost operator, annotation or frame around each of these ranges.
 
-    Rows are those of ``trace.ops``, then those of ``trace.frames``.
+    Rows are all of ``trace.ops``, then all of ``trace.frames``.
     """
     ops, frames = trace.ops, trace.frames
     n = len(ops)
@@ -172,18 +175,18 @@ def parents_of_all(trace: Trace) -> I32:
     op = np.concatenate((ops.parent, frames.op))
     frame = np.concatenate((ops.frame, frames.parent))
     frame = np.where(frame >= 0, frame + n, NONE)
-    # Both are around the row, so one is in the other: the inner one starts later or ends
-    # earlier. Of equal ranges the frame is inside, as infer/host.py nests them.
+    # Both enclose the row, so one is inside the other: it starts later or ends earlier.
+    # Of equal ranges the frame is inside, as inference/host_events.py nests them.
     later = (start[frame] > start[op]) | ((start[frame] == start[op]) & (end[frame] <= end[op]))
     inner = np.where((op < 0) | ((frame >= 0) & later), frame, op)
     return inner.astype(np.int32)
 
 
 def clip_ends(thread: I32, parent: I32, starts: I64, ends: I64) -> I64:
-    """The ends of nested ranges, so that those directly inside one never overlap.
+    """Return the ends of nested ranges, clipped so that siblings never overlap.
 
-    Where two ranges of a thread cross, the later one has closed the earlier (``intervals.nest``):
-    that one, and all in it, ends here where the later one starts.
+    If two ranges of a thread cross, the later one closes the earlier (``intervals.nest``): the
+    earlier one, and all in it, then ends at the start of the later one.
     """
     place = np.where(parent >= 0, parent, len(parent) + thread)
     order = np.lexsort((starts, place))

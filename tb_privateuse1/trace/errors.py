@@ -1,4 +1,4 @@
-"""What is wrong with an input or a question, in words for the user."""
+"""TraceError: an unreadable input or a bad request, with a message and a hint for the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tb_privateuse1 import i18n
 
 
 class TraceError(Exception):
-    """Input that cannot be read, or a question that it cannot answer, in words for the user."""
+    """Input that cannot be read, or a request that it cannot answer, in words for the user."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -18,11 +18,11 @@ class TraceError(Exception):
         self.hint = hint
 
     def packed(self) -> dict[str, Any]:
-        """What one process tells another of it, as plain JSON."""
-        told = {"code": self.code, "message": self.message, "hint": self.hint}
-        return {name: i18n.pack(text) for name, text in told.items()}
+        """Return the error as plain JSON, for another process."""
+        fields = {"code": self.code, "message": self.message, "hint": self.hint}
+        return {name: i18n.pack(text) for name, text in fields.items()}
 
     @classmethod
-    def unpacked(cls, told: Mapping[str, Any]) -> TraceError:
-        """The error that ``packed`` told."""
-        return cls(**{name: i18n.unpack(text) for name, text in told.items()})
+    def unpacked(cls, fields: Mapping[str, Any]) -> TraceError:
+        """Build the error from the result of ``packed``."""
+        return cls(**{name: i18n.unpack(text) for name, text in fields.items()})

@@ -1,4 +1,4 @@
-"""Where a trace file can be read again from: a table of the trace."""
+"""Checkpoints: offsets from which single events of a trace file can be read again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from tb_privateuse1.trace.table import I64, Bools, Table
 
 @dataclass(frozen=True)
 class Checkpoints(Table):
-    """Places in the trace file, some megabytes apart, from which single events can be read again.
+    """Offsets in the trace file, some megabytes apart, where a reader can start.
 
-    ``offset_bytes`` counts in the unpacked text; ``event`` is the number of the first event there,
-    counted from 0 over all that stand in the file's lists of events. The rest is what the reader
-    knew there: the size of its window, damaged places and long events so far, and whether the file
-    is a bare list.
+    ``offset_bytes`` counts in the unpacked text. ``event`` is the number of the first event there,
+    counted from 0 over all events of the file. The other columns are the reader's state: the size
+    of its window, damaged places and long events so far, and whether the file is a bare list.
     """
 
     offset_bytes: I64

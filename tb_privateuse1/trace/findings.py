@@ -1,4 +1,4 @@
-"""What is doubtful about the data: the one form in which every stage says it."""
+"""Findings: doubts about the data of a trace, in one form for all stages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Severity = Literal["error", "warning", "info"]
-"""``error``: a figure is wrong, or all of a kind are missing; ``warning``: some of a figure is
-missing or doubtful; ``info``: no figure is wrong, but its reader should know."""
+"""``error``: a figure is wrong, or all of a kind are missing; ``warning``: a part of a figure is
+missing or doubtful; ``info``: no figure is wrong, but readers should know."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 Figures = Literal["totals", "steps", "operators", "kernels", "memory", "stacks"]
-"""Which figures a finding is about: the device's totals, steps, operators, device activities one
-by one, memory, Python frames and modules."""
+"""The figures that a finding affects: the device's totals, steps, operators, single device
+activities, memory, Python frames and modules."""
 
 ALL: tuple[Figures, ...] = get_args(Figures)
 HOST: tuple[Figures, ...] = ("steps", "operators", "stacks")
@@ -25,7 +25,7 @@ TableName = Literal["ops", "frames", "launches", "kernels", "memory"]
 
 @dataclass(frozen=True)
 class Example:
-    """One of the events that a finding is about: a row of a table."""
+    """An event that a finding is about: a row of a table."""
 
     table: TableName
     row: int
@@ -34,12 +34,12 @@ class Example:
     """The host thread, or the stream of a device activity."""
     start_ns: int
     note: str | None = None
-    """What is odd about it."""
+    """Why this event is odd."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about the data that its reader must know: a repair, a doubt, a lack."""
+    """A repair, a doubt or a gap of the data that readers of its figures must know."""
 
     code: str
     message: str

@@ -1,4 +1,4 @@
-"""Sums over groups of rows, and which operators count as one: shared by tables of all kinds."""
+"""Group rows, sum over groups, and select the operators that tables count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPARSE = 8
 
 
 def sums(group: I32 | I64, values: I64, groups: int) -> I64:
-    """The sum of the values of each group, exact in int64; rows of group ``NONE`` are left out."""
+    """Return the sum of values of each group, exact in int64; skips group ``NONE``."""
     total = np.zeros(groups, np.int64)
     inside = group >= 0
     np.add.at(total, group[inside], values[inside])
@@ -25,7 +25,7 @@ def sums(group: I32 | I64, values: I64, groups: int) -> I64:
 
 
 def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
-    """Rows with equal values in all columns: a first row of each group, each row's group."""
+    """Group rows with equal values in all columns: each group's first row, each row's group."""
     key, keys = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         code, values = _codes(column)
@@ -39,20 +39,20 @@ def group_rows(*columns: NDArray[Any]) -> tuple[I64, I64]:
 
 
 def distinct_values(column: NDArray[Any]) -> I64:
-    """The different values, in order. Of small numbers (names, rows) without sorting them."""
+    """Return the distinct values in order; small numbers (names, rows) need no sorting."""
     if not len(column):
         return np.empty(0, np.int64)
     low = int(column.min())
     span = int(column.max()) - low + 1
     if span > _SPARSE * len(column):
         return np.unique(column).astype(np.int64)
-    there = np.zeros(span, np.bool_)
-    there[column - np.int64(low)] = True
-    return np.flatnonzero(there) + low
+    present = np.zeros(span, np.bool_)
+    present[column - np.int64(low)] = True
+    return np.flatnonzero(present) + low
 
 
 def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
-    """Each value of a column, in order, with its rows: one sort, however many values there are."""
+    """Yield each value of a column, in order, with its rows; sorts only once."""
     order = np.argsort(column, kind="stable")
     cuts = np.flatnonzero(np.diff(column[order])) + 1
     for rows in np.split(order, cuts) if len(order) else ():
@@ -60,9 +60,9 @@ def split_by_value(column: NDArray[Any]) -> Iterator[tuple[int, I64]]:
 
 
 def _codes(column: NDArray[Any]) -> tuple[I64, int]:
-    """The place of each value among the different ones, and how many these are.
+    """Return the index of each value among the distinct ones, and the number of these.
 
-    Names and kinds are small numbers: a table of them is quicker than sorting.
+    Names and kinds are small numbers: a table of them is faster than sorting.
     """
     if not len(column):
         return np.empty(0, np.int64), 0
@@ -72,37 +72,37 @@ def _codes(column: NDArray[Any]) -> tuple[I64, int]:
         values, code = np.unique(column, return_inverse=True)
         return code, len(values)
     at = column - np.int64(low)
-    there = np.zeros(span, np.bool_)
-    there[at] = True
-    place = np.cumsum(there) - 1
+    present = np.zeros(span, np.bool_)
+    present[at] = True
+    place = np.cumsum(present) - 1
     return place[at], int(place[-1]) + 1
 
 
 def counted_operators(trace: Trace) -> Bools:
-    """The operators that tables count, as ``prof.key_averages()`` counts them.
+    """Return a mask of the operators that tables count, as ``prof.key_averages()`` counts them.
 
-    Not annotations, and not an operator that is alone inside one of its own name: torch takes
-    the two for one call.
+    Annotations do not count. Nor does an operator that is alone inside one of its own name: torch
+    counts the two as one call.
     """
-    own: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
-    return own
+    counted: Bools = (trace.ops.kind == OPERATOR) & ~trace.ops.single
+    return counted
 
 
 def outermost_calls(ops: Ops) -> I32:
-    """The row that counts for each operator: of a chain of lone calls the outermost."""
+    """Return the row that counts for each operator: the outermost of a chain of lone calls."""
     outer = intervals.nearest(ops.parent, ~ops.single)
     return np.where(ops.single, outer, np.arange(len(ops))).astype(np.int32)
 
 
 def bound_sums(group: I32 | I64, bounds_ns: I64, groups: int) -> I64:
-    """The bound of each group's sum: the sum of its bounds, ``MISSING`` if one is not known."""
+    """Return the bound of each group's sum: or ``MISSING`` if one bound is."""
     unknown = sums(group, (bounds_ns == MISSING).astype(np.int64), groups)
     total = sums(group, np.where(bounds_ns == MISSING, 0, bounds_ns), groups)
     return np.where(unknown > 0, MISSING, total)
 
 
 def with_descendants(parent: I32, values: I64) -> I64:
-    """Each row's value and those of all rows below it, given each row's parent."""
+    """Return the sum of each row's value and the values of all rows below it."""
     total = values.copy()
     if not values.any():
         return total

@@ -1,4 +1,4 @@
-"""What an inferred timeline rests on: the kind of its elapsed times, its constants, its anchors."""
+"""The basis of an inferred timeline: the kind of its elapsed times, its constants, its anchors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal["none", "event", "kernel_sum", "host", "coarse", "unit"]
-"""What elapsed device times may be (docs/internals/inference.md, section 1)."""
+"""The kinds of elapsed device times (docs/internals/inference.md, section 1)."""
 
 Name = Literal[
     "kernel_gap", "jitter", "launch_latency", "sync_return", "event_cost", "elapsed_resolution"
@@ -15,34 +15,34 @@ Name = Literal[
 """The constants (docs/internals/inference.md)."""
 
 Source = Literal["capture", "trace", "assumed"]
-"""Measured while the run was recorded; found in the trace itself; taken for granted."""
+"""Measured by the capture; estimated from the trace; a default."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of the device that the inference went by, in ns, and how it is known."""
+    """A constant of the device that the inference uses, in ns, and its source."""
 
     name: Name
     value_ns: int
     least_ns: int | None
     most_ns: int | None
-    """What the truth is taken to lie between; null where only the value counts."""
+    """The limits of the true value; null where only the value counts."""
     source: Source
     samples: int | None
-    """How many single values it was found from; null where it was assumed."""
+    """The number of values that the estimate is from; null where it is assumed."""
     evidence: str
 
 
 @dataclass(frozen=True)
 class InferenceBasis:
-    """What was found out before, and while, a timeline was inferred or refused."""
+    """The evidence for a timeline that was inferred, or refused."""
 
     kind: Kind
     evidence: str
     constants: tuple[Constant, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Of the solution: ``marks``, ``anchors``, ``refuted_anchors``, ``late_stamps``, ``crossing``,
-    ``shapes``: operators whose input shapes were recorded, and ``elsewhere``: kernels whose
-    durations other recordings of the run told."""
+    """Counts of the solution: ``marks``, ``anchors``, ``refuted_anchors``, ``late_stamps``,
+    ``crossing``, ``shapes`` (operators with recorded input shapes) and ``elsewhere`` (kernels whose
+    durations come from other recordings of the run)."""
     others: tuple[str, ...] = ()
-    """The trace files of those recordings."""
+    """The trace files of those other recordings."""

@@ -21,7 +21,7 @@ _MAX_LOOKS = 16
 
 
 def union(starts: I64, ends: I64) -> Set:
-    """The set covered by any of the intervals, which may overlap and be in any order."""
+    """Return the set that the intervals cover; they may overlap and be in any order."""
     keep = ends > starts
     if not keep.all():
         starts, ends = starts[keep], ends[keep]
@@ -37,18 +37,18 @@ def union(starts: I64, ends: I64) -> Set:
 
 
 def merge(a: Set, b: Set) -> Set:
-    """What lies in either set."""
+    """Return the union of two sets."""
     return union(np.concatenate((a[0], b[0])), np.concatenate((a[1], b[1])))
 
 
 def length(a: Set) -> int:
-    """The total length of a set, in its unit."""
+    """Return the total length of a set, in its unit."""
     return int((a[1] - a[0]).sum())
 
 
 def intersect(a: Set, b: Set) -> Set:
-    """What lies in both sets."""
-    if len(a[0]) > len(b[0]):  # the fewer are looked for among the many
+    """Return the intersection of two sets."""
+    if len(a[0]) > len(b[0]):  # the searches take a logarithm of the longer one
         a, b = b, a
     i = np.searchsorted(b[1], a[0], side="right")
     j = np.searchsorted(b[0], a[1], side="left")
@@ -62,7 +62,7 @@ def intersect(a: Set, b: Set) -> Set:
 
 
 def complement(a: Set, start: int, end: int) -> Set:
-    """What of [start, end) the set leaves free."""
+    """Return the part of [start, end) outside of a set."""
     first = int(np.searchsorted(a[1], start, side="right"))
     last = max(int(np.searchsorted(a[0], end, side="left")), first)
     starts = np.concatenate(([start], np.minimum(a[1][first:last], end)))
@@ -72,14 +72,14 @@ def complement(a: Set, start: int, end: int) -> Set:
 
 
 def subtract(a: Set, b: Set) -> Set:
-    """What of ``a`` is not in ``b``."""
+    """Return the part of ``a`` outside of ``b``."""
     if not len(a[0]):
         return EMPTY
     return intersect(a, complement(b, int(a[0][0]), int(a[1][-1])))
 
 
 def covered_length(a: Set, starts: I64, ends: I64) -> I64:
-    """How much of each interval [starts, ends) the set covers; the intervals may overlap."""
+    """Return the covered length of each interval [starts, ends); the intervals may overlap."""
     if not len(a[0]):
         return np.zeros(len(starts), np.int64)
     before = np.concatenate(([0], np.cumsum(a[1] - a[0])))
@@ -93,14 +93,14 @@ def covered_length(a: Set, starts: I64, ends: I64) -> I64:
 
 
 def nesting_order(group: I32, starts: I64, ends: I64) -> I64:
-    """Rows by group, start, and longer ones first; equal ones in the order given."""
+    """Return the order by group, start and length, longer ones first; the sort is stable."""
     if not len(starts):
         return np.empty(0, np.int64)
     first = starts.min()
     span = int(starts.max()) - int(first) + 1
     if (int(group.max()) + 1) * span >= _LIMIT or int(group.min()) < 0:
         return np.lexsort((-ends, starts, group))
-    # Events are written almost in order: one stable sort of runs is quick, three are not.
+    # Files have events almost in order, which one stable sort uses. lexsort would need three.
     key = (starts - first) + group * np.int64(span)
     order = np.argsort(key, kind="stable")
     key = key[order]
@@ -113,29 +113,28 @@ def nesting_order(group: I32, starts: I64, ends: I64) -> I64:
 
 
 def nest(group: I32, starts: I64, ends: I64) -> I32:
-    """The innermost enclosing range of each range within its group (a thread), or ``NONE``.
+    """Return the innermost enclosing range of each range in its group (a thread), or ``NONE``.
 
-    Two ranges that start together nest by length, longer outside; equal ones in the order given.
-    Ranges that cross are no parent and child: as in torch's ``EventList``, a range that ends
-    later than the innermost open one closes that one.
+    Two ranges with the same start nest by length, longer outside; equal ones in the order given.
+    Ranges that cross are not nested: as in torch's ``EventList``, a range that ends later than
+    the innermost open one closes it.
     """
     order = nesting_order(group, starts, ends)
     parent = np.full(len(order), NONE, np.int32)
-    found = nest_ordered(group[order], starts[order], ends[order])
-    parent[order] = np.where(found >= 0, order[found], NONE)
+    up = nest_ordered(group[order], starts[order], ends[order])
+    parent[order] = np.where(up >= 0, order[up], NONE)
     return parent
 
 
 def nest_ordered(group: I32, starts: I64, ends: I64) -> I32:
-    """As ``nest``, of ranges in ``nesting_order``.
+    """Return ``nest`` of ranges that are in ``nesting_order``.
 
-    What is open when a range starts and closed by none before it, ends no earlier than the range:
-    so its parent is the nearest range before it that does. Everybody looks at once, and what the
-    one looked at has passed over, the next need not see again.
+    A range's parent is the nearest range before it that ends no earlier. All rows advance in
+    parallel (pointer jumping), so that a skipped candidate is never revisited.
     """
     n = len(ends)
-    # The last instant in each: a range of no length can be open for an instant of its own.
-    # One more row, for what has no parent, ends after all.
+    # The last instant in each: an empty range is open for an instant of its own.
+    # One more row, the parent of ranges without one, ends after all.
     last = np.full(n + 1, np.iinfo(np.int64).max)
     np.subtract(ends, ends > starts, out=last[:n])
     up = np.arange(-1, n)
@@ -156,7 +155,7 @@ def nest_ordered(group: I32, starts: I64, ends: I64) -> I32:
 
 
 def _nest_in_turn(rows: I64, up: I64, last: I64) -> None:
-    """The same, one row after the other: linear also where very many close very many others."""
+    """Finish row by row: linear even where many ranges each close many others."""
     up[rows] = rows - 1
     ups, ends = up.tolist(), last.tolist()
     for row in rows.tolist():
@@ -166,7 +165,7 @@ def _nest_in_turn(rows: I64, up: I64, last: I64) -> None:
 
 
 def nearest(parent: I32, wanted: Bools) -> I32:
-    """The nearest ancestor of each row that is wanted, or ``NONE``; O(n log depth)."""
+    """Return the nearest wanted ancestor of each row, or ``NONE``; O(n log depth)."""
     n = len(parent)
     # One more row, its own ancestor and wanted, stands for ``NONE``.
     up = np.append(np.where(parent == NONE, n, parent), n)
@@ -180,7 +179,7 @@ def nearest(parent: I32, wanted: Bools) -> I32:
 
 
 def depths(parent: I32) -> I32:
-    """How many ancestors each row has; O(n log depth)."""
+    """Return the number of ancestors of each row; O(n log depth)."""
     n = len(parent)
     up = np.append(np.where(parent == NONE, n, parent), n).astype(np.int64)
     count = (up != n).astype(np.int32)
@@ -192,7 +191,7 @@ def depths(parent: I32) -> I32:
 
 
 def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32:
-    """The innermost range of the same group that holds each instant, or ``NONE``."""
+    """Return the innermost range of the same group around each instant, or ``NONE``."""
     n = len(starts)
     both = nest(
         np.concatenate((group, at_group)),
@@ -204,12 +203,15 @@ def innermost(group: I32, starts: I64, ends: I64, at_group: I32, at: I64) -> I32
 
 
 def overlapping(start: I64, end: I64) -> Bools:
-    """Which ranges, in order of start, begin before the last one that stays has ended."""
+    """Return a mask of ranges to drop so that the rest, in order of start, do not overlap.
+
+    A range is dropped if it starts before the end of the last range that stays.
+    """
     n = len(start)
     if n < 2 or not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
         return np.zeros(n, np.bool_)
-    # The one that stays after i is the first to start at i's end or later. Those that stay are
-    # what is reached from the first one: in steps of 1, 2, 4, … by doubling the jumps.
+    # After i, the first range that starts at i's end or later stays. Doubling the jumps
+    # (1, 2, 4, …) reaches all ranges that stay from the first one.
     jump = np.maximum(np.searchsorted(start, end), np.arange(1, n + 1))
     jump = np.append(jump, n)
     stays = np.zeros(n + 1, np.bool_)
@@ -217,15 +219,15 @@ def overlapping(start: I64, end: I64) -> Bools:
     while not stays[n]:
         stays[jump[stays]] = True
         jump = jump[jump]
-    late: Bools = ~stays[:n]
-    return late
+    dropped: Bools = ~stays[:n]
+    return dropped
 
 
 def running_max(values: I64, part: I64) -> I64:
-    """The running maximum within each part; ``part`` never falls."""
+    """Return the running maximum within each part; ``part`` never falls."""
     reach = int(values.max()) - int(values.min()) + 1
     part = part - part[0]
-    # Parts are kept apart by an offset each; so many at a time as int64 holds.
+    # An offset separates the parts. int64 limits the number of parts at a time.
     most = max((1 << 61) // reach, 1)
     if part[-1] >= most:
         cut = int(np.searchsorted(part, part[len(part) // 2]))

@@ -1,4 +1,4 @@
-"""What a trace is, in labelled words: its device, its run. Shared by views and exports."""
+"""Describe a trace, its device, threads and streams in words, for views and exports."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _CONSTANTS = {
     "jitter": say("Jitter"),
     "elapsed_resolution": say("Elapsed resolution"),
 }
-"""``Constant.name`` for people."""
+"""Labels of ``Constant.name``."""
 
 
 _EPOCH_NS = 10**18
-"""September 2001: a clock that counts from the machine's start shows less."""
+"""September 2001 in Unix time; a clock that counts from the machine's start is below."""
 
 
 @dataclass(frozen=True)
@@ -37,41 +37,41 @@ class Fact:
 
 
 def device(trace: Trace) -> tuple[Fact, ...]:
-    """What the trace was recorded on; empty if nothing tells."""
+    """Return facts about the device that ran; empty if the trace has none."""
     return tuple(_device(trace))
 
 
 def run(trace: Trace) -> tuple[Fact, ...]:
-    """How and where it was recorded."""
+    """Return facts about the run: process, host, profiler options."""
     return tuple(_run(trace))
 
 
 def unix_us(trace: Trace, at_ns: int) -> int | None:
-    """The Unix time of a time of the trace; None where the recording has another clock."""
+    """Return the Unix time in µs of a trace time; None if the recording has another clock."""
     return (trace.base_ns + at_ns) // 1000 if trace.base_ns >= _EPOCH_NS else None
 
 
 def place(trace: Trace, table: Any, row: int, longest: int = 1 << 20) -> str:
-    """Where an event ran: its host thread, or the stream of a device activity."""
+    """Return where an event ran: its host thread, or the stream of a device activity."""
     if isinstance(table, Kernels):
         return stream(trace, int(table.lane[row]))
     thread = table.thread[row]
     pid, tid = trace.threads.pid[thread], trace.threads.tid[thread]
-    told = f"pid {trace.text(pid)} tid {trace.text(tid)}"
+    numbers = f"pid {trace.text(pid)} tid {trace.text(tid)}"
     label = trace.text(trace.threads.name[thread])
-    return f"{told} {label}"[:longest] if label else told[:longest]
+    return f"{numbers} {label}"[:longest] if label else numbers[:longest]
 
 
 def stream(trace: Trace, row: int) -> str:
-    """A stream's name, which is its numbers unless the trace has another."""
+    """Return a stream's name: the trace's own, or else its device and number."""
     device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
-    told = say("device {device} stream {stream}", device=device, stream=number)
+    numbers = say("device {device} stream {stream}", device=device, stream=number)
     name = trace.text(trace.lanes.name[row])
-    return name if name and name != told else told
+    return name if name and name != numbers else numbers
 
 
 def lane(trace: Trace, row: int) -> tuple[str, str]:
-    """A stream's device and its own name."""
+    """Return a stream's device and its own name."""
     device, number = int(trace.lanes.device[row]), int(trace.lanes.stream[row])
     label = stream(trace, row)
     if not trace.text(trace.lanes.name[row]):
@@ -80,7 +80,7 @@ def lane(trace: Trace, row: int) -> tuple[str, str]:
 
 
 def thread(trace: Trace, row: int) -> tuple[str, str]:
-    """A host thread's process and its own name."""
+    """Return a host thread's process and its own name."""
     threads = trace.threads
     tid, name = trace.text(threads.tid[row]), trace.text(threads.name[row])
     label = name if tid and tid in name else f"{name} {tid}".strip()
@@ -101,7 +101,7 @@ def _device(trace: Trace) -> Iterable[Fact]:
         value = say("{count} x {name}", count=count, name=name) if count > 1 else name
         yield Fact(say("Device"), value)
     vendor = trace.vendor
-    told = {
+    properties = {
         say("Memory per device"): _each(meta.devices, _memory),
         say("Compute capability"): _each(meta.devices, _capability),
         vendor.compute_units: _each(meta.devices, _units),
@@ -109,14 +109,14 @@ def _device(trace: Trace) -> Iterable[Fact]:
     }
     for name in names:
         peak = vendor.peak(name)
-        of = f" ({name})" if len(names) > 1 else ""
+        suffix = f" ({name})" if len(names) > 1 else ""
         if peak and peak.half_tflops:
-            most = say("Peak in half precision{of}", of=of)
-            told[most] = [say("{peak:g} TFLOP/s, data sheet", peak=peak.half_tflops)]
+            peak_label = say("Peak in half precision{of}", of=suffix)
+            properties[peak_label] = [say("{peak:g} TFLOP/s, data sheet", peak=peak.half_tflops)]
         if peak and peak.memory_gb_per_s:
-            most = say("Peak memory bandwidth{of}", of=of)
-            told[most] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
-    for label, values in told.items():
+            peak_label = say("Peak memory bandwidth{of}", of=suffix)
+            properties[peak_label] = [say("{peak:g} GB/s, data sheet", peak=peak.memory_gb_per_s)]
+    for label, values in properties.items():
         if values:
             yield Fact(label, join_list(values))
     streams = Counter(trace.lanes.device.tolist())
@@ -125,10 +125,10 @@ def _device(trace: Trace) -> Iterable[Fact]:
 
 
 def _each(
-    devices: Iterable[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], str | None]
+    devices: Iterable[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], str | None]
 ) -> list[str]:
-    """What devices have to say of one thing: each answer once, in their order."""
-    return list(dict.fromkeys(said for d in devices if (said := tell(d)) is not None))
+    """Return the distinct values of one property over all devices, in the devices' order."""
+    return list(dict.fromkeys(value for d in devices if (value := read(d)) is not None))
 
 
 def _memory(device: Mapping[str, Any]) -> str | None:
@@ -152,9 +152,9 @@ def _warp(device: Mapping[str, Any]) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    """A number as a profiler may have written it; what is no such number is not told."""
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-    return value if known else None
+    """Return a count as a profiler may write it; None for any other value."""
+    valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    return value if valid else None
 
 
 def _run(trace: Trace) -> Iterable[Fact]:

@@ -1,4 +1,4 @@
-"""How kernels were launched: a table of the trace."""
+"""Launch configurations of kernels: a table of the trace."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tb_privateuse1.trace.table import I32, I64, Table
 
 @dataclass(frozen=True)
 class Configs(Table):
-    """The different ways in which kernels were launched, as far as the file tells.
+    """The distinct launch configurations, as far as the file has them.
 
     ``grid``, ``block``, ``blocks_per_sm`` and ``occupancy`` are JSON (``[4,106,1]``, ``5.3``):
-    indices into ``Trace.strings``, ``NONE`` where missing. ``occupancy`` is what CUPTI estimates,
-    in percent. ``registers`` are per thread, ``shared_bytes`` per block; ``MISSING`` where missing.
+    indices into ``Trace.strings``, ``NONE`` if missing. ``occupancy`` is CUPTI's estimate in
+    percent. ``registers`` are per thread, ``shared_bytes`` per block; ``MISSING`` if missing.
     """
 
     grid: I32

@@ -1,4 +1,4 @@
-"""What several views ask of a trace is worked out once, and kept while there is room for it."""
+"""Memoize a function of a trace, within the memory budget."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _T = TypeVar("_T")
 
 
 def memoize(function: Callable[[Trace], _T]) -> Callable[[Trace], _T]:
-    """The function, asked once per trace: for answers that nobody changes.
+    """Return the function with one cached result per trace; callers must not change results.
 
-    Threads that ask at the same time wait for the first one's answer. It counts in the memory
-    budget, and must not hold the trace itself, which would then never be let go.
+    Threads that call it at the same time wait for the first one's result. The result counts in
+    the memory budget. It must not hold the trace, which would then never be released.
     """
 
     @functools.wraps(function)
-    def answer(trace: Trace) -> _T:
+    def cached(trace: Trace) -> _T:
         return BUDGET.compute(trace, function, lambda: function(trace))
 
-    return answer
+    return cached

@@ -1,7 +1,7 @@
-"""One limit for all that this process keeps of traces in memory.
+"""One memory limit for all open traces of this process and everything derived from them.
 
-Columns of open traces, what is derived of them (``once``, ``prepared``) and the reductions of ranks
-(``reading``) are entries of one budget. Each is computed once, however many threads ask for it.
+Columns of traces, results derived from them (``memoize``, ``storage.derived``) and the reductions
+of ranks are entries of one budget. Threads that need the same entry share one computation.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class MemoryBudget:
     """Values by owner and key, up to a sum of bytes. Its methods may be called from any thread.
 
     An owner is held weakly, and its entries go with it: a value must not hold its owner. Over the
-    limit, what was used longest ago goes first. A trace counts as used with what is derived of it,
-    and goes after that. What was used last stays, however large, and the trace it is of.
+    limit the least recently used entry goes first. Using a value derived from a trace uses the
+    trace, which goes after all its values. The last used value and its trace always stay.
     """
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -58,28 +58,28 @@ class MemoryBudget:
 
     @property
     def bytes(self) -> int:
-        """The sum of all entries."""
+        """Return the sum of all entries."""
         with self._lock:
             return self._sum()
 
     def keys(self, owner: object) -> list[Hashable]:
-        """Of what is kept for an owner."""
+        """Return the keys of an owner's entries."""
         with self._lock:
             owned = self._owned.get(owner)
             return list(owned.entries) if owned else []
 
     def find(self, owner: object, key: Hashable) -> Any:
-        """The value of a key, or None; it counts as used now."""
+        """Return the value of a key, or None; it counts as used now."""
         with self._lock:
-            entry = self._used(owner, key)
+            entry = self._use(owner, key)
             return entry and entry.value
 
     def put(self, owner: object, key: Hashable, value: _T) -> _T:
-        """Keep a value that owns others, or the one that was there first; returns that."""
+        """Store a value that owns others, unless the key has one; return the stored value."""
         size = size_bytes(value)
         with self._lock:
-            entry = self._used(owner, key)
-            return self._keep(owner, key, value, size, owns=True) if entry is None else entry.value
+            entry = self._use(owner, key)
+            return self._store(owner, key, value, size, owns=True) if entry is None else entry.value
 
     def compute(
         self,
@@ -90,29 +90,29 @@ class MemoryBudget:
         owns: bool = False,
         goes_last: bool = False,
     ) -> _T:
-        """The value of a key, made now by one of those who ask, if it is not there.
+        """Return the value of a key; without one, one of the calling threads makes it.
 
-        Raises what making it raises, to all who wait for it; the next who asks makes it anew. It
-        ``owns`` other values, as a trace does. With ``goes_last`` it goes after all others: for
-        what is small, but takes long to make.
+        Raises an error of ``make`` in all waiting threads; the next call makes the value anew.
+        With ``owns`` the value owns other values, as a trace does. With ``goes_last`` it goes
+        after all others: for small values that take long to make.
         """
         at = id(owner), key
         with self._lock:
-            if (entry := self._used(owner, key)) is not None:
+            if (entry := self._use(owner, key)) is not None:
                 value: _T = entry.value
                 return value
             future = self._running.get(at)
-            mine = future is None
+            is_first = future is None
             if future is None:
                 future = self._running[at] = Future()
-        if not mine:
-            waited: _T = future.result()
-            return waited
+        if not is_first:
+            shared: _T = future.result()
+            return shared
         try:
             made = make()
             size = size_bytes(made)
             with self._lock:
-                self._keep(owner, key, made, size, owns=owns, goes_last=goes_last)
+                self._store(owner, key, made, size, owns=owns, goes_last=goes_last)
         except BaseException as error:
             future.set_exception(error)
             raise
@@ -123,14 +123,14 @@ class MemoryBudget:
             with self._lock:
                 del self._running[at]
 
-    def _used(self, owner: object, key: Hashable) -> _Entry | None:
+    def _use(self, owner: object, key: Hashable) -> _Entry | None:
         owned = self._owned.get(owner)
         entry = owned.entries.get(key) if owned else None
         if entry is not None:
             entry.use = next(self._uses)
         return entry
 
-    def _keep(
+    def _store(
         self,
         owner: object,
         key: Hashable,
@@ -151,14 +151,14 @@ class MemoryBudget:
         excess = self._sum() - self.limit_bytes
         if excess <= 0:
             return
-        found = [
+        candidates = [
             (entry.goes_last, *self._last_use(entry), key, entry, owned)
             for owned in list(self._owned.values())
             for key, entry in owned.entries.items()
         ]
-        found.sort(key=lambda one: one[:3])
-        traces = [entry for *_, entry, _ in found if entry.owns]
-        for *_, key, entry, owned in found:
+        candidates.sort(key=lambda one: one[:3])
+        traces = [entry for *_, entry, _ in candidates if entry.owns]
+        for *_, key, entry, owned in candidates:
             if excess <= 0:
                 return
             if entry is not latest and entry not in traces[-1:]:
@@ -167,7 +167,7 @@ class MemoryBudget:
                 excess -= entry.bytes
 
     def _last_use(self, entry: _Entry) -> tuple[int, bool]:
-        """When an entry, or what it owns, was used; an owner goes after what it owns."""
+        """Return an entry's last use, or that of its values; an owner goes after its values."""
         below = self._owned.get(entry.value) if entry.owns else None
         uses = [one.use for one in below.entries.values()] if below else []
         return max([entry.use, *uses]), entry.owns
@@ -177,11 +177,11 @@ class MemoryBudget:
 
 
 BUDGET = MemoryBudget()
-"""That of this process."""
+"""The budget of this process."""
 
 
 def size_bytes(value: Any) -> int:
-    """About as many bytes as a value takes: its arrays and texts, and those of what it holds."""
+    """Return about the bytes that a value takes, with all arrays and texts inside."""
     if isinstance(value, np.ndarray):
         return value.nbytes + _OBJECT_BYTES
     parts: Iterable[Any]

@@ -1,9 +1,9 @@
-"""The one data structure everybody reads: a trace as read-only numpy columns.
+"""The Trace: the data structure of all analyses, as read-only numpy columns.
 
 Times are int64 nanoseconds since the trace's start (``Trace.base_ns`` holds the absolute
-start). A row of another table is an int32 index, ``NONE`` (-1) where there is none. Names are
+start). A row of another table is an int32 index, ``NONE`` (-1) if there is none. Names are
 indices into ``Trace.strings``. ``event`` is an event's number in its file, see ``Checkpoints``.
-Nothing here computes: tables are filled by ``infer.build``.
+Nothing here computes: ``inference`` fills the tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NONE = -1
 """No such row, no such string, no such id."""
 
 MISSING = np.int64(np.iinfo(np.int64).min)
-"""A quantity (bytes, count, bound) that the trace does not tell. Shown as null, never as 0."""
+"""An unknown quantity (bytes, count, bound) of the trace. Shown as null, never as 0."""
 
 KERNEL, MEMCPY, MEMSET = 0, 1, 2
 """``Kernels.kind``."""
@@ -37,11 +37,11 @@ Evidence = Literal["measured", "events", "end_pinned", "catalogue", "sync", "bou
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 """``Kernels.evidence`` is an index into this: how a kernel's start and duration are known.
 
-``measured``: recorded by a device profiler. The rest is inferred from elapsed device times:
-``events``: the device was behind, so that the time between the operator's events is device time;
-``end_pinned``: the device caught up inside the operator, only the end is known well;
-``catalogue``: the duration is that of other instances of the operator; ``sync``: the end is that
-of a blocking call; ``bound``: only limits are known.
+``measured``: recorded by a device profiler. The others are inferred from elapsed device times.
+``events``: the device was behind, so the time between the operator's events is device time.
+``end_pinned``: the device caught up inside the operator; only the end is known well.
+``catalogue``: the duration of other instances of the operator. ``sync``: the end of a blocking
+call. ``bound``: only limits are known.
 """
 MEASURED, EVENTS, END_PINNED, CATALOGUE, SYNC, BOUND = range(len(EVIDENCE))
 
@@ -62,9 +62,9 @@ class Ops(Table):
     """Host ranges with an External id: operators and annotations, by thread and start.
 
     ``parent`` is the innermost enclosing row of this table, ``frame`` the innermost enclosing
-    Python frame. ``self_ns`` is the duration less that of all ranges (operators, annotations,
-    frames, launches) directly inside. ``elapsed_ns`` is the device time between the operator's
-    two events as the sidecar has it, ``MISSING`` without one.
+    Python frame. ``self_ns`` is the duration less the durations of all ranges (operators,
+    annotations, frames, launches) directly inside. ``elapsed_ns`` is the sidecar's device time
+    between the operator's two events, ``MISSING`` without one.
     """
 
     name: I32
@@ -109,7 +109,7 @@ class Frames(Table):
 
 @dataclass(frozen=True)
 class Launches(Table):
-    """Calls of the device's runtime or driver on the host; ``op`` is who made them."""
+    """Calls of the device's runtime or driver on the host; ``op`` is the calling operator."""
 
     name: I32
     start_ns: I64
@@ -138,7 +138,7 @@ class Collectives(Table):
 
 @dataclass(frozen=True)
 class Lanes(Table):
-    """What runs device activities one after another: a stream of a device."""
+    """Streams of devices: each runs its device activities one after another."""
 
     device: I64
     stream: I64
@@ -150,7 +150,7 @@ class Kernels(Table):
     """Device activities (kernels, copies, fills), by start.
 
     ``launch`` and ``op`` are the runtime call and the operator it came from. The bounds are the
-    largest errors of start and duration; 0 if measured. ``event``: ``NONE`` for what no file tells.
+    largest errors of start and duration; 0 if measured. ``event`` is ``NONE`` if inferred.
     """
 
     name: I32
@@ -189,10 +189,10 @@ class Memory(Table):
 
 @dataclass(frozen=True)
 class Steps(Table):
-    """``ProfilerStep#N`` ranges in order of time; one row over everything where there are none.
+    """``ProfilerStep#N`` ranges in order of time; without any, one row over everything.
 
     ``host_start_ns`` and ``host_end_ns`` are the range on the host, ``start_ns`` and ``end_ns`` the
-    window (docs/reference/definitions.md). In a ``primed`` one our capture kept the device busy.
+    window (docs/reference/definitions.md). In a ``primed`` step our capture kept the device busy.
     """
 
     name: I32
@@ -206,26 +206,26 @@ class Steps(Table):
 
 @dataclass(frozen=True)
 class Meta:
-    """What is known of the trace as a whole."""
+    """Metadata of the trace as a whole."""
 
     worker: str = ""
     files: tuple[str, ...] = ()
     size_bytes: int | None = None
-    """Of the trace file, as it is stored."""
+    """The size of the trace file on disk."""
     events: Mapping[str, int] = field(default_factory=dict)
-    """How many events of each category the reader took, most first, as the file spells them."""
+    """Read events per category, in the file's spelling, most frequent first."""
     rank: int | None = None
     world_size: int | None = None
     hostname: str | None = None
     backend: str | None = None
-    """The device as torch calls it (``cuda``, ``npu``, ``refdev``), if anything says it."""
+    """torch's name of the device (``cuda``, ``npu``, ``refdev``), if recorded."""
     vendor: str = "generic"
     torch_version: str | None = None
     distributed_backend: str | None = None
     devices: tuple[Mapping[str, Any], ...] = ()
-    """``deviceProperties`` as the trace has them."""
+    """The trace's ``deviceProperties``."""
     profiler: Mapping[str, Any] = field(default_factory=dict)
-    """How the profile was made: with_stack, record_shapes, profile_memory, profiler_state, …"""
+    """Options of the profiler: with_stack, record_shapes, profile_memory, profiler_state, …"""
     grounds: InferenceBasis | None = None
     timeline: Timeline = "none"
     findings: tuple[Finding, ...] = ()
@@ -248,18 +248,18 @@ TABLES: dict[str, type[Table]] = {
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One rank's recording of one span: tables, names and where they come from."""
+    """One rank's recording of one span: tables, names and metadata."""
 
     base_ns: int = 0
-    """Absolute time (Unix, where the file knows it) of the trace's 0."""
+    """Absolute time of the trace's 0; Unix time if the file has it."""
     start_ns: int = 0
-    """The trace's 0 on the clock of the file's own ``ts``."""
+    """The trace's 0 on the clock of the file's ``ts``."""
     end_ns: int = 0
-    """The end of the recording: of operators, device activities and steps; 0 is its start."""
+    """The end of the last operator, device activity or step; the recording starts at 0."""
     strings: tuple[str, ...] = ()
     meta: Meta = field(default_factory=Meta)
     vendor: Vendor = GENERIC
-    """The data of ``meta.vendor``, as it was when the trace was opened."""
+    """The data of ``meta.vendor`` at the time the trace was opened."""
     threads: Threads = field(default_factory=Threads.empty)
     ops: Ops = field(default_factory=Ops.empty)
     frames: Frames = field(default_factory=Frames.empty)
@@ -273,5 +273,5 @@ class Trace:
     collectives: Collectives = field(default_factory=Collectives.empty)
 
     def text(self, string: int | np.integer[Any]) -> str:
-        """The string of an index; empty for ``NONE``."""
+        """Return the string of an index; empty for ``NONE``."""
         return self.strings[string] if string >= 0 else ""

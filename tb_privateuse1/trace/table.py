@@ -29,7 +29,7 @@ class Table:
             raise ValueError(f"{type(self).__name__} has columns of lengths {sorted(lengths)}")
 
     def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Name and array of each column, in the order of definition."""
+        """Yield the name and array of each column, in the order of definition."""
         for f in dataclasses.fields(cast(Any, self)):
             yield f.name, getattr(self, f.name)
 
@@ -37,16 +37,16 @@ class Table:
         return len(next(self.columns())[1])
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """The rows of an index array or a mask, as a table of the same kind."""
+        """Return the rows of an index array or a mask, as a table of the same kind."""
         return type(self)(**{name: column[rows] for name, column in self.columns()})
 
     @classmethod
     def empty(cls) -> Self:
-        """A table without rows. Every column's dtype is its annotation's."""
+        """Return a table without rows; each column has the dtype of its annotation."""
         return cls(**{name: np.empty(0, dtype) for name, dtype in cls.column_types().items()})
 
     @classmethod
     def column_types(cls) -> dict[str, type[np.generic]]:
-        """The columns' dtypes by name."""
-        of = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "Bools": np.bool_}
-        return {f.name: of[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}
+        """Return the columns' dtypes by name."""
+        dtypes = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "Bools": np.bool_}
+        return {f.name: dtypes[cast(str, f.type)] for f in dataclasses.fields(cast(Any, cls))}

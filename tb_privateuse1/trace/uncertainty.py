@@ -1,8 +1,8 @@
-"""How well device activities are known, and how far figures over them may be off.
+"""Error bounds of device activities, and of figures over them.
 
-Bounds add in the worst case. The errors of inferred activities are no independent noise: a wrong
-latency moves all of them the same way, so nothing may be taken to cancel out.
-docs/reference/definitions.md says how each bound follows.
+Bounds add in the worst case. The errors of inferred activities are not independent: a wrong
+latency shifts all of them the same way, so errors must not cancel out.
+docs/reference/definitions.md derives each bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tb_privateuse1.trace.table import I8, I64, Bools
 
 @dataclass(frozen=True)
 class Evidence:
-    """How many device activities are known in one way, and how well.
+    """Count and error bounds of the device activities with one kind of evidence.
 
     docs/internals/inference.md explains each kind.
     """
@@ -28,19 +28,19 @@ class Evidence:
     kernels: int
     total_ns: int
     share: float
-    """Of the device time of all activities, 0 to 1."""
+    """The share of the device time of all activities, 0 to 1."""
     bound_ns: int | None
-    """How far off ``total_ns`` may be."""
+    """The error bound of ``total_ns``."""
     median_start_bound_ns: int | None
     largest_start_bound_ns: int | None
     median_duration_bound_ns: int | None
     largest_duration_bound_ns: int | None
     unbounded: int
-    """Activities of which nothing tells how far off their start may be."""
+    """Activities without an error bound of their start."""
 
 
 def evidence_classes(kernels: Kernels) -> Iterator[Evidence]:
-    """The classes that there are, the best known first."""
+    """Yield the evidence classes that have activities, the most certain first."""
     whole = _time(kernels)
     for i, name in enumerate(EVIDENCE):
         rows = kernels.take(kernels.evidence == i)
@@ -62,40 +62,40 @@ def evidence_classes(kernels: Kernels) -> Iterator[Evidence]:
 
 
 LOOKS = ("measured", "inferred", "bounded")
-"""How well something is known, as it is drawn: solid, hatched, hollow."""
+"""Certainty as the pages draw it: solid, hatched, hollow."""
 
 
 def appearance_index(kernels: Kernels) -> I8:
-    """The index in ``LOOKS`` of each activity."""
+    """Return the index into ``LOOKS`` of each activity."""
     look = np.select((kernels.evidence == MEASURED, kernels.evidence == BOUND), (0, 2), 1)
     return look.astype(np.int8)
 
 
 def bounded_only(kernels: Kernels) -> Bools:
-    """Activities of which only limits are known: neither they nor their like were seen."""
+    """Return a mask of activities with limits alone: neither they nor similar ones have times."""
     only: Bools = kernels.evidence == BOUND
     return only
 
 
 def all_measured(kernels: Kernels) -> bool:
-    """Whether all of them were measured."""
+    """Return whether all activities are measured."""
     return not (kernels.start_bound_ns.any() or kernels.duration_bound_ns.any())
 
 
 def known_bound(bound_ns: int | np.int64) -> int | None:
-    """A bound for a result: None where it is not known."""
+    """Return a bound for a result: None if it is ``MISSING``."""
     return None if bound_ns == MISSING else int(bound_ns)
 
 
 def bound_sum(bounds_ns: I64) -> int | None:
-    """The bound of a sum: that of all bounds; None if one of them is not known."""
+    """Return the bound of a sum: the sum of all bounds; None if one of them is unknown."""
     return None if (bounds_ns == MISSING).any() else int(bounds_ns.sum())
 
 
 def bound_of(statistic: Callable[[I64], float], values: I64, bounds_ns: I64) -> int | None:
-    """The bound of a median, least or greatest value: each grows with any of its values.
+    """Return the bound of a statistic that grows with each value: median, minimum, maximum.
 
-    So its extremes are those of all values at their least, and at their greatest.
+    Its extremes are the statistics of all lower and of all upper limits. None if one is unknown.
     """
     if (bounds_ns == MISSING).any():
         return None
@@ -105,11 +105,11 @@ def bound_of(statistic: Callable[[I64], float], values: I64, bounds_ns: I64) -> 
 
 
 def union_bound(kernels: Kernels) -> int | None:
-    """The bound of the length of their union; None if a duration's bound is not known.
+    """Return the bound of the length of the union; None if a duration's bound is unknown.
 
-    Activities of one lane do not overlap, so that their union is a sum. Over several lanes it is
-    at least that of the busiest and at most the sum of all; and what a moved activity uncovers or
-    covers is no more than its bounds, or itself.
+    Activities of one lane do not overlap, so their union is a sum. Over several lanes the union
+    is at least the busiest lane and at most the sum of all. A shifted activity changes the union
+    by at most its bounds, or its duration.
     """
     total = bound_sum(kernels.duration_bound_ns)
     lanes = np.unique(kernels.lane)
@@ -126,7 +126,7 @@ def union_bound(kernels: Kernels) -> int | None:
 
 
 def span_bound(kernels: Kernels) -> int | None:
-    """The bound of the time from the first start to the last end; None if one is not known."""
+    """Return the bound of the time from the first start to the last end; None if unknown."""
     if not len(kernels):
         return 0
     if not limited(kernels).all():
@@ -141,7 +141,10 @@ def span_bound(kernels: Kernels) -> int | None:
 
 
 def movable_time(kernels: Kernels) -> I64:
-    """The most of each activity's time that may lie elsewhere; its duration's bound is known."""
+    """Return the most time of each activity that may lie elsewhere.
+
+    The bounds of all durations must be known.
+    """
     duration = kernels.end_ns - kernels.start_ns
     unknown = kernels.start_bound_ns == MISSING
     shift = np.where(unknown, duration, np.minimum(kernels.start_bound_ns, duration))
@@ -150,18 +153,18 @@ def movable_time(kernels: Kernels) -> I64:
 
 
 def busy(kernels: Kernels) -> intervals.Set:
-    """When one of them runs, as shown."""
+    """Return the set of times at which an activity runs, as shown."""
     return intervals.union(kernels.start_ns, kernels.end_ns)
 
 
 def limited(kernels: Kernels) -> Bools:
-    """Activities of which it is known how far off their start and their end may be."""
+    """Return a mask of activities with error bounds of both start and duration."""
     both: Bools = (kernels.start_bound_ns != MISSING) & (kernels.duration_bound_ns != MISSING)
     return both
 
 
 def possibly_running(kernels: Kernels, end_ns: int) -> intervals.Set:
-    """When one of them may have run, in a trace of this length."""
+    """Return the set of times at which an activity may run, in a trace of this length."""
     early, late = _limits(kernels)
     if early is None or late is None:
         return np.array([0]), np.array([max(end_ns, 1)])
@@ -169,7 +172,7 @@ def possibly_running(kernels: Kernels, end_ns: int) -> intervals.Set:
 
 
 def certainly_running(kernels: Kernels) -> intervals.Set:
-    """When one of them surely ran."""
+    """Return the set of times at which an activity certainly runs."""
     early, late = _limits(kernels)
     if early is None or late is None:
         return intervals.EMPTY
@@ -177,30 +180,30 @@ def certainly_running(kernels: Kernels) -> intervals.Set:
 
 
 def length_inside(kernels: Kernels, start_ns: int, stop_ns: int) -> tuple[I64, I64]:
-    """The part of each that lies in a window at least, and at most.
+    """Return the least and the most time of each activity inside a window.
 
-    Where a start's bound is not known, it may be anywhere; so may the end of an unknown duration.
+    An activity without an error bound may be anywhere.
     """
     length = kernels.end_ns - kernels.start_ns
-    lost = ~limited(kernels)
-    early = np.where(lost, 0, kernels.start_bound_ns)
-    late = early + np.where(lost, 0, kernels.duration_bound_ns)
+    unknown = ~limited(kernels)
+    early = np.where(unknown, 0, kernels.start_bound_ns)
+    late = early + np.where(unknown, 0, kernels.duration_bound_ns)
     first, last = kernels.start_ns - early, kernels.end_ns + late
     least = np.minimum(kernels.end_ns - late, stop_ns) - np.maximum(
         kernels.start_ns + early, start_ns
     )
-    # Of what is in there whole, wherever it lies, the duration's bound counts alone.
+    # Only the duration's bound counts for an activity whose limits are all inside.
     whole = (first >= start_ns) & (last <= stop_ns)
     error = np.where(kernels.duration_bound_ns == MISSING, length, kernels.duration_bound_ns)
     least = np.where(whole, np.maximum(least, length - error), least)
     most = np.minimum(length + error, np.minimum(last, stop_ns) - np.maximum(first, start_ns))
     window = max(stop_ns - start_ns, 0)
-    least = np.where(lost, 0, np.maximum(least, 0))
-    return least, np.where(lost, window, np.clip(most, 0, window))
+    least = np.where(unknown, 0, np.maximum(least, 0))
+    return least, np.where(unknown, window, np.clip(most, 0, window))
 
 
 def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) -> int | None:
-    """The bound of the time in a window in which one of them runs; None if that is not known."""
+    """Return the bound of the busy time inside a window; None if it is unknown."""
     if all_measured(kernels):
         return 0
     if not limited(kernels).all():
@@ -211,24 +214,24 @@ def covered_bound(kernels: Kernels, start_ns: int, stop_ns: int, shown_ns: int) 
     least, most = (intervals.length(intervals.intersect(one, window)) for one in (low, high))
     low_each, high_each = length_inside(kernels, start_ns, stop_ns)
     if len(np.unique(kernels.lane)) == 1:  # they do not overlap: a sum
-        own = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
-        own = np.maximum(own, 0)
-        apart = np.maximum(own - low_each, high_each - own)
+        inside = np.minimum(kernels.end_ns, stop_ns) - np.maximum(kernels.start_ns, start_ns)
+        inside = np.maximum(inside, 0)
+        error = np.maximum(inside - low_each, high_each - inside)
     else:
-        apart = movable_time(kernels)[high_each > 0]
-    return min(max(shown_ns - least, most - shown_ns), int(apart.sum()))
+        error = movable_time(kernels)[high_each > 0]
+    return min(max(shown_ns - least, most - shown_ns), int(error.sum()))
 
 
 def _limits(kernels: Kernels) -> tuple[I64 | None, I64 | None]:
-    """How far starts and ends may be off; None if one is not known."""
+    """Return the error bounds of starts and ends; None if one is unknown."""
     if not limited(kernels).all():
         return None, None
     return kernels.start_bound_ns, kernels.start_bound_ns + kernels.duration_bound_ns
 
 
 def _known(bounds_ns: I64) -> I64:
-    told: I64 = bounds_ns[bounds_ns != MISSING]
-    return told
+    known: I64 = bounds_ns[bounds_ns != MISSING]
+    return known
 
 
 def _median(values: I64) -> int | None:

@@ -1,4 +1,4 @@
-"""The registry of vendors, and which one a trace comes from. ``generic`` is last."""
+"""The registry of vendors, and the detection of a trace's vendor; ``generic`` is last."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def detect(
     device_types: Iterable[int] = (),
     known: Sequence[Vendor] = VENDORS,
 ) -> Vendor:
-    """The vendor of a trace by what it tells of itself, the most telling first.
+    """Return the vendor of a trace, by the strongest evidence that matches one.
 
-    Of ``known`` the last one is taken if nothing fits, and before all, one that says nothing by
-    which its traces could be told: only a user's file does so, and means every trace.
-    ``backend`` is the device as torch calls it, ``device_names`` those of deviceProperties,
-    ``categories`` those of the events, ``device_types`` those of the memory events. A backend that
-    several vendors share is looked at last.
+    ``backend`` is torch's name of the device, ``device_names`` are those of deviceProperties,
+    ``categories`` those of the events, ``device_types`` those of the memory events. Categories
+    name the runtime that ran the device, while one memory event may be of any device. A backend
+    that several vendors share is the weakest evidence. Without a match the last of ``known`` is
+    returned. A vendor without evidence, which only a user's file describes, means every trace.
     """
     names = " ".join(device_names)
-    lower = {category.lower() for category in categories}
+    groups = {category.lower() for category in categories}
     types = set(device_types)
     for vendor in known:
-        if not vendor.is_told:
+        if not vendor.has_evidence:
             return vendor
     for vendor in known:
         if vendor.device_names is not None and vendor.device_names.search(names):
@@ -55,11 +55,14 @@ def detect(
     for vendor in known:
         if backend in vendor.backends and not vendor.shares_backend:
             return vendor
-    for vendor in known[:-1]:
-        if types & set(vendor.device_types):
+    for vendor in known:
+        if groups & vendor.shared_categories and types & set(vendor.device_types):
             return vendor
     for vendor in known:
-        if lower & vendor.evidence_categories:
+        if groups & vendor.evidence_categories:
+            return vendor
+    for vendor in known[:-1]:
+        if types & set(vendor.device_types):
             return vendor
     for vendor in known:
         if backend in (vendor.name, *vendor.backends):
@@ -72,9 +75,9 @@ def words(
     own: Iterable[str],
     others: Iterable[str] = (),
 ) -> str:
-    """Return a pattern of a trace's vendor's words for a role, of all ours, and of ``others``.
+    """Return a pattern of a role's words: a vendor's ``own``, all registered ones, and ``others``.
 
-    All of ours, because a trace mixes several libraries' names.
+    All registered vendors count, because a trace mixes the names of several libraries.
     """
-    ours = {word for vendor in VENDORS for word in getattr(vendor, role)}
-    return "|".join(re.escape(word) for word in sorted(ours.union(own, others)))
+    registered = {word for vendor in VENDORS for word in getattr(vendor, role)}
+    return "|".join(re.escape(word) for word in sorted(registered.union(own, others)))

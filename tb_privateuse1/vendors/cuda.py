@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through CUPTI. Also what old traces (2021) are taken for if they name no device."""
+"""NVIDIA GPUs through CUPTI; also old traces (2021) that name no device."""
 
 import re
 
@@ -47,8 +47,8 @@ VENDOR = Vendor(
         Peak(re.compile(r"\bT4$"), 65),  # the maker's own papers give 300 and 320 GB/s
     ),
 )
-"""Matrix names: of cuBLAS, cuDNN and CUTLASS the shape of the tensor instruction (``s16816``: MMA
-16x8x16 into float) or its name, cuBLAS's kernels for Hopper (``nvjet``), and flash attention.
+"""Matrix names: cuBLAS, cuDNN and CUTLASS name the tensor instruction or its shape (``s16816``: MMA
+16x8x16 into float). ``nvjet`` are cuBLAS's kernels for Hopper; the others are flash attention.
 
 Peaks: docs/reference/vendors.md has their sources. A slice of a GPU (``… MIG 1g.5gb``) is another
 device."""

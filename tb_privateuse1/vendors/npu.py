@@ -17,4 +17,4 @@ VENDOR = Vendor(
         r"matmul|conv[23]d|mix_aic|cube|flashattention|batch_?mm", re.IGNORECASE
     ),
 )
-"""Matrix names: of CANN's operators that run on AI Core's cube unit."""
+"""Matrix names: CANN's operators that run on the cube unit of an AI Core."""

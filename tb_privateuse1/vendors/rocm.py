@@ -12,6 +12,7 @@ VENDOR = Vendor(
     device_types=(6,),
     device_names=re.compile(r"amd|radeon|instinct", re.IGNORECASE),
     evidence_categories=frozenset({"hip_runtime", "hip_driver"}),
+    shared_categories=frozenset({"cuda_runtime", "cuda_driver", "cuda_sync"}),  # Kineto's choice
     operator_prefixes=("miopen",),
     runtime_prefixes=("hip",),
     device_type_name="HIP",
@@ -26,7 +27,7 @@ VENDOR = Vendor(
     peaks=(
         Peak(re.compile(r"\bMI325X$"), 1307, 6000),
         Peak(re.compile(r"\bMI300X$"), 1307, 5300),
-        # Of one of its two dies: torch counts them. A name for both (``MI250X / MI250``) is none.
+        # Per die, since torch counts both dies as devices. ``MI250X / MI250`` is ambiguous.
         Peak(re.compile(r"^[^/]*\bMI250X$"), 191.5, 1600),
         Peak(re.compile(r"^[^/]*\bMI250$"), 181, 1600),
         Peak(re.compile(r"\bMI210$"), 181, 1600),

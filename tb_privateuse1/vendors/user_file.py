@@ -33,15 +33,15 @@ _GpuApi = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 class _Peak(msgspec.Struct, forbid_unknown_fields=True):
-    """What devices of some names can do at best."""
+    """The peak rates of devices whose names match."""
 
     device_names: str
     half_tflops: _Figure | None = None
     memory_gb_per_s: _Figure | None = None
 
 
-class _Described(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file may say; what it leaves out is as ``extends`` or a generic device has it."""
+class _Description(msgspec.Struct, forbid_unknown_fields=True):
+    """The keys of a vendor file; defaults are those of ``extends`` or of a generic device."""
 
     name: str
     title: str | None = None
@@ -50,6 +50,7 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     device_types: tuple[int, ...] | None = None
     device_names: str | None = None
     evidence_categories: tuple[str, ...] | None = None
+    shared_categories: tuple[str, ...] | None = None
     kernel_categories: tuple[str, ...] | None = None
     memcpy_categories: tuple[str, ...] | None = None
     memset_categories: tuple[str, ...] | None = None
@@ -69,7 +70,7 @@ class _Described(msgspec.Struct, forbid_unknown_fields=True):
     peaks: tuple[_Peak, ...] | None = None
 
 
-msgspec.json.Decoder(_Described)  # here, as in ``cache``
+msgspec.json.Decoder(_Description)  # inspects the class now: later, two threads might do so at once
 
 _PATTERNS = {
     "device_names": re.IGNORECASE,
@@ -82,7 +83,7 @@ _PATTERNS = {
 
 @dataclass(frozen=True)
 class File:
-    """A vendor file as it was read; one process hands it to another."""
+    """Name and content of a vendor file, which one process passes to another."""
 
     name: str
     content: bytes
@@ -90,45 +91,45 @@ class File:
 
 @dataclass(frozen=True)
 class Vendors:
-    """The vendors that a program knows, read once when it starts."""
+    """The vendors of a program, read once when it starts."""
 
     known: tuple[Vendor, ...] = VENDORS
-    """Users' first and generic last; theirs replace ours of the same name."""
+    """Users' vendors first and generic last; a user's vendor replaces ours of the same name."""
     files: tuple[File, ...] = ()
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A digest of users' vendor files, empty without any."""
+        """Return a digest of users' vendor files, empty without any."""
         digest = hashlib.sha256()
         for file in self.files:
             digest.update(hashlib.sha256(file.content).digest())
         return digest.hexdigest() if self.files else ""
 
     def named(self, name: str) -> Vendor:
-        """Return the vendor of a name, the generic one if there is none."""
+        """Return the vendor of a name, or else the generic one."""
         return next((vendor for vendor in self.known if vendor.name == name), self.known[-1])
 
 
 OURS = Vendors()
-"""Those without a user's file."""
+"""The vendors without a user's file."""
 
 
 def chosen(paths: Sequence[str] | None = None) -> Vendors:
-    """Read the files of these paths, or else those that the environment variable names.
+    """Read the vendor files of these paths, or else of the environment variable.
 
     Raises TraceError ``bad_vendor`` if one cannot be used.
     """
-    named = paths or [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
-    return parsed(_file(Path(path)) for path in named)
+    paths = paths or [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    return parsed(_file(Path(path)) for path in paths)
 
 
 def parsed(files: Iterable[File]) -> Vendors:
-    """Build the vendors of files that are read. Raises TraceError ``bad_vendor``."""
+    """Build the vendors from the contents of files. Raises TraceError ``bad_vendor``."""
     files = tuple(files)
-    own = [_vendor(Path(file.name), file.content) for file in files]
-    names = {vendor.name for vendor in own}
+    users = [_vendor(Path(file.name), file.content) for file in files]
+    names = {vendor.name for vendor in users}
     ours = [vendor for vendor in VENDORS if vendor.name not in names]
-    known = sorted((*own, *ours), key=lambda vendor: vendor.name == GENERIC.name)
+    known = sorted((*users, *ours), key=lambda vendor: vendor.name == GENERIC.name)
     return Vendors(tuple(known), files)
 
 
@@ -142,10 +143,10 @@ def _file(path: Path) -> File:
 
 
 def _vendor(path: Path, content: bytes) -> Vendor:
-    told = _described(path, content)
+    description = _read_description(path, content)
     values: dict[str, Any] = {}
     for field in dataclasses.fields(Vendor):
-        value = getattr(told, field.name)
+        value = getattr(description, field.name)
         if value is None:
             continue
         if field.name in _PATTERNS:
@@ -155,33 +156,33 @@ def _vendor(path: Path, content: bytes) -> Vendor:
         elif field.name.endswith("_categories"):
             value = frozenset(category.lower() for category in value)
         values[field.name] = value
-    values.setdefault("title", told.name)
-    if told.extends is None:
+    values.setdefault("title", description.name)
+    if description.extends is None:
         return Vendor(**values)
     for vendor in VENDORS:
-        if vendor.name == told.extends:
+        if vendor.name == description.extends:
             return dataclasses.replace(vendor, **values)
     have = ", ".join(vendor.name for vendor in VENDORS)
     raise _bad(
         path,
         say("The vendor file {name} extends {other!r}, which is none of {have}."),
-        other=told.extends,
+        other=description.extends,
         have=have,
     )
 
 
-def _described(path: Path, content: bytes) -> _Described:
+def _read_description(path: Path, content: bytes) -> _Description:
     try:
         text = content.decode()
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-        told = msgspec.convert(data, _Described)
-    except (ValueError, RecursionError) as error:  # of all three, and of what is no UTF-8
+        description = msgspec.convert(data, _Description)
+    except (ValueError, RecursionError) as error:  # of all three, and of text that is not UTF-8
         raise _bad(
             path, say("The vendor file {name} cannot be used: {error}."), error=error
         ) from error
-    if not told.name:
+    if not description.name:
         raise _bad(path, say("The vendor file {name} cannot be used: its name is empty."))
-    return told
+    return description
 
 
 def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
@@ -196,9 +197,9 @@ def _pattern(path: Path, key: str, pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def _peak(path: Path, told: _Peak) -> Peak:
-    names = _pattern(path, "device_names", told.device_names)
-    return Peak(names, told.half_tflops, told.memory_gb_per_s)
+def _peak(path: Path, peak: _Peak) -> Peak:
+    names = _pattern(path, "device_names", peak.device_names)
+    return Peak(names, peak.half_tflops, peak.memory_gb_per_s)
 
 
 def _bad(path: Path, template: Text, **values: Any) -> TraceError:

@@ -14,13 +14,8 @@ Scope = dict[str, list[ast.expr]]
 """What the names of a function, and of its module, are given."""
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
-    """All calls of the package and where they are."""
-    yield from ((place, call) for place, call, _ in scoped())
-
-
 def scoped() -> Iterator[tuple[str, ast.Call, Scope]]:
-    """Each with the scope that it is in."""
+    """Yield all calls of the package, each with its place and its scope."""
     for file in sorted(PACKAGE.rglob("*.py")):
         name, tree = str(file.relative_to(PACKAGE)), ast.parse(file.read_text("utf-8"))
         for call, scope in within(tree, {}):

@@ -1,8 +1,8 @@
-"""Files behind a URL: ``s3://``, ``gs://``, ``https://``, ``memory://``, whatever fsspec knows.
+"""Files behind a URL: ``s3://``, ``gs://``, ``https://``, ``memory://`` and others of fsspec.
 
 fsspec is an optional dependency and imported with the first URL. Everything raises
-``RemoteError``, which is an OSError, so that who reads files need not know where they are, and a
-TraceError, as it says what to do. docs/guide/remote.md describes what a user sees of this.
+``RemoteError``. It is an OSError, so that readers of files need not distinguish remote ones, and
+a TraceError with a hint for the user. docs/guide/remote.md describes the user's side.
 """
 
 from __future__ import annotations

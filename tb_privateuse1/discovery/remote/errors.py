@@ -1,8 +1,8 @@
-"""What went wrong with a remote file, in words for the user.
+"""Translate errors of remote filesystems into messages and hints for the user.
 
-Every driver raises errors of its own. They are told apart by what they have in common: builtin
-types, an HTTP status, and words in the names of their types. Their texts are shown only where
-nothing else is known, without the URLs' secrets.
+Every driver raises its own errors. They are classified by common properties: builtin types, an
+HTTP status, and words in the names of their types. A driver's own text is shown only if nothing
+else is known, without the URLs' secrets.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class RemoteError(TraceError, OSError):
 
     @property
     def passing(self) -> bool:
-        """Whether the place may answer in a moment: what was known of it still counts."""
+        """Return whether the host may answer again soon, so that its known runs still count."""
         return self.code == "remote_unreachable"
 
 
 def remote_error(error: BaseException, url: str) -> RemoteError:
-    """The error for the user to what a driver raised at a URL."""
+    """Return the error for the user from a driver's error at a URL."""
     chain = list(_chain(error))
-    for one in chain:
-        if isinstance(one, RemoteError):
-            return one
-    for judge in (_driver, _credentials, _answered, _unreachable, _builtin):
-        for one in chain:
-            if found := judge(one, shown(url)):
-                return found
+    for cause in chain:
+        if isinstance(cause, RemoteError):
+            return cause
+    for classify in (_driver, _credentials, _http_status, _unreachable, _builtin):
+        for cause in chain:
+            if translation := classify(cause, shown(url)):
+                return translation
     detail = " ".join(scrub(str(error)).split())[:_DETAIL_LENGTH]
     message = say(
         "{url} cannot be read: {kind}: {detail}",
@@ -55,7 +55,7 @@ def remote_error(error: BaseException, url: str) -> RemoteError:
 
 
 def unreachable(url: str, why: str) -> RemoteError:
-    """The error for a place that does not answer (any more)."""
+    """Return the error for a host that does not answer (any more)."""
     hint = say("Check the network and the address; it is tried again.")
     return RemoteError(
         "remote_unreachable", say("{url} cannot be read: {why}.", url=shown(url), why=why), hint
@@ -63,12 +63,12 @@ def unreachable(url: str, why: str) -> RemoteError:
 
 
 def missing(url: str) -> RemoteError:
-    """The error for a bucket, directory or file that is not there."""
+    """Return the error for a missing bucket, directory or file."""
     return RemoteError("no_such_path", say("There is no file or directory {url}.", url=shown(url)))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what led to it, the nearest first."""
+    """Yield an error and its causes, the nearest first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -101,8 +101,8 @@ def _credentials(error: BaseException, url: str) -> RemoteError | None:
     return RemoteError("remote_credentials", message, hint)
 
 
-def _answered(error: BaseException, url: str) -> RemoteError | None:
-    """By the HTTP status that a driver's error carries."""
+def _http_status(error: BaseException, url: str) -> RemoteError | None:
+    """Classify by the HTTP status of a driver's error."""
     status = _status(error)
     if status in (401, 403, 407):
         return _denied(url, f" ({status})")
@@ -116,12 +116,12 @@ def _answered(error: BaseException, url: str) -> RemoteError | None:
 def _status(error: Any) -> int | None:
     response = getattr(error, "response", None)  # botocore's is a dict
     if isinstance(response, dict):
-        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     else:
-        found = getattr(error, "status", None) or getattr(error, "code", None)
-    if isinstance(found, str) and found.isdecimal():
-        found = int(found)
-    return found if isinstance(found, int) and 400 <= found < 600 else None
+        status = getattr(error, "status", None) or getattr(error, "code", None)
+    if isinstance(status, str) and status.isdecimal():
+        status = int(status)
+    return status if isinstance(status, int) and 400 <= status < 600 else None
 
 
 def _unreachable(error: BaseException, url: str) -> RemoteError | None:

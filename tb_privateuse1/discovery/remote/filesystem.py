@@ -1,8 +1,8 @@
-"""A filesystem of fsspec, and the few threads that speak to it, each call within a time.
+"""Call a filesystem of fsspec from a few threads per host, each call with a time limit.
 
-Drivers may wait for ever. So a call runs in a thread of its host's own pool and is given up when
-its time is over: a host that hangs keeps its own few threads busy, and nothing else. Listings are
-never taken from fsspec's cache, as a run may be writing: instances are our own, not the shared.
+Drivers may wait forever. So a call runs in a thread of its host's own pool and is abandoned after
+its limit: a host that hangs blocks only its own few threads. Listings never come from fsspec's
+cache, because a run may be writing: instances are our own, not the shared ones.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tb_privateuse1.i18n import say
 TIMEOUT_VARIABLE = "TB_PRIVATEUSE1_TIMEOUT_S"
 _TIMEOUT_S = 30.0
 _BULK = 10
-"""A listing of everything takes one request per thousand files: it gets so much more time."""
+"""A complete listing takes one request per thousand files: it gets this many times the limit."""
 THREADS = 8
 
 _T = TypeVar("_T")
 
 
 def timeout_s() -> float:
-    """How long one answer may take: ``TB_PRIVATEUSE1_TIMEOUT_S`` or half a minute."""
+    """Return the limit for one answer: ``TB_PRIVATEUSE1_TIMEOUT_S`` or half a minute."""
     try:
         return max(float(os.environ[TIMEOUT_VARIABLE]), 0.1)
     except (KeyError, ValueError):
@@ -46,7 +46,7 @@ class Server:
         self._fs: Any = None
 
     def call(self, url: str, do: Callable[[Any], _T], *, bulk: bool = False) -> _T:
-        """The result of ``do(filesystem)``. Raises RemoteError about ``url``."""
+        """Return the result of ``do(filesystem)``. Raises RemoteError about ``url``."""
         return self.wait(url, self.submit(do), bulk=bulk)
 
     def submit(self, do: Callable[[Any], _T]) -> Future[_T]:
@@ -55,7 +55,7 @@ class Server:
             return self._pool.submit(lambda: do(self._filesystem()))
 
     def wait(self, url: str, future: Future[_T], *, bulk: bool = False) -> _T:
-        """The result of a call. Raises RemoteError."""
+        """Return the result of a call. Raises RemoteError."""
         limit = timeout_s() * (_BULK if bulk else 1)
         try:
             return future.result(limit)
@@ -66,13 +66,14 @@ class Server:
             raise unreachable(
                 url, say("there was no answer within {limit:g} seconds", limit=limit)
             ) from None
-        except Exception as error:  # a driver's errors may hold secrets: they are not kept
+        except Exception as error:  # without the cause, which may hold secrets
             raise remote_error(error, url) from None
 
     def each(self, calls: Iterable[tuple[str, Callable[[Any], _T]]]) -> Iterator[_T | RemoteError]:
-        """The results of many calls about URLs, a few at a time, in order.
+        """Yield the results of many calls about URLs, a few at a time, in order.
 
-        An error of one is its result, but raised if the host does not answer: so will not others.
+        An error of a call is its result. If the host does not answer, the error is raised, because
+        the other calls would fail, too.
         """
         waiting: list[tuple[str, Future[_T]]] = []
         rest = iter(calls)
@@ -106,7 +107,7 @@ _lock = threading.Lock()
 
 
 def server_of(url: str) -> Server:
-    """The server of a URL; nothing is asked of it yet."""
+    """Return the server of a URL, without any request."""
     with _lock:
         return _servers.setdefault(host(url), Server(url))
 
@@ -131,9 +132,9 @@ def _connect(url: str) -> Any:
 
 
 def _web_options(fsspec: Any, url: str) -> dict[str, Any]:
-    """Time limits, no packing on the way (it changes sizes and ranges), no way to another host.
+    """Return options of fsspec: time limits, no compression, no redirects to another host.
 
-    What the user has configured for fsspec is kept.
+    Compression would change sizes and ranges. The user's own configuration of fsspec still counts.
     """
     import aiohttp
 
@@ -146,8 +147,9 @@ def _web_options(fsspec: Any, url: str) -> dict[str, Any]:
         if "://" not in target and not target.startswith("//"):
             return  # a path on the same host
         scheme, name, port = web_host(str(params.url.join(type(params.url)(target))))
-        mine, my_name, my_port = web_host(url)
-        if name != my_name or not (port == my_port or (mine, scheme) == ("http", "https")):
+        own_scheme, own_name, own_port = web_host(url)
+        is_upgrade = (own_scheme, scheme) == ("http", "https")
+        if name != own_name or not (port == own_port or is_upgrade):
             message = say(
                 "{url} sends its readers on to another host, {name}.", url=shown(url), name=name
             )

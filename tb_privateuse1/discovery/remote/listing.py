@@ -1,10 +1,10 @@
-"""What is below a URL, by as few requests as its filesystem allows.
+"""List the files below a URL with as few requests as its filesystem allows.
 
 An object store lists everything below a prefix, a thousand objects per request, with size and time
-of change. Elsewhere directories are listed one by one, a few at a time. A web server's page gives
-names only, so each file that is wanted costs a request of its own.
+of change. Other filesystems list directories one by one, a few at a time. A web server's page has
+only names, so each wanted file costs a request of its own.
 
-Names come from the server: one that leads out of the directory it was listed in is refused.
+Names come from the server: a name that leads out of its directory is refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Status:
-    """A remote file; ``mtime_ns`` is 0 where its filesystem does not tell."""
+    """A remote file; ``mtime_ns`` is 0 if its filesystem does not have it."""
 
     url: str
     size: int
@@ -55,7 +55,7 @@ Keep = Callable[[str], bool]
 
 
 def status(url: str) -> Status:
-    """What a file is now. Raises RemoteError."""
+    """Return the present status of a file. Raises RemoteError."""
     server = server_of(url)
     info = server.call(url, lambda fs: fs.info(fs._strip_protocol(url)))
     found = _status(url, info)
@@ -68,7 +68,7 @@ def status(url: str) -> Status:
 
 
 def is_file(url: str) -> bool:
-    """Whether a URL is one file, rather than a directory. Raises RemoteError if it is neither."""
+    """Return whether a URL is a file, not a directory. Raises RemoteError if it is neither."""
     server = server_of(url)
 
     def look(fs: Any) -> bool:
@@ -83,30 +83,30 @@ def is_file(url: str) -> bool:
 
 
 def files_of(url: str, keep: Keep) -> list[Status]:
-    """The files of one directory whose name is kept. Raises RemoteError."""
+    """Return the files of one directory whose names pass ``keep``. Raises RemoteError."""
     server = server_of(url)
     base = server.call(url, lambda fs: _base(fs, url))
-    found = server.call(url, partial(_list, path=base))
-    names, _, _ = _sort(url, base, found)
-    kept = {name: info for name, info in names.items() if keep(_plain(url, name))}
-    return sorted(_complete(server, url, kept), key=lambda s: s.url)
+    listing = server.call(url, partial(_list, path=base))
+    names, _, _ = _sort(url, base, listing)
+    files = {name: info for name, info in names.items() if keep(_plain(url, name))}
+    return sorted(_complete(server, url, files), key=lambda s: s.url)
 
 
 def walk(
     url: str, keep_directory: Keep, keep_file: Keep, warnings: list[Finding]
 ) -> Iterator[tuple[str, list[Status]]]:
-    """Each directory from ``url`` down as (its path below, ``.`` for itself; its kept files).
+    """Yield each directory from ``url`` down: its path below (``.`` for itself), its files.
 
-    Links are not followed. What cannot be listed but for the root, or leads elsewhere, becomes a
-    warning. Raises RemoteError if the root cannot be listed, or the server answers no more.
+    Links are not followed. A directory that cannot be listed, or a name that leads elsewhere, is a
+    warning. Raises RemoteError if the root cannot be listed, or the server stops answering.
     """
     server = server_of(url)
     base, at_once = server.call(url, lambda fs: (_base(fs, url), _lists_at_once(fs)))
     look = _all_at_once if at_once else _one_by_one
     for below, names in look(server, url, base, keep_directory, warnings):
         last = {name: _plain(url, name.rpartition("/")[2]) for name in names}
-        kept = {name: info for name, info in names.items() if keep_file(last[name])}
-        yield below, sorted(_complete(server, url, kept), key=lambda s: s.url)
+        files = {name: info for name, info in names.items() if keep_file(last[name])}
+        yield below, sorted(_complete(server, url, files), key=lambda s: s.url)
 
 
 _Names = dict[str, Mapping[str, Any]]
@@ -127,7 +127,7 @@ def _all_at_once(
             directories.setdefault(above, {})[name] = info
     for above in sorted(directories):
         yield above or ".", directories[above]
-    _tell(refused, url, warnings)
+    _warn_refused(refused, url, warnings)
 
 
 def _one_by_one(
@@ -137,14 +137,14 @@ def _one_by_one(
     for _ in range(_DEPTH):
         calls = [(join(url, below), partial(_list, path=join(base, below))) for below in level]
         following: list[str] = []
-        for below, found in zip(level, server.each(calls), strict=True):
-            if isinstance(found, RemoteError):
+        for below, listing in zip(level, server.each(calls), strict=True):
+            if isinstance(listing, RemoteError):
                 if not below:
-                    raise found
-                if found.code != "no_such_path":  # it may be gone by now
-                    warnings.append(Finding("unreadable_directory", found.message, found.hint))
+                    raise listing
+                if listing.code != "no_such_path":  # it may be gone by now
+                    warnings.append(Finding("unreadable_directory", listing.message, listing.hint))
                 continue
-            names, directories, odd = _sort(url, join(base, below) if below else base, found)
+            names, directories, odd = _sort(url, join(base, below) if below else base, listing)
             refused += odd
             listed += 1
             within = f"{below}/" if below else ""
@@ -163,10 +163,10 @@ def _one_by_one(
         warnings.append(
             Finding("too_many_directories", message, say("Name a directory further down."))
         )
-    _tell(refused, url, warnings)
+    _warn_refused(refused, url, warnings)
 
 
-def _tell(refused: int, url: str, warnings: list[Finding]) -> None:
+def _warn_refused(refused: int, url: str, warnings: list[Finding]) -> None:
     if refused:
         message = say(
             "The listing of {url} names places outside of it; they are left out.", url=shown(url)
@@ -190,7 +190,7 @@ def _base(fs: Any, url: str) -> str:
 
 
 def _lists_at_once(fs: Any) -> bool:
-    """Whether its driver has a listing of its own for all that is below a path."""
+    """Return whether the driver overrides fsspec's generic recursive listing."""
     from fsspec.asyn import AsyncFileSystem
     from fsspec.spec import AbstractFileSystem
 
@@ -200,23 +200,25 @@ def _lists_at_once(fs: Any) -> bool:
     return kind.find is not AbstractFileSystem.find
 
 
-def _sort(url: str, base: str, found: Iterable[Mapping[str, Any]]) -> tuple[_Names, list[str], int]:
-    """Files and directories by their path below the root, and how many names were refused."""
+def _sort(
+    url: str, base: str, listing: Iterable[Mapping[str, Any]]
+) -> tuple[_Names, list[str], int]:
+    """Return files and directories by their path below the root, and the count of refused names."""
     names: _Names = {}
     directories: list[str] = []
     refused = 0
-    for info in found:
+    for info in listing:
         name = str(info["name"])
         if not name.startswith(f"{base}/"):
             refused += name.rstrip("/") != base
             continue
         below = name[len(base) + 1 :].rstrip("/")
         parts = [_plain(url, part) for part in below.split("/")]
-        if any(part in ("", ".") for part in parts):  # the directory itself, or a way round
+        if any(part in ("", ".") for part in parts):  # the directory itself, or a detour
             continue
         if any(part == ".." or re.search(r"[/\\\0]", part) for part in parts):
             refused += 1
-        elif is_web(url) and re.search("[?#]", below):  # orders of the page, and the like
+        elif is_web(url) and re.search("[?#]", below):  # links that sort the page, and the like
             continue
         elif info["type"] == "directory":
             directories.append(below)
@@ -230,18 +232,18 @@ def _plain(url: str, below: str) -> str:
 
 
 def _complete(server: Server, url: str, names: _Names) -> Iterator[Status]:
-    """The status of listed files; each is asked for on its own where the listing lacks it."""
+    """Yield the status of listed files; requests those that the listing lacks one by one."""
     lacking: list[tuple[str, Callable[[Any], Any]]] = []
     for name, info in names.items():
-        own = join(url, name)
+        file_url = join(url, name)
         if info.get("size") is None:
-            lacking.append((own, partial(_info, path=info["name"])))
-        elif found := _status(own, info):
-            yield found
-    for (own, _), asked in zip(lacking, server.each(lacking), strict=True):
-        # What cannot be asked for, or has no size, cannot be read either.
-        if not isinstance(asked, RemoteError) and (found := _status(own, asked)):
-            yield found
+            lacking.append((file_url, partial(_info, path=info["name"])))
+        elif complete := _status(file_url, info):
+            yield complete
+    for (file_url, _), answer in zip(lacking, server.each(lacking), strict=True):
+        # A file without a status or size cannot be read either.
+        if not isinstance(answer, RemoteError) and (complete := _status(file_url, answer)):
+            yield complete
 
 
 def _info(fs: Any, path: str) -> Mapping[str, Any]:
@@ -260,7 +262,7 @@ def _status(url: str, info: Mapping[str, Any]) -> Status | None:
 
 
 def _unix_ns(value: Any) -> int:
-    """Unix time in ns of what filesystems give: a datetime, seconds, ISO 8601, HTTP's format."""
+    """Return Unix time in ns from a datetime, seconds, ISO 8601 or HTTP's format; 0 if invalid."""
     try:
         if isinstance(value, str):
             iso = value[:4].isdecimal()

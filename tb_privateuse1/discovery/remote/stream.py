@@ -1,8 +1,8 @@
-"""Read a remote file as if it were local, in ranges that grow while it is read in sequence.
+"""Read a remote file like a local one, in ranges that grow during sequential reading.
 
-The head of a file costs one small request; who reads on gets ever larger blocks, and the next one
-is on its way while the last is worked on. So at most two blocks are held. A web server that
-knows no ranges (``python -m http.server``) is read from the start, in one go.
+The head of a file costs one small request. Sequential reading requests ever larger blocks, and
+prefetches the next one. So at most two blocks are in memory. A web server that does not support
+ranges (``python -m http.server``) is read from the start, in one response.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _AGAIN_S = 0.5
 
 
 def open_url(url: str, size: int | None = None) -> BinaryIO:
-    """Open a file for reading; its ``size`` is asked for if it is not known.
+    """Open a file for reading; requests its ``size`` if it is None.
 
-    Raises RemoteError, here and from its methods. Not for several threads at a time.
+    Raises RemoteError, here and from its methods. Not thread-safe.
     """
     server = server_of(url)
     if size is None:
@@ -73,13 +73,13 @@ class _Ranges(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._withdraw()
+            self._cancel_prefetch()
             self._block = b""
             self._fetch.close()
         super().close()
 
     def _load(self) -> None:
-        """Make the block the one at the position."""
+        """Load the block at the position."""
         start = self._position
         end = self._start + len(self._block)
         sequential = start == end > 0
@@ -87,7 +87,7 @@ class _Ranges(io.RawIOBase):
             future = self._ahead[1]
             self._ahead = None
         else:
-            self._withdraw()
+            self._cancel_prefetch()
             future = self._submit(start, 2 * self._length if sequential else _LEAST)
         self._block = b""  # before the next one arrives
         self._block = self._server.wait(self._url, future)
@@ -99,10 +99,10 @@ class _Ranges(io.RawIOBase):
     def _submit(self, start: int, length: int) -> Future[bytes]:
         self._length = min(length, _MOST)
         end = min(start + self._length, self._size)
-        return self._server.submit(lambda fs: self._patient(fs, start, end))
+        return self._server.submit(lambda fs: self._fetch_with_retry(fs, start, end))
 
-    def _patient(self, fs: Any, start: int, end: int) -> bytes:
-        """A range, asked for twice if the connection breaks: there may be gigabytes to come."""
+    def _fetch_with_retry(self, fs: Any, start: int, end: int) -> bytes:
+        """Fetch a range, twice if the connection breaks: a large file needs many requests."""
         try:
             return self._fetch(fs, start, end)
         except Exception as error:
@@ -111,8 +111,8 @@ class _Ranges(io.RawIOBase):
         time.sleep(_AGAIN_S)
         return self._fetch(fs, start, end)
 
-    def _withdraw(self) -> None:
-        """Give up what is on its way: one range at a time is asked for."""
+    def _cancel_prefetch(self) -> None:
+        """Cancel the prefetched range, or wait for it: one request at a time is open."""
         if self._ahead and not self._ahead[1].cancel():
             with contextlib.suppress(Exception):
                 self._server.wait(self._url, self._ahead[1])
@@ -130,33 +130,33 @@ class _Object:
         return _whole(data, end - start)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no response stays open."""
 
 
 class _Web:
-    """Ranges of a file on a web server, or what it sends in one go if it knows no ranges."""
+    """Ranges of a file on a web server, or parts of one response without range support."""
 
     def __init__(self, url: str, size: int) -> None:
         self._url = url
         self._size = size
-        self._flow: Any = None
+        self._response: Any = None
         self._at = 0
 
     def __call__(self, fs: Any, start: int, end: int) -> bytes:
-        if self._flow is None:
+        if self._response is None:
             try:
                 with fs.open(self._url, "rb", size=self._size, cache_type="none") as file:
                     file.seek(start)
                     return _whole(file.read(end - start), end - start)
-            except ValueError:  # fsspec's word for an answer that is no range
+            except ValueError:  # fsspec raises it for a response without a range
                 pass
-        return self._flowing(fs, start, end)
+        return self._read_response(fs, start, end)
 
-    def _flowing(self, fs: Any, start: int, end: int) -> bytes:
+    def _read_response(self, fs: Any, start: int, end: int) -> bytes:
         try:
-            if self._flow is None or start < self._at:
+            if self._response is None or start < self._at:
                 self.close()
-                self._flow = fs.open(self._url, "rb", size=self._size, block_size=0)
+                self._response = fs.open(self._url, "rb", size=self._size, block_size=0)
                 self._at = 0
             while self._at < start:
                 self._take(min(start - self._at, _MOST))
@@ -168,21 +168,21 @@ class _Web:
     def _take(self, length: int) -> bytes:
         parts: list[bytes] = []
         left = length
-        while left and (part := self._flow.read(left)):
+        while left and (part := self._response.read(left)):
             parts.append(part)
             left -= len(part)
         self._at += length - left
         return _whole(b"".join(parts), length)
 
     def close(self) -> None:
-        """End the answer that is being read."""
-        if self._flow is not None:
-            self._flow.close()
-            self._flow = None
+        """Close the open response."""
+        if self._response is not None:
+            self._response.close()
+            self._response = None
 
 
 def _whole(data: bytes, length: int) -> bytes:
-    # Else a broken connection would look like a trace that is cut off.
+    # Without this check a broken connection would look like a truncated trace.
     if len(data) != length:
         raise ConnectionError(f"{len(data)} bytes came instead of {length}")
     return data

@@ -1,4 +1,4 @@
-"""URLs as text: what is one, its parts, and how it is shown without what it may keep secret."""
+"""Parse URLs, and show them without their secrets."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ _QUERY = re.compile(r"(://[^?#\s'\"]*)[?#][^\s'\"]*")
 
 
 def is_url(path: str) -> bool:
-    """Whether a path is to be read through fsspec, rather than from a local disk."""
+    """Return whether fsspec reads a path, not the local filesystem."""
     return "://" in path and _URL.match(path) is not None
 
 
 def is_web(url: str) -> bool:
-    """Whether it is percent-encoded and may have a query; in an object's key ``%`` is itself."""
+    """Return whether a URL is percent-encoded and may have a query, unlike an object's key."""
     return _WEB.match(url) is not None
 
 
 def scrub(text: str) -> str:
-    """A text without the user names, passwords and queries of the URLs in it."""
+    """Return a text without the user names, passwords and queries of its URLs."""
     return _QUERY.sub(r"\1", _USER.sub("://", text))
 
 
 def shown(url: str) -> str:
-    """A URL as it may be shown."""
+    """Return a URL without user, password and query."""
     user = _USER.sub("://", url)
     return user.partition("?")[0].partition("#")[0] if is_web(user) else _QUERY.sub(r"\1", user)
 
 
 def host(url: str) -> str:
-    """The part up to the path; what has it in common is read through one connection."""
+    """Return the part up to the path: URLs that share it share a connection."""
     return url[: len(_bare(url)) - len(_path(url))]
 
 
 def name(url: str) -> str:
-    """The last part of the path, or the host if there is none."""
+    """Return the last part of the path, or the host if there is no path."""
     path = _path(url).strip("/")
     if not path:
         return shown(url).partition("://")[2].strip("/")
@@ -48,19 +48,19 @@ def name(url: str) -> str:
 
 
 def parent(url: str) -> str | None:
-    """The directory of a file; None if it has a query, which would not fit the directory."""
+    """Return the directory of a file; None if the URL has a query, which is the file's alone."""
     if _bare(url) != url:
         return None
     return url.rstrip("/").rpartition("/")[0]
 
 
 def join(root: str, below: str) -> str:
-    """The URL of what a listing of ``root`` calls ``below``."""
+    """Return the URL of a path ``below`` the ``root``."""
     return f"{root.rstrip('/')}/{below}" if below else root
 
 
 def below(url: str, root: str) -> bool:
-    """Whether a URL was listed below a root: ``s3://b/log2/x`` is not below ``s3://b/log``."""
+    """Return whether a URL is below a root: ``s3://b/log2/x`` is not below ``s3://b/log``."""
     return url == root or url.startswith(root.rstrip("/") + "/")
 
 
@@ -75,7 +75,7 @@ def _path(url: str) -> str:
 
 
 def web_host(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port (the scheme's own if there is none). Raises ValueError."""
+    """Return scheme, host and port, by default the scheme's own port. Raises ValueError."""
     parts = urlsplit(url)
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, parts.hostname, parts.port or usual
+    default_port = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or default_port

@@ -1,3 +1,5 @@
+"""The catalog of a logdir: runs, spans, sidecars and selection."""
+
 from __future__ import annotations
 
 import gzip
@@ -44,7 +46,7 @@ def test_stamps_in_ms_and_ns_sort_by_the_time_they_mean(tmp_path: Path) -> None:
     assert layout(tmp_path)["r"] == {0: ["1700000001000000000", "1700000005000"]}
 
 
-def test_what_people_name_traces(tmp_path: Path) -> None:
+def test_ranks_in_file_names_of_users(tmp_path: Path) -> None:
     for name in ("rank-12.json", "rank3.json.gz", "prof_4.json", "x_rank_5_step7.trace.json"):
         trace(tmp_path / "r" / name)
     write(tmp_path / "r" / "rank6.json", events())
@@ -137,7 +139,7 @@ def test_unreadable_directories_are_reported(
     assert "closed" in warning.message
 
 
-def test_only_what_is_listed_can_be_asked_for(tmp_path: Path) -> None:
+def test_only_listed_runs_can_be_opened(tmp_path: Path) -> None:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json")
     trace(tmp_path / "secret" / "host_1.1.pt.trace.json")
     found = catalog.scan(str(tmp_path / "log"))

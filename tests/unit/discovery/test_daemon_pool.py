@@ -1,3 +1,5 @@
+"""The pool of daemon threads: bounds, results and shutdown."""
+
 from __future__ import annotations
 
 import threading
@@ -32,7 +34,7 @@ def test_bounded_daemons_that_start_with_the_work() -> None:
     assert threading.active_count() == before
 
 
-def test_shutdown_can_drop_what_waits() -> None:
+def test_shutdown_can_drop_waiting_calls() -> None:
     pool = DaemonPool(1, "test")
     go, running = threading.Event(), threading.Event()
 
@@ -50,7 +52,7 @@ def test_shutdown_can_drop_what_waits() -> None:
 
 
 class _EmptiedAtOnce(SimpleQueue[Any]):
-    """A queue whose last item a worker takes just after somebody saw it."""
+    """A queue whose last item a worker takes just after a check saw it."""
 
     def empty(self) -> bool:
         return False

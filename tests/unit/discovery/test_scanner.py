@@ -1,3 +1,5 @@
+"""The background scan of a logdir: its thread, its state, and its failures."""
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +17,7 @@ from tests.support.trace_files import trace
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Scans that list the first run at once and go on when the event is set."""
+    """Make scans list the first run at once and continue when the event is set."""
     go = threading.Event()
     walk = catalog.walk
 

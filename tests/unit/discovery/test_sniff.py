@@ -1,4 +1,4 @@
-"""What the beginning of a JSON text says, and that it costs no more than reading the text once."""
+"""Recognizing a trace by the beginning of a JSON text, at the cost of reading the text once."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
 
 
 class Counting:
-    """A pattern that counts what it finds, and what it was given to search."""
+    """A pattern that counts its matches and the bytes that it searches."""
 
     def __init__(self, pattern: re.Pattern[bytes]) -> None:
         self._pattern = pattern
@@ -126,14 +126,14 @@ def test_a_hostile_head_costs_a_bounded_effort(
 ) -> None:
     counting = Counting(sniff._TOKEN)
     decoded: list[int] = []
-    rank = sniff._rank
+    decode_info = sniff._decode_info
 
-    def counted(text: bytes, at: int) -> int | None:
+    def counted(text: bytes, at: int) -> sniff.DistributedInfo:
         decoded.append(len(text) - at)
-        return rank(text, at)
+        return decode_info(text, at)
 
     monkeypatch.setattr(sniff, "_TOKEN", counting)
-    monkeypatch.setattr(sniff, "_rank", counted)
+    monkeypatch.setattr(sniff, "_decode_info", counted)
     path = tmp_path / "rank0.1.pt.trace.json"
     path.write_bytes(text)
     heads = Heads()

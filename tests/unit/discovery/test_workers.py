@@ -1,3 +1,5 @@
+"""Ranks of traces: from metadata, names or order, with collisions and restarts."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,7 +11,7 @@ from tests.support.listing import codes, layout, only_run, ranks
 from tests.support.trace_files import events, sidecar, trace, write
 
 
-def test_the_rank_is_the_metadatas_before_the_names(tmp_path: Path) -> None:
+def test_metadata_ranks_come_before_names(tmp_path: Path) -> None:
     trace(tmp_path / "r" / "rank7.1.pt.trace.json", rank=3)
     trace(tmp_path / "r" / "host_5.1.pt.trace.json.gz", rank=1)
     assert ranks(tmp_path) == {"host_5": (1, "metadata"), "rank7": (3, "metadata")}
@@ -37,7 +39,7 @@ def test_an_absurd_rank_is_none(tmp_path: Path, rank: object) -> None:
     assert ranks(tmp_path) == {"host_5": (0, "order")}
 
 
-def test_a_sidecar_tells_the_rank(tmp_path: Path) -> None:
+def test_a_sidecar_has_the_rank(tmp_path: Path) -> None:
     trace(tmp_path / "r" / "host_5.1.pt.trace.json")
     sidecar(tmp_path / "r" / "host_5.1.kernel_event.json.gz", rank=2)
     assert ranks(tmp_path) == {"host_5": (2, "metadata")}
@@ -51,7 +53,7 @@ def test_ranks_by_order_fill_the_gaps(tmp_path: Path) -> None:
     assert found == {"host_9": (0, "order"), "host_8": (1, "metadata"), "host_10": (2, "order")}
 
 
-def test_a_restarted_job_goes_on_in_the_spans_of_its_ranks(tmp_path: Path) -> None:
+def test_a_restarted_job_adds_spans_to_its_ranks(tmp_path: Path) -> None:
     for rank in (0, 1):
         first, later = 1_700_000_000 * 10**9, 1_700_000_100 * 10**9
         trace(tmp_path / "r" / f"host_{10 + rank}.{first}.pt.trace.json", rank=rank)
@@ -76,14 +78,14 @@ def test_a_rank_twice_at_a_time_is_a_visible_collision_and_nothing_is_lost(tmp_p
     assert ranks(tmp_path) == {
         "host_0": (0, "metadata"),
         "host_9": (1, "metadata"),
-        "host_1": (2, "order"),
-        "host_2": (3, "order"),
+        "host_1": (8, "order"),
+        "host_2": (9, "order"),
     }
     assert codes(tmp_path) == ["rank_collision", "rank_collision"]
-    assert "shown as rank 2" in only_run(tmp_path).warnings[0].message
+    assert "shown as rank 8" in only_run(tmp_path).warnings[0].message
 
 
-def test_a_collision_is_settled_by_the_names(tmp_path: Path) -> None:
+def test_names_resolve_a_collision(tmp_path: Path) -> None:
     for rank in range(3):
         trace(tmp_path / "r" / f"rank{rank}.1.pt.trace.json", rank=0)
     assert [r for r, _ in ranks(tmp_path).values()] == [0, 1, 2]
@@ -99,6 +101,30 @@ def test_a_collision_takes_no_missing_ranks_number(tmp_path: Path) -> None:
         "rank0": 0, "rank1": 1, "rank4": 4, "rank11": 11, "rank12": 12, "host": 13,
     }  # fmt: skip
     assert codes(tmp_path) == ["rank_collision", "rank_collision"]
+
+
+@pytest.mark.parametrize(
+    ("world_size", "rank"),
+    [(4, 4), ("4", 4), (2, 2), (1, 2), (None, 2), ("x", 2), (-1, 2), (1 << 40, 2), ([4], 2)],
+)
+def test_a_collision_goes_beyond_the_world_size(
+    tmp_path: Path, world_size: object, rank: int
+) -> None:
+    for name, own in (("a", 0), ("b", 1), ("c", 1)):
+        info = {"rank": own, "world_size": world_size}
+        document = {"distributedInfo": info, "traceEvents": events()}
+        write(tmp_path / "r" / f"{name}.1.pt.trace.json", document)
+    assert ranks(tmp_path)["c"] == (rank, "order")
+    assert codes(tmp_path) == ["rank_collision"]
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz"])
+def test_the_world_size_may_stand_behind_the_events(tmp_path: Path, suffix: str) -> None:
+    for name in ("a", "b"):
+        path = tmp_path / "r" / f"{name}.1.pt.trace.{suffix}"
+        info = {"rank": 0, "world_size": 6}
+        write(path, {"traceEvents": events() * 400, "distributedInfo": info})
+    assert ranks(tmp_path)["b"] == (6, "order")
 
 
 def test_names_that_give_rank_and_step_are_spans(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_frames_and_operators_nest_in_each_other() -> None:
     }  # fmt: skip
 
 
-def test_the_backward_operator_and_what_it_calls_belong_to_the_forward_operator() -> None:
+def test_backward_operators_and_their_callees_belong_to_the_forward_operator() -> None:
     sequence = "Sequence number"
     t = trace(
         op("linear", 0, 10, **{sequence: 4}), op("addmm", 2, 8, **{sequence: 4}),

@@ -1,4 +1,4 @@
-"""What is worked out once per trace."""
+"""Memoized functions of a trace: one result per trace, within the memory budget."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from tb_privateuse1.trace.table import I64
 from tests.support.make import kernel, op, step, trace
 
 
-def test_each_trace_is_asked_once_and_let_go() -> None:
-    asked: list[int] = []
+def test_each_trace_is_computed_once_and_released() -> None:
+    calls: list[int] = []
 
     @memoize
     def answer(one: Trace) -> int:
-        """How many were asked."""
-        asked.append(one.end_ns)
-        return len(asked)
+        """Count the calls."""
+        calls.append(one.end_ns)
+        return len(calls)
 
     first, second = Trace(end_ns=1), Trace(end_ns=1)
     assert [answer(first), answer(second), answer(first)] == [1, 2, 1]
-    assert asked == [1, 1]
-    assert answer.__doc__ == "How many were asked."
+    assert calls == [1, 1]
+    assert answer.__doc__ == "Count the calls."
     del first
     gc.collect()
     assert answer(second) == 2
 
 
-def test_none_is_an_answer() -> None:
-    asked = []
+def test_none_is_a_cached_result() -> None:
+    calls = []
 
     @memoize
     def nothing(one: Trace) -> None:
-        asked.append(one)
+        calls.append(one)
 
     one = Trace()
     assert nothing(one) is None
     assert nothing(one) is None
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
-def test_threads_that_ask_at_the_same_time_wait_for_the_first_one() -> None:
-    asked: list[Trace] = []
+def test_concurrent_threads_share_one_computation() -> None:
+    calls: list[Trace] = []
     go_on, one = threading.Event(), Trace()
 
     @memoize
     def slow(trace: Trace) -> object:
-        asked.append(trace)
+        calls.append(trace)
         assert go_on.wait(20)
         return object()
 
@@ -63,15 +63,15 @@ def test_threads_that_ask_at_the_same_time_wait_for_the_first_one() -> None:
             threading.Event().wait(0.01)
         go_on.set()
         assert len({id(future.result(20)) for future in found}) == 1
-    assert asked == [one]
+    assert calls == [one]
 
 
-def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None:
-    asked: list[Trace] = []
+def test_results_count_in_the_memory_budget_and_are_evicted() -> None:
+    calls: list[Trace] = []
 
     @memoize
     def large(trace: Trace) -> I64:
-        asked.append(trace)
+        calls.append(trace)
         return np.zeros(1000, np.int64)
 
     one = Trace()
@@ -85,10 +85,10 @@ def test_it_counts_in_the_memory_budget_and_goes_when_there_is_no_room() -> None
         large(one)
     finally:
         BUDGET.limit_bytes = limit
-    assert asked == [one, one]
+    assert calls == [one, one]
 
 
-def test_what_is_shared_cannot_be_changed() -> None:
+def test_shared_results_are_read_only() -> None:
     one = trace(step(1, 0, 10), op("a", 1, 2, id=1), kernel("k", 3, 5, id=1))
     parts = breakdown.step_breakdown(one)
     assert breakdown.step_breakdown(one) is parts

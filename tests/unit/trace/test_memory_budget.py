@@ -1,4 +1,4 @@
-"""One limit for all that is kept in memory: what goes first, and what is computed once."""
+"""The memory budget: the order of eviction, and one computation per value."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UNIT = 1 << 16
 
 
 class Owner:
-    """Something that values are of."""
+    """An owner of values."""
 
 
 def units(number: int) -> np.ndarray[Any, Any]:
-    """An array of about so many units."""
+    """Return an array of about this many units."""
     return np.zeros(number * UNIT - 512, np.int8)
 
 
@@ -32,7 +32,7 @@ def derive(budget: MemoryBudget, owner: object, key: str, size: int = 10) -> Any
     return budget.compute(owner, key, lambda: units(size))
 
 
-def test_what_was_used_longest_ago_goes_first() -> None:
+def test_least_recently_used_goes_first() -> None:
     budget, owner = MemoryBudget(30 * UNIT), Owner()
     for key in "abc":
         derive(budget, owner, key)
@@ -43,15 +43,15 @@ def test_what_was_used_longest_ago_goes_first() -> None:
     assert budget.bytes <= budget.limit_bytes
 
 
-def test_what_was_used_last_stays_however_large() -> None:
+def test_last_used_value_stays_however_large() -> None:
     budget, owner = MemoryBudget(30 * UNIT), Owner()
     derive(budget, owner, "a")
     derive(budget, owner, "large", 90)
     assert budget.keys(owner) == ["large"]
 
 
-def test_a_trace_goes_after_what_is_derived_of_it() -> None:
-    """Nobody asks for the first one any more: what is derived of it goes, then its columns."""
+def test_trace_goes_after_its_derived_values() -> None:
+    """The derived values of an unused trace go first, then its columns."""
     budget, store = MemoryBudget(30 * UNIT), Owner()
     first, second = Trace(strings=("a" * 11 * UNIT,)), Trace(strings=("b" * 11 * UNIT,))
     budget.put(store, "first", first)
@@ -65,7 +65,7 @@ def test_a_trace_goes_after_what_is_derived_of_it() -> None:
     assert budget.keys(second) == ["graph", "pyramid"]
 
 
-def test_a_trace_is_used_with_what_is_derived_of_it() -> None:
+def test_using_a_derived_value_uses_its_trace() -> None:
     budget, store = MemoryBudget(30 * UNIT), Owner()
     traces = {name: Trace(strings=(name * 11 * UNIT,)) for name in "abc"}
     for name in "ab":
@@ -75,7 +75,7 @@ def test_a_trace_is_used_with_what_is_derived_of_it() -> None:
     assert budget.keys(store) == ["a", "c"]
 
 
-def test_the_trace_used_last_stays_with_what_is_derived_of_it_last() -> None:
+def test_last_used_trace_stays_with_its_last_used_value() -> None:
     budget, store, trace = MemoryBudget(1), Owner(), Trace()
     budget.put(store, "trace", trace)
     derive(budget, trace, "names")
@@ -84,7 +84,7 @@ def test_the_trace_used_last_stays_with_what_is_derived_of_it_last() -> None:
     assert budget.keys(trace) == ["graph"]
 
 
-def test_what_takes_long_to_make_goes_last() -> None:
+def test_expensive_values_go_last() -> None:
     budget, reader = MemoryBudget(30 * UNIT), Owner()
     budget.compute(reader, "reduction", lambda: units(5), goes_last=True)
     for key in "abc":
@@ -110,7 +110,7 @@ def test_values_go_with_their_owner() -> None:
     assert 9 * UNIT < budget.bytes < 11 * UNIT
 
 
-def test_many_who_ask_one_who_computes() -> None:
+def test_concurrent_calls_share_one_computation() -> None:
     budget, owner, go_on = MemoryBudget(), Owner(), threading.Event()
     begun = threading.Semaphore(0)
 
@@ -120,16 +120,16 @@ def test_many_who_ask_one_who_computes() -> None:
         return object()
 
     with ThreadPoolExecutor(9) as pool:
-        asked = [pool.submit(budget.compute, owner, "key", make) for _ in range(8)]
+        futures = [pool.submit(budget.compute, owner, "key", make) for _ in range(8)]
         assert begun.acquire(timeout=WAIT_S)
         other = pool.submit(budget.compute, Owner(), "key", lambda: "other")
         assert other.result(WAIT_S) == "other"  # nobody waits for what another key takes
         go_on.set()
-        assert len({id(one.result(WAIT_S)) for one in asked}) == 1
+        assert len({id(one.result(WAIT_S)) for one in futures}) == 1
     assert not begun.acquire(blocking=False)
 
 
-def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
+def test_error_reaches_all_waiting_threads_and_is_not_cached() -> None:
     budget, owner, go_on = MemoryBudget(), Owner(), threading.Event()
     begun = threading.Semaphore(0)
 

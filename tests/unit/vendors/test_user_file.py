@@ -1,3 +1,5 @@
+"""Vendors that users describe in a file: keys, errors, and the effect on traces."""
+
 from __future__ import annotations
 
 import json
@@ -31,7 +33,7 @@ communication_names = "^accl"
 
 @pytest.fixture
 def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Write files and use them from now on."""
+    """Return a function that writes vendor files and selects them."""
 
     def write(*texts: str, suffix: str = ".toml") -> list[Path]:
         paths = [tmp_path / f"vendor{n}{suffix}" for n in range(len(texts))]
@@ -88,7 +90,7 @@ def test_its_words_count(use: Any) -> None:
     assert trace.kernels.communication.tolist() == [False, True]
 
 
-def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
+def test_missing_keys_come_from_the_extended_vendor(use: Any) -> None:
     use('name = "cuda"\nextends = "rocm"\ntitle = "Both"\ncommunication_names = "^my"')
     known = user_file.chosen().known
     rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
@@ -99,7 +101,7 @@ def test_what_is_not_given_is_as_the_vendor_that_it_extends(use: Any) -> None:
     assert detect("cuda", known=known).title == "Both"
 
 
-def test_one_that_can_be_told_by_nothing_means_every_trace(use: Any) -> None:
+def test_vendor_without_evidence_means_every_trace(use: Any) -> None:
     use('name = "all"\ncommunication_names = "x"')
     assert detect("cuda", ["NVIDIA H100"], known=user_file.chosen().known).name == "all"
 
@@ -111,8 +113,8 @@ def test_generic_stays_the_last(use: Any) -> None:
     assert len(known) == len(VENDORS) + 1
 
 
-def test_all_that_a_vendor_is_can_be_said() -> None:
-    said = set(user_file._Described.__struct_fields__)
+def test_a_vendor_file_has_a_key_for_every_field() -> None:
+    said = set(user_file._Description.__struct_fields__)
     assert said - {"extends"} == set(Vendor.__dataclass_fields__)
 
 
@@ -133,7 +135,7 @@ def test_all_that_a_vendor_is_can_be_said() -> None:
         ('name = "a"\nname = "b"', "cannot be used"),
     ],
 )
-def test_what_is_wrong_is_told(use: Any, text: str, says: str) -> None:
+def test_errors_name_the_file_and_the_mistake(use: Any, text: str, says: str) -> None:
     use(text)
     with pytest.raises(TraceError) as caught:
         user_file.chosen()
@@ -232,7 +234,7 @@ def test_on_the_command_line(
     assert "acme.toml cannot be used" in capsys.readouterr().err
 
 
-def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
+def test_a_file_describes_peaks_of_devices(use: Any) -> None:
     use(
         'name = "acme"\ncompute_units = "Tiles"\nbackends = ["acme"]\n'
         '[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 12.5\n'
@@ -259,7 +261,7 @@ def test_a_file_tells_what_devices_can_do_at_best(use: Any) -> None:
         'device_names = "a1"\ntflops = 1',
     ],
 )
-def test_a_peak_that_is_none_is_refused(use: Any, peak: str) -> None:
+def test_an_invalid_peak_is_refused(use: Any, peak: str) -> None:
     use(f'name = "acme"\n[[peaks]]\n{peak}\n')
     with pytest.raises(TraceError) as caught:
         user_file.chosen()

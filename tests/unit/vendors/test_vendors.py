@@ -1,4 +1,4 @@
-"""Which vendor a trace comes from, and what each vendor's traces call things."""
+"""Detection of a trace's vendor, and the vendors' data: names, categories, peaks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,31 @@ def test_detect(name: str) -> None:
 
 
 def test_a_backend_that_several_vendors_share_counts_last() -> None:
-    mine = Vendor(name="mine", title="Mine", backends=("cuda",))
-    shared = dataclasses.replace(mine, shares_backend=True)
-    for vendor, name in ((mine, "mine"), (shared, "rocm")):
+    own = Vendor(name="own", title="Own", backends=("cuda",))
+    shared = dataclasses.replace(own, shares_backend=True)
+    for vendor, name in ((own, "own"), (shared, "rocm")):
         assert detect("cuda", device_types=[6], known=(vendor, *VENDORS)).name == name
-    assert detect("cuda", known=(shared, *VENDORS)).name == "mine"
+    assert detect("cuda", known=(shared, *VENDORS)).name == "own"
     assert detect("cuda").name == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("category", "types", "name"),
+    [
+        ("cuda_runtime", [0, 1, 12], "cuda"),
+        ("cuda_runtime", [12], "cuda"),
+        ("xpu_runtime", [1], "xpu"),
+        ("hip_runtime", [1], "rocm"),
+        ("mtia_ccp_events", [6], "mtia"),
+        ("cuda_runtime", [6], "rocm"),  # Kineto writes AMD's calls under CUDA's category
+        ("privateuse1_runtime", [12], "xpu"),
+        ("cpu_op", [12], "xpu"),
+    ],
+)
+def test_categories_are_stronger_evidence_than_memory_events(
+    category: str, types: list[int], name: str
+) -> None:
+    assert detect(None, categories=["cpu_op", category], device_types=types).name == name
 
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: v.name)

@@ -32,7 +32,7 @@ def memory() -> Iterator[str]:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of a second is too long for an answer, here and in the processes that are started."""
+    """Limit answers to a third of a second, here and in child processes."""
     monkeypatch.setenv(TIMEOUT_VARIABLE, "0.3")
 
 

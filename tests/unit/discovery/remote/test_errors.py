@@ -1,3 +1,5 @@
+"""Errors of remote drivers, as messages and hints for the user."""
+
 from __future__ import annotations
 
 import socket
@@ -55,18 +57,18 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (RuntimeError("odd https://a:SECRET@b/c?SECRET " + "x" * 999), "remote_failed", "odd"),
     ],
 )  # fmt: skip
-def test_what_drivers_raise_is_told_apart(error: Exception, code: str, says: str) -> None:
+def test_errors_of_drivers_are_classified(error: Exception, code: str, says: str) -> None:
     found = remote_error(error, URL)
-    told = f"{found.message} {found.hint}"
+    text = f"{found.message} {found.hint}"
     assert found.code == code
-    assert says in told
-    assert "SECRET" not in told
-    assert "\n" not in told
-    assert len(told) < 400
-    assert isinstance(found, OSError)  # whoever reads files expects that
+    assert says in text
+    assert "SECRET" not in text
+    assert "\n" not in text
+    assert len(text) < 400
+    assert isinstance(found, OSError)  # readers of files expect one
 
 
-def test_our_own_error_stays_what_it_is_under_a_drivers() -> None:
+def test_our_own_error_inside_a_drivers_error_is_unchanged() -> None:
     own = RemoteError("remote_denied", "no")
     assert remote_error(caused(FileNotFoundError("x"), own), URL) is own
     assert not own.passing

@@ -1,4 +1,4 @@
-"""What goes wrong with a remote logdir costs what it concerns, and says so."""
+"""Failures of remote logdirs: each affects only its own files, with a clear error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
     found.close()
 
 
-def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
+def test_a_broken_connection_fails_one_trace_until_it_is_opened_again(
     log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = discovery_catalog.scan(f"{log}/log").find("ddp")
@@ -62,7 +62,7 @@ def test_a_server_that_breaks_off_costs_its_trace_until_it_is_asked_again(
     assert store.trace(files).meta.timeline == "measured"
 
 
-def test_a_trace_that_changes_while_it_is_read_is_not_kept(log: Web) -> None:
+def test_a_trace_that_changes_while_it_is_read_is_not_cached(log: Web) -> None:
     files = discovery_catalog.scan(f"{log}/log").find("ddp")
     path = log.folder / "log" / "ddp" / files.trace.name
     path.write_bytes(path.read_bytes() + b" ")
@@ -81,7 +81,7 @@ def test_a_deleted_sidecar_is_not_a_lack_of_device_times(log: Web) -> None:
     assert caught.value.code == "remote_unreachable"
 
 
-def test_nobody_waits_for_a_server_that_hangs(
+def test_a_hanging_server_blocks_no_request(
     log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
@@ -107,7 +107,7 @@ def test_nobody_waits_for_a_server_that_hangs(
 
 
 @pytest.mark.parametrize("interval_s", [0, 0.05])
-def test_a_server_that_is_not_there_yet_is_asked_again(
+def test_an_unreachable_server_is_tried_again(
     log: Web, monkeypatch: pytest.MonkeyPatch, interval_s: float
 ) -> None:
     monkeypatch.setattr(scanner, "_AGAIN_S", 0.05)

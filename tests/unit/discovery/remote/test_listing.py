@@ -1,3 +1,5 @@
+"""Listing files on web servers and in memory: status, times, refused names."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -21,7 +23,7 @@ def fill(web: Web, *names: str) -> None:
 
 
 def walked(url: str) -> tuple[dict[str, list[str]], list[Finding]]:
-    """The names of JSON files by directory, and the warnings."""
+    """Return the names of JSON files by directory, and the warnings."""
     warnings: list[Finding] = []
     found = remote.walk(url, lambda d: d[0] != ".", lambda f: f.endswith(".json"), warnings)
     return {below: [remote.name(s.url) for s in files] for below, files in found}, warnings
@@ -35,7 +37,7 @@ def test_a_web_servers_directories(web: Web) -> None:
     }  # fmt: skip
     assert warnings == []
     assert web.asked("GET .*/$") == 3
-    assert web.asked("HEAD") == 4  # what is not wanted is not asked for
+    assert web.asked("HEAD") == 4  # no request for other files
 
 
 def test_status_on_the_web(web: Web) -> None:
@@ -164,7 +166,7 @@ def test_versions() -> None:
     assert listing._status("s3://b/x", {"type": "file", "size": None}) is None
 
 
-def test_what_cannot_be_connected() -> None:
+def test_unsupported_urls() -> None:
     for url, says in (
         ("nofs://x/y", "no filesystem that fsspec knows"),
         ("zip://x::memory://y.zip", "within another one"),

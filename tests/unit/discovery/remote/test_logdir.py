@@ -35,7 +35,7 @@ def names(catalog: discovery_catalog.Catalog) -> list[str]:
     return [run.run for run in catalog.runs.runs]
 
 
-def test_memory_gives_what_the_local_copy_gives(logdir: Path, memory: str) -> None:
+def test_memory_and_the_local_copy_have_the_same_results(logdir: Path, memory: str) -> None:
     to_memory(logdir, memory)
     here, there = tbp.open(logdir), tbp.open(memory)
     assert there.runs.logdir == memory
@@ -55,7 +55,7 @@ def test_memory_gives_what_the_local_copy_gives(logdir: Path, memory: str) -> No
 
 
 def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> None:
-    """The process that reads traces does not see it."""
+    """The reader process has no access to this memory."""
     to_memory(logdir, memory)
     found = discovery_catalog.scan(memory)
     assert store.trace(found.find("mlp")).meta.timeline == "inferred"
@@ -64,7 +64,7 @@ def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> 
     assert caught.value.code not in ("internal", "no_such_path")
 
 
-def test_reload_sees_what_is_new_in_memory(memory: str, tmp_path: Path) -> None:
+def test_reload_lists_new_traces_in_memory(memory: str, tmp_path: Path) -> None:
     trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=2)
     to_memory(tmp_path, memory)
     log = tbp.open(memory)
@@ -91,7 +91,7 @@ def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ra
         assert "127.0.0.1" not in repr(there.meta)
     before = len(log.requests)
     assert store.trace(files, wait_s=0)
-    assert len(log.requests) == before  # what was read is not asked for again
+    assert len(log.requests) == before  # read files cause no further requests
 
 
 def test_a_second_search_reads_no_heads(log: Web) -> None:
@@ -102,7 +102,7 @@ def test_a_second_search_reads_no_heads(log: Web) -> None:
     assert log.asked(r"GET .*\.json") == 0
 
 
-def test_logdir_spec_of_here_and_there(log: Web, tmp_path: Path) -> None:
+def test_logdir_spec_of_local_and_remote_roots(log: Web, tmp_path: Path) -> None:
     trace(tmp_path / "here" / "host_1.1.pt.trace.json")
     spec = roots.parse_spec(f"near:{tmp_path / 'here'},far:{log}/log,{log}/log/mlp,nofs://x/y")
     found = discovery_catalog.scan("", spec)
@@ -141,7 +141,7 @@ def test_a_single_trace_with_a_token(log: Web, capsys: pytest.CaptureFixture[str
         assert err.count("\n") == 1
 
 
-def test_a_token_is_not_in_what_readers_say(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_token_in_errors_of_readers(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
     (log.folder / "log" / "odd.json").write_text("[1, 2")
     url = f"{log}/log/odd.json?sig=SECRET"
     for command in (["view", "overview", url], ["merge", url, "-o", str(log.folder / "out.json")]):
@@ -151,7 +151,7 @@ def test_a_token_is_not_in_what_readers_say(log: Web, capsys: pytest.CaptureFixt
         assert "SECRET" not in err
 
 
-def test_merge_from_there(log: Web, tmp_path: Path) -> None:
+def test_merge_of_remote_traces(log: Web, tmp_path: Path) -> None:
     url = f"{log}/log/mlp/worker0.1700000000002.pt.trace.json.gz"
     assert cli.main(["merge", url, "-o", str(tmp_path / "out.json")]) == 0
     events = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
@@ -175,7 +175,7 @@ def test_a_missing_driver_is_named(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-def test_what_happens_there_is_seen_and_nothing_is_read_twice(web: Web) -> None:
+def test_scans_follow_remote_changes_and_read_nothing_twice(web: Web) -> None:
     log = web.folder / "log"
     trace(log / "a" / "host_1.1.pt.trace.json", rank=0)
     trace(log / "b" / "host_1.1.pt.trace.json", rank=0)

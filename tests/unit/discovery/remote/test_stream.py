@@ -1,3 +1,5 @@
+"""Reading remote files in ranges: few requests, retries and time limits."""
+
 from __future__ import annotations
 
 import gzip
@@ -82,7 +84,7 @@ def test_the_next_block_comes_while_one_is_used(web: Web) -> None:
         assert web.requests[2][2] == "bytes=196608-458751"
 
 
-def test_a_connection_that_breaks_once_is_taken_up_again(
+def test_a_connection_that_breaks_once_is_retried(
     web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (web.folder / "x.json").write_bytes(DATA)
@@ -94,9 +96,7 @@ def test_a_connection_that_breaks_once_is_taken_up_again(
 
 @pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_server_that_goes_away_is_no_trace_that_is_cut_off(
-    web: Web, ranges: bool, packed: bool
-) -> None:
+def test_a_lost_server_is_not_a_truncated_trace(web: Web, ranges: bool, packed: bool) -> None:
     (web.folder / "x.json").write_bytes(gzip.compress(DATA) if packed else DATA)
     web.ranges, web.breaks, web.after = ranges, "x.json", 1_000_000
     source = Source(f"{web}/x.json")
@@ -107,7 +107,7 @@ def test_a_server_that_goes_away_is_no_trace_that_is_cut_off(
     assert source.fault is None
 
 
-def test_a_server_that_hangs_is_given_up_in_time(web: Web, hurried: None) -> None:
+def test_a_hanging_server_times_out(web: Web, hurried: None) -> None:
     (web.folder / "x.json").write_bytes(DATA)
     (web.folder / "y.json").write_bytes(b"y")
     web.hangs = "x.json"
@@ -117,7 +117,7 @@ def test_a_server_that_hangs_is_given_up_in_time(web: Web, hurried: None) -> Non
             open_url(f"{web}/x.json")
         assert caught.value.passing
     assert time.monotonic() - began < 5
-    with open_url(f"{web}/y.json") as file:  # others are not kept waiting
+    with open_url(f"{web}/y.json") as file:  # other files do not wait
         assert file.read() == b"y"
 
 
@@ -150,9 +150,9 @@ def test_a_deleted_file(web: Web) -> None:
 
 def test_source_reads_packed_and_plain(web: Web) -> None:
     text = b'{"n": 1}' * 100_000
-    told: list[tuple[object, ...]] = []
+    states: list[tuple[object, ...]] = []
     for name, data in (("a.json", text), ("a.json.gz", gzip.compress(text))):
         (web.folder / name).write_bytes(data)
-        source = Source(f"{web}/{name}", lambda *state: told.append(state))
+        source = Source(f"{web}/{name}", lambda *state: states.append(state))
         assert b"".join(source.blocks()) == text
-        assert told[-1] == ("reading", len(data), len(data), 0)
+        assert states[-1] == ("reading", len(data), len(data), 0)

@@ -1,3 +1,5 @@
+"""Parsing URLs, and showing them without secrets."""
+
 from __future__ import annotations
 
 import pytest
@@ -23,7 +25,7 @@ from tb_privateuse1.discovery.remote.url import host, join
         ("://x", False),
     ],
 )
-def test_what_is_a_url(path: str, answer: bool) -> None:
+def test_is_url(path: str, answer: bool) -> None:
     assert is_url(path) is answer
 
 
