@@ -20,7 +20,7 @@ import numpy as np
 
 from tb_privateuse1 import inference
 from tb_privateuse1.inference.base import PRIME
-from tb_privateuse1.inference.device_timeline import marks
+from tb_privateuse1.inference.device_timeline import event_pairs
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Raw, Sidecar
@@ -140,7 +140,7 @@ def hide(path: Path, least: int = 30) -> Case | None:
 
 
 def _elapsed(trace: Trace, call: I64, end: I64, latency: int) -> tuple[I64, I64]:
-    order = marks.build_marks(trace.ops)
+    order = event_pairs.pair_events(trace.ops)
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)))
     before = reach[np.searchsorted(call, order.host_ns, side="right")]
     at = np.maximum.accumulate(np.maximum(order.host_ns + latency, before))

@@ -8,7 +8,6 @@ __all__ = [
     "comparison",
     "counters",
     "idle",
-    "inference_limits",
     "kernels",
     "memory",
     "operators",

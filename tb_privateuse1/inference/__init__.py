@@ -1,7 +1,7 @@
-"""Raw columns -> Trace: the pipeline. Device times are measured, inferred, or none.
+"""Build a Trace from raw columns: device times are measured, inferred, or absent.
 
-``infer`` computes no figure that is shown; it says what happened when, on which lane, launched
-by whom, and how well each of it is known.
+This room computes no figure that is shown. It says what ran when, on which lane, launched by which
+call, and how well each of these is known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,17 @@ from tb_privateuse1.inference import (
 )
 from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.readers.raw import Raw, Sidecar
-from tb_privateuse1.trace.model import MEASURED, Kernels, Lanes, Ops, Timeline, Trace
+from tb_privateuse1.trace.model import (
+    MEASURED,
+    Frames,
+    Kernels,
+    Lanes,
+    Launches,
+    Meta,
+    Ops,
+    Timeline,
+    Trace,
+)
 from tb_privateuse1.trace.vendor import Vendor
 from tb_privateuse1.vendors import VENDORS
 
@@ -44,12 +54,12 @@ def build_trace(
     others: device_timeline.Others | None = None,
     known: Sequence[Vendor] = VENDORS,
 ) -> Trace:
-    """The trace of one file and its sidecar.
+    """Return the trace of one file and its sidecar, with times in ns from the first event.
 
-    ``vendor`` is found out among ``known`` where it is not given; ``rank`` is what discovery made
-    of it.
-    ``use_up``: ``raw`` is not needed any more; its columns are let go as their rows are placed.
-    ``others`` gives other recordings of the run: they are asked for durations that hide in this.
+    ``vendor``: detected among ``known`` if not given. ``rank``: as discovery read it from the
+    file's name. ``use_up``: the caller does not need ``raw`` any more; its columns are released as
+    their rows are placed. ``others`` returns other recordings of the run; it is called if durations
+    are hidden in this one.
     """
     vendor = vendor or trace_metadata.detect_vendor(raw, sidecar, known)
     strings = Strings(raw.strings)
@@ -57,52 +67,66 @@ def build_trace(
     clues = quality.collect_clues(raw, sidecar)
     if not use_up:
         raw = dataclasses.replace(raw, groups=dict(raw.groups))
-    tables = host_events.build_host(raw, sidecar, vendor)
-    recorded = measured_timeline.build_activities(raw, vendor, strings, tables.ops, tables.launches)
-    passed = task_queue.passing_times(tables.ops, tables.tasks)
-    activities = recorded or device_timeline.infer_timeline(
-        passed, strings, sidecar, tables.frames, others
-    )
+    host = host_events.build_host(raw, sidecar, vendor)
+    activities = measured_timeline.build_activities(raw, vendor, strings, host.ops, host.launches)
     if activities is None:
-        activities = Activities(Kernels.empty(), Lanes.empty())
-    start, end = _extent(tables, activities.kernels)
+        activities = _infer(host, strings, sidecar, others)
+    trace = _assemble(raw, meta, vendor, host, activities, strings)
+    findings = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
+    findings += quality.check_quality(trace, clues, sidecar)
+    if trace.meta.timeline == "inferred":
+        findings += task_queue.queue_findings(host.tasks)
+    return dataclasses.replace(trace, meta=dataclasses.replace(trace.meta, findings=findings))
+
+
+def _infer(
+    host: host_events.Host,
+    strings: Strings,
+    sidecar: Sidecar | None,
+    others: device_timeline.Others | None,
+) -> Activities:
+    """Return the inferred activities; none without a sidecar."""
+    ops = task_queue.passing_times(host.ops, host.tasks)
+    activities = device_timeline.infer_timeline(ops, strings, sidecar, host.frames, others)
+    return activities or Activities(Kernels.empty(), Lanes.empty())
+
+
+def _assemble(
+    raw: Raw,
+    meta: Meta,
+    vendor: Vendor,
+    host: host_events.Host,
+    activities: Activities,
+    strings: Strings,
+) -> Trace:
+    """Return the trace without findings. Shifts all times in place to begin at 0."""
     kernels = activities.kernels
-    host_events.shift_times(tables, start)
+    start, end = _extent(host, kernels)
+    host_events.shift_times(host, start)
     for column in (kernels.start_ns, kernels.end_ns):
         host_events.shift_column(column, start)
-    step, of_ops, of_kernels = steps.build_steps(
-        tables.ops, kernels, tables.launches, strings, end - start
+    table, step_of_ops, step_of_kernels = steps.build_steps(
+        host.ops, kernels, host.launches, strings, end - start
     )
-    talk = collectives.build_collectives(tables, kernels, activities.told, strings)
-    trace = Trace(
+    rows = collectives.build_collectives(host, kernels, activities.claims, strings)
+    return Trace(
         base_ns=raw.base_ns + start,
         start_ns=start,
         end_ns=end - start,
         strings=tuple(strings.all),
-        meta=dataclasses.replace(
-            meta,
-            timeline=_timeline(kernels),
-            grounds=activities.grounds,
-        ),
+        meta=dataclasses.replace(meta, timeline=_timeline(kernels), grounds=activities.basis),
         vendor=vendor,
         threads=raw.threads,
-        ops=dataclasses.replace(tables.ops, step=of_ops),
-        frames=tables.frames,
-        launches=tables.launches,
+        ops=dataclasses.replace(host.ops, step=step_of_ops),
+        frames=host.frames,
+        launches=host.launches,
         lanes=activities.lanes,
-        kernels=dataclasses.replace(kernels, step=of_kernels),
-        memory=tables.memory,
-        steps=step,
-        collectives=talk,
+        kernels=dataclasses.replace(kernels, step=step_of_kernels),
+        memory=host.memory,
+        steps=table,
+        collectives=rows,
         checkpoints=raw.checkpoints,
         configs=activities.configs,
-    )
-    told = trace_metadata.metadata_findings(raw, sidecar, vendor, activities)
-    found = [*quality.check_quality(trace, clues, sidecar)]
-    if trace.meta.timeline == "inferred":
-        found += task_queue.queue_findings(tables.tasks)
-    return dataclasses.replace(
-        trace, meta=dataclasses.replace(trace.meta, findings=(*told, *found))
     )
 
 
@@ -112,13 +136,13 @@ def _timeline(kernels: Kernels) -> Timeline:
     return "measured" if bool((kernels.evidence == MEASURED).all()) else "inferred"
 
 
-def _extent(tables: host_events.Host, kernels: Kernels) -> tuple[int, int]:
-    """First start and last end of what really happened.
+def _extent(host: host_events.Host, kernels: Kernels) -> tuple[int, int]:
+    """Return the first start and the last end of all ranges.
 
-    Not of spans and instants: a broken profiler plugin puts those at time 0.
+    Spans and instants do not count: a broken profiler plugin puts those at time 0.
     """
-    ops: Ops = tables.ops
-    ranges = (ops, tables.launches, kernels, tables.frames)
+    ranges: tuple[Ops | Launches | Kernels | Frames, ...]
+    ranges = (host.ops, host.launches, kernels, host.frames)
     starts = [int(np.min(t.start_ns)) for t in ranges if len(t)]
     ends = [int(np.max(t.end_ns)) for t in ranges if len(t)]
     return (min(starts), max(ends)) if starts else (0, 0)

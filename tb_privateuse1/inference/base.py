@@ -1,4 +1,4 @@
-"""What the stages of the inference hand to each other."""
+"""Types and lookups that the stages of the inference share."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tb_privateuse1.trace.model import MISSING, NONE, Kernels, Lanes, Ops
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 PRIME = "tb_privateuse1::prime"
-"""The annotation of our capture around work that only keeps the device busy.
+"""The annotation of our capture around work that only keeps the device busy (priming).
 
-See priming in docs/guide/capture.md.
+See docs/guide/capture.md.
 """
 
 
@@ -28,11 +28,11 @@ class Strings:
         self._ids = {text: i for i, text in enumerate(strings)}
 
     def find(self, text: str) -> int:
-        """The index of a string, or ``NONE``."""
+        """Return the index of a string, or ``NONE``."""
         return self._ids.get(text, NONE)
 
     def id(self, text: str) -> int:
-        """The index of a string, added if new."""
+        """Return the index of a string; add it if it is new."""
         if text not in self._ids:
             self._ids[text] = len(self.all)
             self.all.append(text)
@@ -44,47 +44,47 @@ _MOST_BYTES = 1 << 48
 
 
 def impossible_sizes(column: I64) -> Bools:
-    """Return which numbers of bytes no memory has."""
-    found: Bools = (column != MISSING) & ((column > _MOST_BYTES) | (column < -_MOST_BYTES))
-    return found
+    """Return which numbers of bytes exceed any memory."""
+    impossible: Bools = (column != MISSING) & ((column > _MOST_BYTES) | (column < -_MOST_BYTES))
+    return impossible
 
 
 @dataclass(frozen=True)
 class MetadataClaims:
-    """The events with the arguments of a collective, and which rows of their table they are."""
+    """The events with the arguments of a collective, and their rows in their table."""
 
     row: I32
     events: Group
 
     @classmethod
     def by(cls, events: Group) -> MetadataClaims:
-        """Of the events of a whole table."""
+        """Return the claims among the events of a whole table."""
         row = np.flatnonzero(events.text("collective") >= 0).astype(np.int32)
         return cls(row, events.take(row))
 
 
 @dataclass(frozen=True)
 class Activities:
-    """A device timeline, measured or inferred, and what there is to say about it."""
+    """A device timeline, measured or inferred, with its findings."""
 
     kernels: Kernels
     lanes: Lanes
     findings: tuple[Finding, ...] = ()
-    told: MetadataClaims | None = None
-    """What the kernels say of collectives; None for inferred ones."""
-    grounds: InferenceBasis | None = None
+    claims: MetadataClaims | None = None
+    """Arguments of collectives that kernels have; None for inferred ones."""
+    basis: InferenceBasis | None = None
     configs: Configs = field(default_factory=Configs.empty)
-    """How kernels were launched."""
+    """Launch properties of kernels."""
 
 
 def priming_ranges(ops: Ops, strings: Strings) -> I64:
-    """The rows of the annotations around work that only keeps the device busy."""
+    """Return the rows of the annotations around work that only keeps the device busy."""
     name = strings.find(PRIME)
     return np.flatnonzero((ops.name == name) & (name != NONE))
 
 
 def rows_of(keys: I64, wanted: I64) -> I32:
-    """The first row in ``keys`` of each wanted id; ``NONE`` where it is negative or absent."""
+    """Return the first row in ``keys`` of each wanted id; ``NONE`` if negative or absent."""
     if not len(keys):
         return np.full(len(wanted), NONE, np.int32)
     order = np.argsort(keys, kind="stable")

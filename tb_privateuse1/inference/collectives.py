@@ -1,8 +1,8 @@
-"""What this rank says to others: kind, bytes and process group of each communication.
+"""Find kind, bytes and process group of each communication of a rank.
 
-By the arguments of the kernel or of the operator that made it (torch writes them since 2.2), by the
-annotation ``nccl:all_reduce`` inside that operator, by the operator's own name, and last by the
-kernel's name, which may hide the kind (``SendRecv``).
+Sources in order: the arguments of the kernel or of its operator (torch writes them since 2.2), the
+annotation ``nccl:all_reduce`` inside that operator, the operator's own name, and last the kernel's
+name, which may hide the kind (``SendRecv``).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ KINDS = (
     ("send", re.compile(r"send", re.IGNORECASE)),
     ("recv", re.compile(r"recv|receive", re.IGNORECASE)),
 )
-"""The first that a name matches; libraries spell them in every way."""
+"""The first match of a name is its kind; libraries spell them differently."""
 OTHER = "other"
 
 _HOSTED = re.compile(r"^gloo:")
-"""Ranges that work on the host; those of other libraries (``nccl:…``) only start a kernel."""
+"""Ranges that work on the host; ranges of other libraries (``nccl:…``) only start a kernel."""
 _ANNOTATED = re.compile(r"^\w+:[a-z_]+$")
 _CALL = re.compile(r"^c10d::")
 
@@ -51,30 +51,30 @@ _ELEMENT_BYTES = {
 }
 """torch's names of element types, in lower case."""
 _MOST_BYTES = 1 << 62
-"""No tensor has more: beyond is an odd argument, and would not fit into a column."""
+"""No tensor has more: a larger argument is an error and would not fit into a column."""
 
 
 def collective_kind(name: str) -> str:
-    """``all_reduce`` of ``nccl:all_reduce``, ``ncclDevKernel_AllReduce_Sum_f32_RING_LL``, …"""
+    """Return ``all_reduce`` for ``nccl:all_reduce``, ``ncclDevKernel_AllReduce_Sum_f32``, …"""
     return next((kind for kind, pattern in KINDS if pattern.search(name)), OTHER)
 
 
 def build_collectives(
-    host: Host, kernels: Kernels, told: MetadataClaims | None, strings: Strings
+    host: Host, kernels: Kernels, claims: MetadataClaims | None, strings: Strings
 ) -> Collectives:
-    """A row per communication kernel and per range that communicates on the host, by start."""
+    """Return a row per communication kernel and per communicating host range, by start."""
     ops = host.ops
     hosted = np.flatnonzero(_named(ops.name, _HOSTED, strings)).astype(np.int32)
     device = np.flatnonzero(kernels.communication).astype(np.int32)
     if not len(hosted) and not len(device):
         return Collectives.empty()
     maker = np.concatenate((kernels.op[device], hosted))
-    tells = np.zeros(len(ops), np.bool_)
-    tells[host.told.row] = True
-    teller = call_tree.self_or_nearest(ops.parent, tells)
+    claiming = np.zeros(len(ops), np.bool_)
+    claiming[host.claims.row] = True
+    claimant = call_tree.self_or_nearest(ops.parent, claiming)
     inside = _inside(ops, _named(ops.name, _ANNOTATED, strings))
     caller = call_tree.self_or_nearest(ops.parent, _named(ops.name, _CALL, strings))
-    by_operator = _by_arguments(host.told, call_tree.take(teller, maker), strings)
+    by_operator = _by_arguments(host.claims, call_tree.take(claimant, maker), strings)
     call = call_tree.take(caller, maker)
     annotation = call_tree.take(inside, maker)
     annotation = np.where(annotation >= 0, annotation, call_tree.take(inside, call))
@@ -83,10 +83,10 @@ def build_collectives(
     none = np.full(len(hosted), NONE, np.int32)
     named = _kinds(np.concatenate((kernels.name[device], ops.name[hosted])), strings)
     sources = [by_operator, by_annotation, by_call, _Source(named)]
-    if told is not None:
-        sources.insert(0, _by_arguments(told, np.concatenate((device, none)), strings))
+    if claims is not None:
+        sources.insert(0, _by_arguments(claims, np.concatenate((device, none)), strings))
     kind = _first([t.kind.astype(np.int64) for t in sources], NONE)
-    # What each rank gives is not what all get: only the call's own tensors say that.
+    # Each rank's input is a part of the result: only the call's own tensors have all bytes.
     gathers = kind == strings.id("all_gather")
     by_annotation.bytes[gathers] = MISSING
     start = np.concatenate((kernels.start_ns[device], ops.start_ns[hosted]))
@@ -103,7 +103,7 @@ def build_collectives(
 
 
 class _Source:
-    """What one source says of each communication; ``NONE`` or ``MISSING`` where it is silent."""
+    """The values of one source per communication; ``NONE`` or ``MISSING`` if it has none."""
 
     def __init__(self, kind: I32) -> None:
         self.kind = kind
@@ -114,40 +114,40 @@ class _Source:
 
 
 def _first(columns: list[I64], silent: int | np.int64) -> I64:
-    """The first value of each row that is not ``silent``."""
-    found = np.full(len(columns[0]), silent, np.int64)
+    """Return the first value of each row that is not ``silent``."""
+    first = np.full(len(columns[0]), silent, np.int64)
     for column in reversed(columns):
-        found = np.where(column != silent, column, found)
-    return found
+        first = np.where(column != silent, column, first)
+    return first
 
 
 def _named(name: I32, pattern: re.Pattern[str], strings: Strings) -> Bools:
     fitting = [n for n in np.unique(name).tolist() if pattern.search(strings.all[n])]
-    found: Bools = np.isin(name, fitting)
-    return found
+    named: Bools = np.isin(name, fitting)
+    return named
 
 
 def _kinds(name: I32, strings: Strings) -> I32:
-    """The kind that each name tells; ``NONE`` for none."""
+    """Return the kind in each name; ``NONE`` if there is none."""
     names, code = np.unique(name, return_inverse=True)
     kinds = [collective_kind(strings.all[n]) if n >= 0 else OTHER for n in names.tolist()]
     numbers = [NONE if kind == OTHER else strings.id(kind) for kind in kinds]
     return np.array(numbers, np.int32)[code]
 
 
-def _by_arguments(told_by: MetadataClaims, row: I32, strings: Strings) -> _Source:
-    """By the arguments that torch gives to a collective; ``row`` is who may have them."""
-    at = rows_of(told_by.row.astype(np.int64), row.astype(np.int64))
-    if not len(told_by.row):
+def _by_arguments(claims: MetadataClaims, row: I32, strings: Strings) -> _Source:
+    """Return what the arguments of collectives show; ``row`` are the events that may have them."""
+    at = rows_of(claims.row.astype(np.int64), row.astype(np.int64))
+    if not len(claims.row):
         return _Source(at)
     known = at >= 0
-    chosen = told_by.events.take(np.where(known, at, 0))
-    told = _Source(np.where(known, _kinds(chosen.text("collective"), strings), NONE))
-    known &= told.kind >= 0
-    told.group = np.where(known, chosen.text("process_group"), NONE)
-    told.purpose = np.where(known, chosen.text("group_purpose"), NONE)
+    chosen = claims.events.take(np.where(known, at, 0))
+    source = _Source(np.where(known, _kinds(chosen.text("collective"), strings), NONE))
+    known &= source.kind >= 0
+    source.group = np.where(known, chosen.text("process_group"), NONE)
+    source.purpose = np.where(known, chosen.text("group_purpose"), NONE)
     size = chosen.id("group_size", int(MISSING))
-    told.group_size = np.where(known & (size > 0), size, MISSING)
+    source.group_size = np.where(known & (size > 0), size, MISSING)
     types, code = np.unique(chosen.text("element_type"), return_inverse=True)
     lengths = [_ELEMENT_BYTES.get(strings.all[t].lower(), 0) if t >= 0 else 0 for t in types]
     length = np.array(lengths, np.int64)[code]
@@ -156,23 +156,23 @@ def _by_arguments(told_by: MetadataClaims, row: I32, strings: Strings) -> _Sourc
     )
     known &= (length > 0) & (elements >= 0)
     known[known] = elements[known] <= _MOST_BYTES // length[known]
-    told.bytes = np.full(len(at), MISSING, np.int64)
-    told.bytes[known] = elements[known] * length[known]
-    return told
+    source.bytes = np.full(len(at), MISSING, np.int64)
+    source.bytes[known] = elements[known] * length[known]
+    return source
 
 
 def _by_shapes(ops: Ops, row: I32, strings: Strings, whole: Callable[..., int]) -> _Source:
-    """By a range's name and the shapes of its inputs, whose bytes ``whole`` puts together."""
-    told = _Source(np.where(row >= 0, _kinds(call_tree.take(ops.name, row), strings), NONE))
+    """Return what a range's name and input shapes show; ``whole`` combines the bytes."""
+    source = _Source(np.where(row >= 0, _kinds(call_tree.take(ops.name, row), strings), NONE))
     pairs = np.stack((call_tree.take(ops.shapes, row), call_tree.take(ops.dtypes, row)))
-    found, code = np.unique(pairs, axis=1, return_inverse=True)
-    sizes = [_bytes(strings, int(s), int(d), whole) for s, d in found.T]
-    told.bytes = np.array(sizes, np.int64)[code.reshape(-1)]
-    return told
+    distinct, code = np.unique(pairs, axis=1, return_inverse=True)
+    sizes = [_bytes(strings, int(s), int(d), whole) for s, d in distinct.T]
+    source.bytes = np.array(sizes, np.int64)[code.reshape(-1)]
+    return source
 
 
 def _bytes(strings: Strings, shapes: int, dtypes: int, whole: Callable[..., int]) -> int:
-    """The bytes of the tensors among a range's inputs; ``MISSING`` if they are not known.
+    """Return the bytes of the tensors among a range's inputs; ``MISSING`` if not known.
 
     A file may have any JSON in these arguments, and sizes that no tensor has.
     """
@@ -195,10 +195,10 @@ def _is_shape(dims: object) -> bool:
 
 
 def _inside(ops: Ops, annotated: Bools) -> I32:
-    """For each range, itself if it is annotated, else the first annotated one directly inside."""
-    found = np.full(len(ops), NONE, np.int32)
+    """Return each range itself if it is annotated, else the first annotated one directly inside."""
+    first = np.full(len(ops), NONE, np.int32)
     rows = np.flatnonzero(annotated)[::-1]
     inner = rows[ops.parent[rows] >= 0]
-    found[ops.parent[inner]] = inner
-    found[rows] = rows
-    return found
+    first[ops.parent[inner]] = inner
+    first[rows] = rows
+    return first

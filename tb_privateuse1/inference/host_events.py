@@ -1,4 +1,4 @@
-"""The host's side of a trace: operators, frames and launches, nested per thread."""
+"""Build the host's tables of a trace: operators, frames and launches, nested per thread."""
 
 from __future__ import annotations
 
@@ -48,39 +48,40 @@ _UNCOUNTED = frozenset(
 class Host:
     """The tables of the host's side; ``step`` columns are filled later.
 
-    ``told`` is what the operators say of collectives, ``tasks`` what a task queue launched.
+    ``claims`` are the arguments of collectives that operators have, ``tasks`` the calls that a task
+    queue made.
     """
 
     ops: Ops
     frames: Frames
     launches: Launches
     memory: Memory
-    told: MetadataClaims
+    claims: MetadataClaims
     tasks: task_queue.Tasks
 
 
 @dataclass(frozen=True)
 class _Nested:
-    """All host ranges as ``intervals.nesting_order`` has them; ``row`` counts in their own part."""
+    """All host ranges in the order of ``intervals.nesting_order``; ``row`` counts in their part."""
 
     part: I8
     row: I32
     parent: I32
     self_ns: I64
     single: Bools
-    """Of the first part only."""
+    """For the first part only."""
 
     def enclosing(self, wanted: Bools) -> I32:
-        """The innermost wanted range around each, counted among the wanted ones."""
+        """Return the innermost wanted range around each, counted among the wanted ones."""
         at = intervals.nearest(self.parent, wanted)
         number = (np.cumsum(wanted) - 1).astype(np.int32)
         return np.where(at >= 0, number[at], NONE).astype(np.int32)
 
 
 def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
-    """Operators, annotations, frames, launches and memory events with their nesting.
+    """Return operators, annotations, frames, launches and memory events with their nesting.
 
-    Takes the groups of ranges out of ``raw``.
+    Removes the groups of ranges from ``raw``.
     """
     operators, annotations = _of(raw, _OPERATORS), _of(raw, _ANNOTATIONS)
     if uncounted := [i for i, text in enumerate(raw.strings) if text in _UNCOUNTED]:
@@ -100,9 +101,10 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
 
     is_op, is_frame, is_call = of_part = [nested.part == number for number in range(len(parts))]
     kinds = np.where(nested.row[is_op] < first_annotation, OPERATOR, ANNOTATION).astype(np.int8)
-    # Each part is let go when its rows are in their order: the largest thing is never held twice.
+    # Each part is released once its rows are in order: the largest table is never held twice.
     ranges, frames, calls = (parts.pop(0).take(nested.row[mask]) for mask in of_part)
-    parent = nested.enclosing(is_op)[is_op]
+    around = nested.enclosing(is_op)
+    parent = around[is_op]
     ops = _ops(
         ranges,
         sidecar,
@@ -112,14 +114,11 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
         frame=nested.enclosing(is_frame)[is_op],
         single=nested.single & (kinds[parent] == kinds),
     )
-    # Only operators launch: an annotation around the call says nothing about who made it.
+    # Only operators launch: an annotation around the call is not its caller.
     is_operator = is_op.copy()
     is_operator[is_op] = kinds == OPERATOR
-    operator = np.append(np.flatnonzero(kinds == OPERATOR), NONE).astype(np.int32)
-    caller = operator[nested.enclosing(is_operator)[is_call]]
-    by_id = rows_of(ops.external_id, calls.id("external_id"))
-    by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
-    by_id = np.where(by_id >= 0, by_id, by_arrow)
+    caller = nested.enclosing(is_operator)[is_call]
+    launches, tasks = _launches(raw, calls, caller, ops, dequeued)
     return Host(
         ops,
         Frames(
@@ -129,24 +128,41 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
             self_ns=nested.self_ns[is_frame],
             thread=frames.thread,
             parent=nested.enclosing(is_frame)[is_frame],
-            op=nested.enclosing(is_op)[is_frame],
+            op=around[is_frame],
             python_id=frames.id("python_id"),
             module_id=frames.id("module_id"),
             event=frames.event,
         ),
-        Launches(
-            name=calls.name,
-            start_ns=calls.start_ns,
-            end_ns=calls.end_ns,
-            thread=calls.thread,
-            correlation=calls.id("correlation"),
-            op=np.where(caller >= 0, caller, by_id),
-            event=calls.event,
-        ),
+        launches,
         _memory(raw, ops),
         MetadataClaims.by(ranges),
         tasks,
     )
+
+
+def _launches(
+    raw: Raw, calls: Group, caller: I32, ops: Ops, dequeued: int
+) -> tuple[Launches, task_queue.Tasks]:
+    """Return the launch calls with their operators, and those that a task queue made.
+
+    ``caller`` is the operator around each call, counted among the operators, or ``NONE``: then an
+    arrow from the queue shows it, and the External id first.
+    """
+    operator = np.append(np.flatnonzero(ops.kind == OPERATOR), NONE).astype(np.int32)
+    caller = operator[caller]
+    by_id = rows_of(ops.external_id, calls.id("external_id"))
+    by_arrow, tasks = task_queue.link_tasks(raw.flows, calls, caller < 0, ops, dequeued)
+    by_id = np.where(by_id >= 0, by_id, by_arrow)
+    launches = Launches(
+        name=calls.name,
+        start_ns=calls.start_ns,
+        end_ns=calls.end_ns,
+        thread=calls.thread,
+        correlation=calls.id("correlation"),
+        op=np.where(caller >= 0, caller, by_id),
+        event=calls.event,
+    )
+    return launches, tasks
 
 
 def _nested(parts: list[Group]) -> _Nested:
@@ -158,7 +174,7 @@ def _nested(parts: list[Group]) -> _Nested:
     order = intervals.nesting_order(thread, start, end)
     part = np.repeat(np.arange(len(parts), dtype=np.int8), sizes)[order]
     row = (order - (np.cumsum(sizes) - sizes)[part]).astype(np.int32)
-    thread, start = thread[order], start[order]  # one after the other: they are large
+    thread, start = thread[order], start[order]  # one at a time: they are large
     end = end[order]
     parent = intervals.nest_ordered(thread, start, end)
     duration = np.subtract(end, start, out=end)
@@ -226,7 +242,7 @@ def _sizes(instants: Group, key: str) -> I64:
 
 
 def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
-    """Which of the wanted ranges are the only one inside a wanted parent of their own name."""
+    """Return which wanted ranges are the only one inside a wanted parent of their own name."""
     rows = np.flatnonzero(wanted)
     up = parent[rows]
     children = np.bincount(parent[parent >= 0], minlength=len(parent) + 1)
@@ -235,9 +251,9 @@ def _single(parent: I32, name: I32, wanted: Bools) -> Bools:
 
 
 def _of(raw: Raw, categories: frozenset[str]) -> Group:
-    """The events of some categories; ``raw`` has them no more."""
-    found = [raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories]
-    return Group.join(found, MISSING_OF)
+    """Remove the events of some categories from ``raw`` and return them."""
+    groups = [raw.groups.pop(c) for c in list(raw.groups) if c.lower() in categories]
+    return Group.join(groups, MISSING_OF)
 
 
 def shift_times(host: Host, start: int) -> None:
@@ -249,7 +265,7 @@ def shift_times(host: Host, start: int) -> None:
 
 
 def shift_column(column: I64, by: int) -> None:
-    """Shift the times of a table that nobody else has yet."""
+    """Shift the times of a table in place; no other code may hold it yet."""
     column.flags.writeable = True
     column -= by
     column.flags.writeable = False

@@ -79,7 +79,7 @@ def build_activities(
         duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
         event=found.event,
     )
-    return Activities(kernels, lanes, told=MetadataClaims.by(found), configs=configs)
+    return Activities(kernels, lanes, claims=MetadataClaims.by(found), configs=configs)
 
 
 def _configs(found: Group) -> tuple[Configs, I32]:

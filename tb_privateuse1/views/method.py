@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.analysis import inference_limits
-from tb_privateuse1.analysis.inference_limits import Advice, Limit
+from tb_privateuse1.analysis.kernels import inference_limits
+from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
 from tb_privateuse1.analysis.steps import breakdown
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace import uncertainty

@@ -46,7 +46,7 @@ def files(folder: str, *without: str) -> set[str]:
     return found - {"__init__", "base", *without}
 
 
-_AROUND_VIEWS = ("computations", "query", "reader", "result", "signature")
+_AROUND_VIEWS = ("computations", "encoding", "reader", "request", "result", "signature")
 """Modules of the room that are no view."""
 
 

@@ -12,7 +12,6 @@ ROOMS = ("trace", "inference", "analysis", "advice", "views")
 EDGES = (
     "advice.user_rules",
     "inference.device_timeline.launching_operators",
-    "views.query",
     "views.reader",
     "views.computations",
 )

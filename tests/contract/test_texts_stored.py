@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from tb_privateuse1.analysis.inference_limits import Advice, Limit
+from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say

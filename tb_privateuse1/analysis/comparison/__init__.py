@@ -1,4 +1,8 @@
-"""Compare the steps of two traces."""
+"""Compare the steps of two traces.
+
+``items_per_step`` has the time of a trace's steps by operator, kernel or module. ``memory``
+compares memory by device and operator. ``significance`` separates changes from noise.
+"""
 
 __all__ = [
     "items_per_step",

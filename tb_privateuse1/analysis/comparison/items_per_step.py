@@ -1,6 +1,6 @@
-"""What the steps of a trace go to, by items that another trace may have too.
+"""Distribute the time of a trace's steps over items that another trace may have, too.
 
-An item is known by its name and a detail: input shapes, or what kind of device activity it is.
+An item is identified by its name and a detail: input shapes, or the kind of device activity.
 """
 
 from __future__ import annotations
@@ -30,31 +30,33 @@ NOWHERE: dict[By, str] = {
     "modules": "(outside of modules)",
     "annotations": "(outside of annotations)",
 }
-"""What device time is called that no item has: rows sum to all of it. A code, in all languages."""
+"""Name of the device time without an item, so that rows sum to all of it. A code, in all
+languages."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """Means per step. Device times are those of its activities, host times its own (self), but of
-    modules and annotations both with all that is inside.
+    """Means per step. Device times are those of the launched activities, host times are self times.
+
+    For modules and annotations, both include everything inside.
     """
 
     names: Sequence[Name]
     parent: I64
-    """The item around each, ``NONE`` at the outermost."""
+    """The enclosing item, ``NONE`` for the outermost."""
     calls: Floats
     host: Sample | None
-    """None of kernels."""
+    """None for kernels."""
     device: Sample | None
     """None without a device."""
     bound_ns: Floats
-    """Of the device time; nan where it is not known."""
+    """The error bound of the device time; nan where it is not known."""
     device_ns: float
-    """All device time, however it is distributed."""
+    """All device time, whatever its distribution."""
 
 
 def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
-    """What these rows of ``trace.steps`` go to."""
+    """Return the items of these rows of ``trace.steps``."""
     at = _Places(steps)
     if by == "kernels":
         return _kernels(trace, at)
@@ -64,12 +66,12 @@ def items_per_step(trace: Trace, by: By, steps: I64) -> Items:
 
 
 class _Places:
-    """Which of the chosen steps a row of ``trace.steps`` is."""
+    """The index among the chosen steps of a row of ``trace.steps``."""
 
     def __init__(self, steps: I64) -> None:
         self.count = len(steps)
         self._place = np.full(int(steps.max(initial=NONE)) + 2, NONE, np.int64)
-        self._place[steps] = np.arange(self.count)  # the last one is ``NONE``'s
+        self._place[steps] = np.arange(self.count)  # ``NONE`` reads the last one
 
     def of(self, step: I32) -> I64:
         known = step < len(self._place) - 1
@@ -85,7 +87,7 @@ class _Places:
 
 
 def _named(names: Sequence[Name]) -> tuple[list[Name], I64]:
-    """Different strings may look alike: each name once, and which one each is."""
+    """Return the distinct names and the index of each: different strings may have equal text."""
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     return list(number), np.array([number[name] for name in names], np.int64)
 
@@ -93,7 +95,10 @@ def _named(names: Sequence[Name]) -> tuple[list[Name], I64]:
 def _device(
     trace: Trace, at: _Places, item: I64, items: int, activity: I64 | None = None
 ) -> tuple[Sample | None, Floats]:
-    """Device times and their bounds; ``activity`` has the row of each, by default in order."""
+    """Return device times and their bounds.
+
+    ``activity`` has the row of each item's activity, by default in order.
+    """
     kernels = trace.kernels
     if not len(kernels):
         return None, np.zeros(items)
@@ -125,7 +130,7 @@ def _kernels(trace: Trace, at: _Places) -> Items:
 
 
 def _operators(trace: Trace, at: _Places, by: By) -> Items:
-    """Host time is that of the operator itself."""
+    """Return operators as items; host time is that of the operator itself."""
     ops, kernels = trace.ops, trace.kernels
     call = outermost_calls(ops)
     rows = np.flatnonzero(counted_operators(trace))
@@ -152,7 +157,7 @@ def _operators(trace: Trace, at: _Places, by: By) -> Items:
 
 
 def _regions(trace: Trace, at: _Places, by: By) -> Items:
-    """As the modules' view: host time of their calls, device time of both passes."""
+    """Return modules as items: host time of their calls, device time of both passes."""
     found = named_regions.find_regions(trace, "modules" if by == "modules" else "annotations")
     labels, label = named_regions.region_labels(trace, found.name, "instance")
     nodes = call_tree.merge_calls(found.parent, label, np.ones(len(label), np.bool_))
@@ -180,7 +185,7 @@ def _regions(trace: Trace, at: _Places, by: By) -> Items:
 
 
 def _step_of(trace: Trace, start_ns: I64) -> I32:
-    """The step in whose host range something starts."""
+    """Return the step whose host range contains each start."""
     steps = trace.steps
     if not len(steps):
         return np.full(len(start_ns), NONE, np.int32)
@@ -190,7 +195,7 @@ def _step_of(trace: Trace, start_ns: I64) -> I32:
 
 
 def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample | None, Floats]:
-    """Each activity counts for its item and all around it."""
+    """Count each activity for its item and all enclosing ones."""
     kernels, n = trace.kernels, len(parent)
     if not len(kernels):
         return None, np.zeros(n)
@@ -205,7 +210,7 @@ def _inclusive(trace: Trace, at: _Places, own: I64, parent: I64) -> tuple[Sample
 
 
 def part_bounds(trace: Trace, steps: I64, parts: Iterable[str]) -> dict[str, float | None]:
-    """How far off each part of these steps may be on average; None where a bound is not known."""
+    """Return the mean error bound of each part of these steps; None if one is not known."""
     found = steps_bounds.part_bounds(trace, breakdown.step_breakdown(trace))
     found["step"] = steps_bounds.step_windows(trace).bound(trace.steps)
     rows = {part: found[part][steps] for part in parts}

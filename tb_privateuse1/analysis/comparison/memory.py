@@ -1,4 +1,4 @@
-"""Memory of two traces side by side: per step, by device, and by the operators that allocate."""
+"""Compare the memory of two traces: per step, by device, and by allocating operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DiffMemory:
     """A figure of a device's memory in both traces, on average over the chosen steps."""
 
     device: str
-    """What it is called, in both if these differ."""
+    """Its name, or both names if they differ."""
     name: Figure
     unit: Unit
     base: float | None
@@ -45,17 +45,18 @@ class DiffMemory:
     change_share: float | None
     """The change as a share of the base; null if that is 0."""
     noise: float | None
-    """How far off the change may be by the spread over steps; null with less than two of either."""
+    """The uncertainty of the change from the spread over steps; null with fewer than two of
+    either."""
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class DiffAllocator:
-    """What an operator allocates on a device per step, in both traces."""
+    """Allocations of an operator on a device per step, in both traces."""
 
     device: str
     name: str
-    """The innermost operator around that does not only allocate."""
+    """The innermost operator that does more than allocate."""
     status: Literal["both", "new", "gone"]
     base_allocations: float
     now_allocations: float
@@ -68,7 +69,7 @@ class DiffAllocator:
 
 
 def format_amount(unit: Unit, value: float | None) -> str:
-    """A figure in words."""
+    """Return a figure in words."""
     if value is None or unit == "bytes":
         return with_unit("bytes", None if value is None else round(value))
     return f"{value:,.1f}".removesuffix(".0")
@@ -77,7 +78,10 @@ def format_amount(unit: Unit, value: float | None) -> str:
 def compare_devices(
     base: Trace, trace: Trace, base_steps: I64, now_steps: I64
 ) -> tuple[DiffMemory, ...]:
-    """Those that any of the two tells, device by device; the chosen steps are rows of each."""
+    """Return the memory figures that either trace has, device by device.
+
+    The chosen steps are rows of each trace's steps.
+    """
     found = []
     for pair in _pairs(base, trace):
         device = _label(base, trace, pair)
@@ -91,7 +95,7 @@ def compare_devices(
 def compare_allocators(
     base: Trace, trace: Trace, base_steps: I64, now_steps: I64
 ) -> tuple[DiffAllocator, ...]:
-    """What allocates in any of the two; the greatest change first."""
+    """Return the allocating operators of either trace; the greatest change first."""
     found: list[DiffAllocator] = []
     for pair in _pairs(base, trace):
         device = _label(base, trace, pair)
@@ -102,7 +106,10 @@ def compare_allocators(
 
 
 def _pairs(base: Trace, trace: Trace) -> Iterator[Pair]:
-    """The same devices; of accelerators that only one has, the n-th of each. The CPU last."""
+    """Yield the devices of both traces in pairs, the CPU last.
+
+    Equal devices are a pair; of accelerators that only one trace has, the n-th of each.
+    """
     old, now = allocations.memory_devices(base.memory), allocations.memory_devices(trace.memory)
     pairs: list[Pair] = [(one, one) for one in now if one in old]
     here = [one for one in now if one not in old and one[0] != CPU]
@@ -123,7 +130,7 @@ def _label(base: Trace, trace: Trace, pair: Pair) -> str:
 
 
 def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, Sample]:
-    """What is known of these steps on the host; nothing of a device that is not there."""
+    """Return the samples of these steps on the host; empty without the device."""
     if device is None:
         return {}
     events = allocations.device_events(trace.memory, device)
@@ -159,19 +166,19 @@ def _between(values: I64, low: I64, high: I64) -> I64:
 
 def _peak(level: Level, start_ns: int, end_ns: int) -> int:
     at = level.peak(start_ns, end_ns)
-    held = level.at(start_ns)
-    return held if at is None else max(int(level.allocated[at]), held)
+    at_start = level.at(start_ns)
+    return at_start if at is None else max(int(level.allocated[at]), at_start)
 
 
 def _reserved(level: Level, start_ns: int, end_ns: int) -> int:
-    """What is reserved at the step's start counts, too; ``MISSING`` if nothing tells."""
+    """Return the most reserved in a step, its start included; ``MISSING`` if not recorded."""
     low, high = np.searchsorted(level.at_ns, (start_ns, end_ns))
     return int(level.reserved[max(low - 1, 0) : high].max(initial=MISSING))
 
 
 def _figure(device: str, name: Figure, old: Sample | None, now: Sample | None) -> DiffMemory:
     unit: Unit = "allocations" if name == "allocations" else "bytes"
-    before, after = _told(unit, old), _told(unit, now)
+    before, after = _mean_of(unit, old), _mean_of(unit, now)
     if before is None or after is None or old is None or now is None:
         return DiffMemory(device, name, unit, before, after, None, None, None, "unknown")
     noise = significance.noise(old, now)
@@ -190,7 +197,7 @@ def _figure(device: str, name: Figure, old: Sample | None, now: Sample | None) -
     )
 
 
-def _told(unit: Unit, sample: Sample | None) -> float | None:
+def _mean_of(unit: Unit, sample: Sample | None) -> float | None:
     if sample is None:
         return None
     mean = float(sample.mean[0])
@@ -207,12 +214,12 @@ _VERDICTS: Mapping[significance.Verdict, Verdict] = {
 
 
 def _verdict(change: float, noise: float | None) -> Verdict:
-    """Nothing of this is inferred: its bound is 0, and chance alone may be its reason."""
+    """Return the verdict without a bound: measured values differ only by noise."""
     return _VERDICTS[significance.verdict(change, noise, 0.0)]
 
 
 class _Allocators:
-    """What operators allocate per step, by their names."""
+    """Allocations per step by the name of the operator."""
 
     def __init__(self, trace: Trace, device: Device | None, rows: I64) -> None:
         self.names: list[str] = []
@@ -229,7 +236,7 @@ class _Allocators:
         name = np.append(trace.ops.name, NONE)[op]
         found, place = np.unique(name, return_inverse=True)
         texts = [trace.text(one) if one >= 0 else OUTSIDE for one in found.tolist()]
-        self.names = list(dict.fromkeys(texts))  # different strings may look alike
+        self.names = list(dict.fromkeys(texts))  # different strings may have equal text
         number = {text: i for i, text in enumerate(self.names)}
         item = np.array([number[text] for text in texts], np.int64)[place]
         step, one = _steps_of(trace, rows, events), np.ones(len(events), np.int64)
@@ -238,14 +245,14 @@ class _Allocators:
         self.count = significance.sample_row(item, step, one, n, len(rows)).mean
 
     def of(self, names: Sequence[str]) -> tuple[Sample, Floats]:
-        """In the rows of these names, 0 where it has none."""
+        """Return the rows of these names, 0 for other names."""
         own = {name: i for i, name in enumerate(self.names)}
         row = np.array([own.get(name, NONE) for name in names], np.int64)
         return self.bytes.take(row), np.append(self.count, 0.0)[row]
 
 
 def _steps_of(trace: Trace, rows: I64, events: Memory) -> I64:
-    """Which of the chosen steps an event lies in on the host, ``NONE`` outside of all."""
+    """Return the chosen step that contains each event on the host, ``NONE`` outside."""
     if not len(rows):
         return np.full(len(events), NONE)
     start, end = trace.steps.host_start_ns[rows], trace.steps.host_end_ns[rows]

@@ -1,4 +1,4 @@
-"""Whether two samples of steps differ by more than the spread within them."""
+"""Test whether two samples of steps differ by more than the spread within them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUANTILES = (
 
 
 def student_t_quantile(freedom: Floats) -> Floats:
-    """Student's t for 99 %, to 0.3 %; fractions of a degree of freedom are left out."""
+    """Return Student's t for 99 %, to 0.3 %; fractional degrees of freedom are rounded down."""
     whole = np.clip(np.floor(freedom), 1, None)
     few = np.array(_QUANTILES)[np.minimum(whole, len(_QUANTILES)).astype(np.int64) - 1]
     return np.where(whole <= len(_QUANTILES), few, 2.576 + 5.2 / whole)
@@ -31,23 +31,23 @@ def student_t_quantile(freedom: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Sample:
-    """By row, the mean over the steps and the variance of a step."""
+    """By row, the mean over the steps and the variance between steps."""
 
     mean: Floats
     variance: Floats
     steps: int
 
     def take(self, rows: I64) -> Sample:
-        """These rows; of ``NONE``, one that was 0 in every step."""
+        """Return these rows; for ``NONE``, a row that is 0 in every step."""
         mean, variance = np.append(self.mean, 0.0), np.append(self.variance, 0.0)
         return Sample(mean[rows], variance[rows], self.steps)
 
 
 def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sample:
-    """Of values of a row in a step, which are summed; where there is none it is 0.
+    """Return the sample of values summed by row and step; 0 where there is no value.
 
-    ``row`` or ``step`` of an entry that counts nowhere is ``NONE``. Takes as much memory as there
-    are entries, however many rows and steps there are.
+    An entry whose ``row`` or ``step`` is ``NONE`` does not count. Memory grows with the entries
+    only, not with rows times steps.
     """
     inside = (row >= 0) & (step >= 0)
     cells, of = np.unique(row[inside] * max(steps, 1) + step[inside], return_inverse=True)
@@ -60,9 +60,9 @@ def sample_row(row: I64, step: I64, values: I64, rows: int, steps: int) -> Sampl
 
 
 def noise(base: Sample, now: Sample) -> Floats | None:
-    """By row, how far the difference of the means may be off: half its 99 % interval.
+    """Return by row the uncertainty of the difference of the means: half its 99 % interval.
 
-    Welch's interval (B. L. Welch, Biometrika 34, 1947), which needs no equal spread; None with
+    Welch's interval (B. L. Welch, Biometrika 34, 1947) does not assume equal spread. None with
     fewer than two steps in either sample.
     """
     n, m = base.steps, now.steps
@@ -76,9 +76,9 @@ def noise(base: Sample, now: Sample) -> Floats | None:
 
 
 def verdict(change: float, noise: float | None, bound: float | None) -> Verdict:
-    """What may be said of a change with this noise and this error bound; None is unknown.
+    """Return the verdict on a change with this noise and this error bound; None is unknown.
 
-    The bound is of a systematic error and the noise of chance, so that they add.
+    The bound limits a systematic error and the noise is random, so they add.
     """
     size = abs(change)
     if size == 0:
@@ -95,6 +95,6 @@ def verdict(change: float, noise: float | None, bound: float | None) -> Verdict:
 
 
 def sample_steps(values: I64) -> Sample:
-    """Of a single row, with a value per step."""
+    """Return the sample of a single row with a value per step."""
     steps = len(values)
     return sample_row(np.zeros(steps, np.int64), np.arange(steps), values, 1, steps)

@@ -1,5 +1,7 @@
-"""What a trace has over time, as curves: how busy each device is, what waits for it, how much
-begins on it, what is copied and communicated and how fast, the data loader, memory.
+"""Build the counters of a trace as curves over time.
+
+Per device: utilization, SM efficiency, queue depth, launch rate, copies. For the whole trace: data
+loader, communication, memory.
 """
 
 from __future__ import annotations
@@ -23,21 +25,21 @@ _WAYS = (
     (say("Copies within {device}"), re.compile(r"DtoD|D2D|Device ?To ?Device", re.IGNORECASE)),
     (say("Other copies of {device}"), re.compile("")),
 )
-"""What is told of copies by their names: the first that fits."""
+"""Directions of copies by their names: the first match counts."""
 _MOST_BYTES = 1 << 50
-"""No device holds as much: a size from there on is a mistake, and would hide all others."""
+"""No device has as much memory: a size from here on is an error, and would hide all others."""
 
 
 def build_curves(trace: Trace) -> tuple[Curve, ...]:
-    """All that the trace has; what it does not tell has no curve."""
+    """Return the curves that the trace has data for."""
     of_kernel = trace.lanes.device[trace.kernels.lane]
     used = np.bincount(trace.kernels.lane, minlength=len(trace.lanes)) > 0
     devices = sorted(set(trace.lanes.device[used].tolist()))
-    # Of one device, as most traces are, nothing is copied.
+    # Most traces have one device: skip the copy of its table.
     some = [of_kernel == device for device in devices] if len(devices) > 1 else []
     rows = [trace.kernels.take(own) for own in some] or [trace.kernels][: len(devices)]
-    told = [say("device {device}", device=device) for device in devices]
-    of_each = list(zip(told, rows, strict=True))
+    labels = [say("device {device}", device=device) for device in devices]
+    of_each = list(zip(labels, rows, strict=True))
     found = [_utilisation(trace, device, kernels) for device, kernels in of_each]
     for device, kernels in of_each:
         found += _sm_efficiency(trace, device, kernels)
@@ -74,20 +76,21 @@ def _sm_efficiency(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
 
 
 def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
-    """From the start of the launch to the start on the device; where no launch is recorded, from
-    the end of the operator, within which it was.
+    """Count kernels from the start of their launch to their start on the device.
+
+    Without a recorded launch it is from the end of the operator, which contains the launch.
     """
     known = (kernels.launch >= 0) | (kernels.op >= 0)
     if not known.any():
         return []
     kernels = kernels if known.all() else kernels.take(known)
     since = early = np.append(trace.launches.start_ns, 0)[kernels.launch]
-    told = kernels.launch >= 0
-    if not told.all():
-        since = np.where(told, since, np.append(trace.ops.end_ns, 0)[kernels.op])
-        early = np.where(told, early, np.append(trace.ops.start_ns, 0)[kernels.op])
+    launched = kernels.launch >= 0
+    if not launched.all():
+        since = np.where(launched, since, np.append(trace.ops.end_ns, 0)[kernels.op])
+        early = np.where(launched, early, np.append(trace.ops.start_ns, 0)[kernels.op])
     limits = None
-    if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and told.all()):
+    if (starts := _starts(kernels)) and not (uncertainty.all_measured(kernels) and launched.all()):
         limits = (
             curve_forms.concurrency(since, starts[0]),
             curve_forms.concurrency(early, starts[1]),
@@ -98,7 +101,7 @@ def _waiting(trace: Trace, device: str, kernels: Kernels) -> list[Curve]:
 
 
 def _starts(kernels: Kernels) -> tuple[I64, I64] | None:
-    """The earliest and the latest that each may have started, if that is known of all."""
+    """Return the earliest and the latest start of each activity; None if one is not known."""
     bound = kernels.start_bound_ns
     if (bound == MISSING).any():
         return None
@@ -110,7 +113,7 @@ def _rate(trace: Trace, device: str, kernels: Kernels) -> Curve:
     if not uncertainty.all_measured(kernels) and (known := _starts(kernels)):
         early, late = (np.sort(one, kind="stable") for one in known)
         limits = curve_forms.Rate(late, early), curve_forms.Rate(early, late)
-    starts = np.sort(kernels.start_ns, kind="stable")  # they are sorted, if of all lanes
+    starts = np.sort(kernels.start_ns, kind="stable")  # no-op for all lanes
     form = curve_forms.Rate(starts, starts)
     name = say("Kernels starting on {device}", device=device)
     return Curve(name, "kernels/ms", "rate", form, _inferred(trace), limits)
@@ -158,7 +161,7 @@ def _communication(trace: Trace) -> list[Curve]:
 
 
 def _flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> curve_forms.Flow | None:
-    """Of what tells its bytes and lasts; None if nothing does."""
+    """Return the flow of transfers with known bytes and a length; None without any."""
     known = (size_bytes > 0) & (size_bytes < _MOST_BYTES) & (end_ns > start_ns)
     return (
         curve_forms.flow(start_ns[known], end_ns[known], size_bytes[known]) if known.any() else None

@@ -1,4 +1,4 @@
-"""How the values of a curve are known: what each part of a window is made of."""
+"""Compute the values of a curve in each part of a window, by its form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MS = 1_000_000
 
 @dataclass(frozen=True)
 class Level:
-    """``value`` holds from ``at_ns`` to the next entry. Of a part it is the greatest."""
+    """A step function: ``value`` holds from ``at_ns`` to the next entry; parts have the most."""
 
     at_ns: I64
     value: I64
@@ -26,19 +26,19 @@ class Level:
     """The greatest of each ``_BLOCK`` values, of each ``_BLOCK`` of these, and so on."""
 
     def of_parts(self, edges: I64) -> Floats:
-        """The greatest value of each part; what holds at its start counts, too."""
+        """Return the greatest value of each part, including the one at its start."""
         at = np.searchsorted(self.at_ns, edges)
         low = np.maximum(np.searchsorted(self.at_ns, edges[:-1], side="right") - 1, 0)
         return self._greatest(low, np.maximum(at[1:], low + 1)).astype(np.float64)
 
-    def told(self) -> tuple[I64, NDArray[np.generic]]:
-        """All changes."""
+    def all_changes(self) -> tuple[I64, NDArray[np.generic]]:
+        """Return all changes."""
         return self.at_ns, self.value
 
     def _greatest(self, low: I64, high: I64) -> I64:
-        """The greatest value of entries [low, high) of each part; parts follow each other."""
+        """Return the greatest value of entries [low, high) of each part; parts are consecutive."""
         best = np.full(len(low), np.iinfo(np.int64).min)
-        # Blocks that lie within a part are looked up; only what is around these is looked at.
+        # Blocks inside a part are looked up; only entries around them are read one by one.
         for values in (self.value, *self.most):
             first, last = -(-low // _BLOCK), high // _BLOCK
             whole = last > first
@@ -53,18 +53,18 @@ class Level:
 
 @dataclass(frozen=True)
 class Share:
-    """The part of time that a set covers: ``busy_ns`` up to ``at_ns``, linear between these."""
+    """The share of time that a set covers: ``busy_ns`` up to ``at_ns``, linear in between."""
 
     at_ns: I64
     busy_ns: I64
 
     def of_parts(self, edges: I64) -> Floats:
-        """The covered share of each part."""
+        """Return the covered share of each part."""
         share: Floats = np.diff(self._until(edges)) / np.diff(edges)
         return share
 
-    def told(self) -> None:
-        """It is a share of parts only."""
+    def all_changes(self) -> None:
+        """Return None: a share has values for parts only."""
 
     def _until(self, edges: I64) -> I64:
         if not len(self.at_ns):
@@ -78,15 +78,16 @@ class Share:
 
 @dataclass(frozen=True)
 class Rate:
-    """How many begin per ms: those of ``until_ns`` before a part's end, less those of ``since_ns``
-    before its start. Both are sorted, and the same unless a start lies between limits.
+    """Starts per ms: those of ``until_ns`` before a part's end less ``since_ns`` before its start.
+
+    Both are sorted, and equal unless a start is known by limits only.
     """
 
     until_ns: I64
     since_ns: I64
 
     def of_parts(self, edges: I64) -> Floats:
-        """In each part, or in the ms around its middle if it is shorter than that, per ms."""
+        """Return the starts per ms in each part, or in the ms around the middle of a short one."""
         length = np.maximum(np.diff(edges), _MS)
         low = (edges[1:] + edges[:-1]) // 2 - length // 2
         until = np.searchsorted(self.until_ns, low + length)
@@ -94,41 +95,43 @@ class Rate:
         per_ms: Floats = begun * (_MS / length)
         return per_ms
 
-    def told(self) -> None:
-        """It is a rate of parts only."""
+    def all_changes(self) -> None:
+        """Return None: a rate has values for parts only."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Bytes per second while any flow: ``rate`` holds from ``at_ns`` to the next entry."""
+    """Bytes per second while any transfer runs: ``rate`` holds from ``at_ns`` to the next entry."""
 
     at_ns: I64
     rate: Floats
     runs: Bools
     moved_bytes: Floats
-    """Up to ``at_ns``, as is ``busy_ns``, the time in which any flow."""
+    """Bytes up to ``at_ns``; ``busy_ns`` is the time up to it in which any transfer runs."""
     busy_ns: I64
 
     def of_parts(self, edges: I64) -> Floats:
-        """The bytes of each part by the time in it in which any flow; 0 where none do."""
+        """Return the bytes of each part divided by its busy time; 0 without any."""
         row = np.maximum(np.searchsorted(self.at_ns, edges, side="right") - 1, 0)
         passed = np.maximum(edges - self.at_ns[row], 0)
         moved = np.diff(self.moved_bytes[row] + self.rate[row] * passed / 1e9)
         busy = np.diff(self.busy_ns[row] + np.where(self.runs[row], passed, 0))
         value = np.where(busy > 0, moved / np.maximum(busy, 1) * 1e9, 0.0)
-        # Within one entry the sums have nothing to add but their rounding.
+        # Within one entry the rate is exact; the sums would add rounding.
         same = (row[1:] == row[:-1]) & (busy > 0)
         return np.where(same, self.rate[row[:-1]], value)
 
-    def told(self) -> tuple[I64, NDArray[np.generic]]:
-        """All changes."""
+    def all_changes(self) -> tuple[I64, NDArray[np.generic]]:
+        """Return all changes."""
         return self.at_ns, self.rate
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A level on average: ``value`` holds from ``at_ns`` to the next entry; ``area`` is its sum
-    over time up to there. It is 0 before the first entry, and from the last one on.
+    """A level on average: ``value`` holds from ``at_ns`` to the next entry.
+
+    ``area`` is its sum over time up to ``at_ns``. It is 0 before the first entry, and from the last
+    one on.
     """
 
     at_ns: I64
@@ -136,16 +139,16 @@ class Mean:
     area: Floats
 
     def area_ns(self, start_ns: I64, end_ns: I64) -> Floats:
-        """The level's sum over the time of each window."""
+        """Return the level's sum over the time of each window."""
         return self._until(end_ns) - self._until(start_ns)
 
     def of_parts(self, edges: I64) -> Floats:
-        """The mean of each part."""
+        """Return the mean of each part."""
         mean: Floats = self.area_ns(edges[:-1], edges[1:]) / np.diff(edges)
-        return np.clip(mean, 0.0, 1.0)  # the areas have rounding
+        return np.clip(mean, 0.0, 1.0)  # areas are rounded
 
-    def told(self) -> None:
-        """It is a mean of parts only."""
+    def all_changes(self) -> None:
+        """Return None: a mean has values for parts only."""
 
     def _until(self, at_ns: I64) -> Floats:
         row = np.maximum(np.searchsorted(self.at_ns, at_ns, side="right") - 1, 0)
@@ -155,7 +158,7 @@ class Mean:
 
 
 def level(at_ns: I64, value: I64) -> Level:
-    """Of at least one value, by time."""
+    """Return a level from at least one value, sorted by time."""
     most = [value]
     while len(most[-1]) > 1:
         most.append(np.maximum.reduceat(most[-1], np.arange(0, len(most[-1]), _BLOCK)))
@@ -163,9 +166,12 @@ def level(at_ns: I64, value: I64) -> Level:
 
 
 def concurrency(since_ns: I64, until_ns: I64) -> Level:
-    """How many of these stretches go on; in any order, those without length never do."""
+    """Return the number of stretches that overlap an instant, as a level.
+
+    Stretches may be in any order; those without length do not count.
+    """
     n = len(since_ns)
-    # Most are in order already, which a stable sort sees; two sorted runs it only merges.
+    # A stable sort is fast here: most input is in order, and two sorted runs are merged.
     until_ns = np.maximum(until_ns, since_ns)
     at = np.concatenate((np.sort(since_ns, kind="stable"), np.sort(until_ns, kind="stable")))
     order = np.argsort(at, kind="stable")
@@ -177,7 +183,7 @@ def concurrency(since_ns: I64, until_ns: I64) -> Level:
 
 
 def share(covered: Set) -> Share:
-    """Of a set of times."""
+    """Return the share of time that a set covers."""
     start, end = covered
     until = np.cumsum(end - start)
     return Share(
@@ -187,7 +193,10 @@ def share(covered: Set) -> Share:
 
 
 def flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> Flow:
-    """Of what moves so many bytes, evenly over its time, which has a length; in any order."""
+    """Return the flow of transfers, each at a constant rate over its time.
+
+    They may be in any order; each has a length.
+    """
     at, rate, running = _together(start_ns, end_ns, size_bytes / (end_ns - start_ns) * 1e9)
     passed = np.diff(at, append=at[-1])
     moved, busy = np.cumsum(rate * passed / 1e9), np.cumsum(np.where(running, passed, 0))
@@ -195,7 +204,10 @@ def flow(start_ns: I64, end_ns: I64, size_bytes: I64) -> Flow:
 
 
 def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
-    """Of stretches that have a length; at most 1 of those that go on at the same time count."""
+    """Return the sum of overlapping stretches as a level, at most 1 at any time.
+
+    Each stretch has a length.
+    """
     at, total, _ = _together(start_ns, end_ns, value)
     total = np.minimum(total, 1.0)
     area = np.cumsum(total * np.diff(at, append=at[-1]))
@@ -203,29 +215,27 @@ def mean(start_ns: I64, end_ns: I64, value: Floats) -> Mean:
 
 
 def _together(start_ns: I64, end_ns: I64, own: Floats) -> tuple[I64, Floats, Bools]:
-    """The times at which a stretch begins or ends, the sum of those that go on from there, and
-    whether any does.
-    """
+    """Return the times of starts and ends, the sum from each on, and whether any stretch runs."""
     at = np.concatenate((start_ns, end_ns))
     order = np.argsort(at, kind="stable")
     at, change = at[order], np.concatenate((own, -own))[order]
-    # An entry for each time, the last of its changes; what begins there and what ends.
+    # One entry per time: the last of its changes, after all starts and ends at that time.
     last = np.flatnonzero(np.diff(at, append=at[-1] + 1))
     active = np.cumsum(np.repeat((1, -1), len(own))[order])[last]
     total = np.cumsum(change)[last]
-    # Of floats, sums that should be 0 again are not quite: each busy stretch starts from its own 0.
+    # Float sums do not return to exactly 0: subtract the rest at the start of each busy stretch.
     begins = np.append(True, active[:-1] == 0)
     zero = np.append(0.0, total)[:-1][begins][np.cumsum(begins) - 1]
     return at[last], np.where(active > 0, np.maximum(total - zero, 0), 0.0), active > 0
 
 
 def _reduced(values: I64, low: I64, high: I64) -> I64:
-    """The maximum of values [low, high) of each pair; the least int64 where there are none."""
+    """Return the maximum of values [low, high) of each pair; the least int64 if that is empty."""
     counts = np.maximum(high - low, 0)
     best = np.full(len(low), np.iinfo(np.int64).min)
     some = counts > 0
     first = np.cumsum(counts[some]) - counts[some]
-    looked = np.arange(counts.sum()) + np.repeat(low[some] - first, counts[some])
-    if len(looked):
-        best[some] = np.maximum.reduceat(values[looked], first)
+    entries = np.arange(counts.sum()) + np.repeat(low[some] - first, counts[some])
+    if len(entries):
+        best[some] = np.maximum.reduceat(values[entries], first)
     return best

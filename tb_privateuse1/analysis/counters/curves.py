@@ -1,7 +1,7 @@
-"""Curves over a trace's time, and what of one a window shows: at most a value for each part.
+"""Read windows of a curve: at most one value for each part of the window.
 
-Prepared once per trace; a window of one costs what the screen can show (and for the steps that
-lie within it one look each, in blocks where they are many).
+Curves are built once per trace. The cost of a window depends on its parts; for steps within it, one
+look-up each, in blocks where they are many.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ What = Literal[
 ]
 
 EXPORTED = 2000
-"""Parts of a window that an export has of a curve of which it does not have all changes."""
+"""Parts of a window in an export of a curve without a list of all changes."""
 
 _DENSE = 0.5
-"""Of the parts of a window: in so many something changes."""
+"""The share of a window's parts in which a dense curve changes."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Each value holds from its time on, in ns since the trace's start."""
+    """Values of a curve; each holds from its time on, in ns since the trace's start."""
 
     at_ns: Floats
     value: Floats
     bound: Floats
-    """How far off the value may be: 0 for what was measured, -1 where that is not known."""
+    """The error bound of the value: 0 if measured, -1 if not known."""
 
 
 class Form(Protocol):
-    """How a curve makes values of what it knows."""
+    """The computation of a curve's values."""
 
     def of_parts(self, edges: I64) -> Floats:
-        """The value of each part between two edges, which rise."""
+        """Return the value of each part; ``edges`` rise."""
 
-    def told(self) -> tuple[I64, NDArray[np.generic]] | None:
-        """Its times and values, if it is nothing else than these."""
+    def all_changes(self) -> tuple[I64, NDArray[np.generic]] | None:
+        """Return all times and values, or None if only parts have values."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,17 @@ class Curve:
     form: Form
     inferred: bool = False
     limits: tuple[Form, Form] | None = None
-    """Of what is inferred: what it is at least and at most, if that is known."""
+    """The least and the greatest values of an inferred curve, if they are known."""
 
     @property
     def label(self) -> str:
-        """Its name, which says where it is inferred."""
+        """The name, marked if inferred."""
         return say("{name} (inferred)", name=self.name) if self.inferred else self.name
 
     def window(self, start_ns: int, end_ns: int, parts: int) -> Points:
-        """The curve in ``parts`` equal parts of a window, or in as many as it has ns.
+        """Return the curve in ``parts`` equal parts of a window, or one per ns of a shorter one.
 
-        A part in which nothing changes has no entry of its own.
+        A part without a change has no entry of its own.
         """
         parts = max(1, min(parts, end_ns - start_ns))
         edges = _edges(start_ns, max(end_ns, start_ns + 1), parts)
@@ -89,26 +89,28 @@ class Curve:
         return Points(edges[:-1][new].astype(np.float64), value[new], bound[new])
 
     def changes(self, start_ns: int, end_ns: int | None) -> tuple[I64, NDArray[np.generic]] | None:
-        """All changes within a window, and what it was at its start; None of what has a value in
-        parts only.
+        """Return all changes within a window, and the value at its start.
+
+        None for a curve that has values for parts only.
         """
-        told = self.form.told()
-        if told is None:
+        changes = self.form.all_changes()
+        if changes is None:
             return None
-        at_ns, value = told
+        at_ns, value = changes
         first = max(int(np.searchsorted(at_ns, start_ns, side="right")) - 1, 0)
         until = len(at_ns) if end_ns is None else int(np.searchsorted(at_ns, end_ns))
         return np.maximum(at_ns[first:until], start_ns), value[first:until]
 
     def parts(self, start_ns: int, end_ns: int) -> tuple[I64, Floats]:
-        """What an export has of it where it has not all changes; a share in per cent."""
+        """Return the times and values of a window's parts for an export; shares in percent."""
         points = self.window(start_ns, end_ns, EXPORTED)
         return points.at_ns.astype(np.int64), points.value * (100 if self.unit == "share" else 1)
 
 
 def _edges(start: int, end: int, parts: int) -> I64:
-    """Equal parts, rounded down to whole ns: floats would have to be searched as such, and those
-    of large times are no whole ns.
+    """Return the edges of equal parts, rounded down to whole ns.
+
+    Searching for floats is slower, and large times in float are not whole ns.
     """
     each, rest = divmod(end - start, parts)
     k = np.arange(parts + 1)
@@ -118,10 +120,10 @@ def _edges(start: int, end: int, parts: int) -> I64:
 def windows(
     curves: Sequence[Curve], start_ns: int, stop_ns: int, parts: int, most: int
 ) -> list[Points]:
-    """Of each its window, at most ``most`` entries of all together.
+    """Return a window of each curve, with at most ``most`` entries in total.
 
-    Each has as many parts; those in which much changes have fewer if all are too many. What changes
-    in most parts of its share of the entries is taken to do so in finer ones, too.
+    Each has as many parts; if all are too many, dense curves get fewer. A curve that changes in
+    most parts of its share of the entries is assumed to do so in finer parts, too.
     """
     share = max(most // max(len(curves), 1), 1)
     if not curves or share >= parts:
@@ -138,7 +140,7 @@ def windows(
 
 
 def _fair(sizes: I64, most: int) -> int:
-    """What the largest of these may be so that they sum to no more; at least 1."""
+    """Return a limit of each size so that the limited sizes sum to at most ``most``; 1 or more."""
     rising = np.sort(sizes)
     left = np.arange(len(rising), 0, -1)
     limits = (most - (np.cumsum(rising) - rising)) // left

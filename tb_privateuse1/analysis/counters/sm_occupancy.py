@@ -1,8 +1,8 @@
-"""How full the device's multiprocessors were, by what CUPTI tells of each kernel's launch.
+"""Estimate how full the multiprocessors were, from CUPTI's data of each kernel's launch.
 
 The estimate is that of torch-tb-profiler: at each instant the blocks per multiprocessor of all
-kernels that run, of which one is enough to keep a multiprocessor from being empty; so 1 at most.
-A kernel of which nothing is told counts as none.
+running kernels, at most 1, as one block suffices to occupy a multiprocessor. A kernel without data
+counts as 0.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from tb_privateuse1.trace.table import I32, I64
 
 
 def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
-    """The share of a device's multiprocessors that hold blocks; ``kernels`` are those of one
-    device. None if nothing tells.
+    """Return the share of multiprocessors that hold blocks; None without data.
+
+    ``kernels`` are those of one device.
     """
-    blocks = _told(trace, kernels, trace.configs.blocks_per_sm)
+    blocks = _numbers_of(trace, kernels, trace.configs.blocks_per_sm)
     known = np.isfinite(blocks) & (kernels.kind == KERNEL) & (kernels.end_ns > kernels.start_ns)
     if not known.any():
         return None
@@ -28,7 +29,7 @@ def resident_share(trace: Trace, kernels: Kernels) -> curve_forms.Mean | None:
 
 
 def sm_efficiency(trace: Trace, kernels: Kernels, start_ns: I64, end_ns: I64) -> float | None:
-    """That share over windows that do not overlap, on average over the devices that tell."""
+    """Return that share over disjoint windows, averaged over the devices with data; else None."""
     window = int((end_ns - start_ns).sum())
     device = trace.lanes.device[kernels.lane]
     each = [resident_share(trace, kernels.take(device == one)) for one in np.unique(device)]
@@ -37,17 +38,18 @@ def sm_efficiency(trace: Trace, kernels: Kernels, start_ns: I64, end_ns: I64) ->
 
 
 def occupancy(trace: Trace, kernels: Kernels) -> float | None:
-    """The occupancy that CUPTI estimates, 0 to 1: the mean over kernels that tell, weighted by
-    their durations. None if there are none.
+    """Return the mean occupancy that CUPTI estimates, 0 to 1, weighted by kernel duration.
+
+    None if no kernel has an estimate.
     """
-    told = _told(trace, kernels, trace.configs.occupancy) / 100
-    known = np.isfinite(told) & (kernels.end_ns > kernels.start_ns)
+    share = _numbers_of(trace, kernels, trace.configs.occupancy) / 100
+    known = np.isfinite(share) & (kernels.end_ns > kernels.start_ns)
     if not known.any():
         return None
-    return float(np.average(told[known], weights=(kernels.end_ns - kernels.start_ns)[known]))
+    return float(np.average(share[known], weights=(kernels.end_ns - kernels.start_ns)[known]))
 
 
-def _told(trace: Trace, kernels: Kernels, strings: I32) -> Floats:
-    """The number of each kernel's configuration; nan where it has none."""
+def _numbers_of(trace: Trace, kernels: Kernels, strings: I32) -> Floats:
+    """Return the number in each kernel's launch configuration; nan without one."""
     numbers = np.append(groups.parse_numbers(trace, strings), np.nan)
     return numbers[kernels.config]

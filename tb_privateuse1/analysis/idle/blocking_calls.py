@@ -1,4 +1,4 @@
-"""Calls in which the host waits for the device, as every view and rule knows them."""
+"""Find the calls in which the host waits for the device."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tb_privateuse1.trace.model import MEMCPY, MISSING, SYNC, Trace
 from tb_privateuse1.trace.table import I64, Bools
 
 _READS = ("aten::_local_scalar_dense", "aten::nonzero")
-"""Not every backend tells of the call by which these wait."""
+"""Not every backend records the call in which these operators wait."""
 
 
 def blocking_names(trace: Trace) -> Bools:
-    """Which of the trace's strings are names of what returns when the device is done."""
+    """Return by string of the trace whether it names a call that waits for the device."""
     return _looked_up(trace, range(len(trace.strings)))
 
 
 def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
-    """The same, of some of the strings; no others."""
+    """Return the same for some of the strings only; the others are False."""
     found = np.zeros(len(trace.strings), np.bool_)
     for i in strings:
         found[i] = blocks(trace.strings[i])
@@ -29,7 +29,7 @@ def _looked_up(trace: Trace, strings: Iterable[int]) -> Bools:
 
 
 def blocking_calls(trace: Trace) -> Bools:
-    """Which launches return when the device is done: by name, and copies that it outlives."""
+    """Return by launch whether it waits for the device: by its name, or by its copy's end."""
     launches, kernels = trace.launches, trace.kernels
     used = groupby.distinct_values(launches.name[launches.name >= 0]).tolist()
     found: Bools = np.append(_looked_up(trace, used), False)[launches.name]
@@ -40,7 +40,7 @@ def blocking_calls(trace: Trace) -> Bools:
 
 
 def blocking_operators(trace: Trace) -> I64:
-    """Rows of operators that return when their own work on the device is done.
+    """Return the rows of operators that return when their own device work is done.
 
     They hand a value to Python, or in inferred times their end shows it.
     """

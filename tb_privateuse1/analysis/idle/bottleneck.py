@@ -1,10 +1,9 @@
-"""What limits a program at each instant: the device, or the host that feeds it.
+"""Find the limit of a program at each instant: the device, or the host that feeds it.
 
-An idle device that was handed nothing limits nobody: the host does. While the device is busy,
-its work only counts where somebody waits for it: in a stretch of work behind which the device
-stands idle because the host is late, faster kernels only make the gap longer. All of it is
-cautious: where times are inferred, only what is idle or busy at any of the times that the bounds
-allow is taken for idle or busy (docs/guide/advice.md).
+While the device is idle without work in its queue, the host limits. While the device is busy, it
+limits only if somebody waits for its work. If instead the host is late behind a stretch of work,
+faster kernels only make the gap longer. Inferred times are used cautiously: an instant counts as
+idle or busy only if it is so at all times that the bounds allow (docs/guide/advice.md).
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from tb_privateuse1.trace import intervals, uncertainty
 from tb_privateuse1.trace.model import KERNEL, MISSING, NONE, Kernels, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools, Table
 
-_BLOCKED_NS = 500_000
-"""A launch takes some microseconds. One that takes this long, with the device busy all the time,
-waits for a place in the queue."""
+BLOCKED_NS = 500_000
+"""A launch takes some µs. One that takes this long while the device is busy waits for a place in
+the queue."""
 
 Shares = NDArray[np.float64]
 
 Known = Literal["device", "host", "none"]
-"""``device``: there is a device timeline; ``host``: the program used the host alone, so that its
-time is all there is; ``none``: a device was used, but when is not known."""
+"""``device``: there is a device timeline; ``host``: the program used the host alone, so its time is
+all there is; ``none``: a device was used, but its times are not known."""
 
 
 @dataclass(frozen=True)
 class Waits(Table):
-    """Calls in which the host waits for the device, by start. ``op`` is the operator around."""
+    """Calls in which the host waits for the device, by start; ``op`` is the enclosing operator."""
 
     start_ns: I64
     end_ns: I64
@@ -44,28 +43,29 @@ class Waits(Table):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits within the judged windows; all sets are parts of ``window``."""
+    """The limits within the judged windows; all sets are subsets of ``window``."""
 
     known: Known
     window: intervals.Set
     idle: intervals.Set
-    """Surely no activity on any device, because the host has handed in none."""
+    """Certainly no activity on any device, because the host has not launched any."""
     all_idle: intervals.Set
-    """Surely no activity, whatever the cause."""
+    """Certainly no activity, for any cause."""
     busy: intervals.Set
-    """Surely an activity."""
+    """Certainly an activity."""
     chain: intervals.Set
-    """Times in which the device works or waits for itself, up to where someone waits for it."""
+    """Times in which the device works or waits for itself, up to an instant at which the host waits
+    for it."""
     spare: Shares
-    """By how much of its busy time each of them could be shorter before the host limits."""
+    """By stretch of ``chain``, the share of its busy time to save before the host limits."""
     waits: Waits
 
     def of_host(self, spent: intervals.Set) -> intervals.Set:
-        """What of the host's time was time of the program: while the device had nothing to do."""
+        """Return the host time that limits the program: while the device has no work."""
         return intervals.intersect(spent, self.idle)
 
     def of_device(self, spent: intervals.Set) -> intervals.Set:
-        """What of the device's time was time of the program: others waited for it to end."""
+        """Return the device time that limits the program: while others wait for its end."""
         sure = intervals.intersect(spent, self.busy)
         if not len(sure[0]) or not len(self.chain[0]):
             return intervals.EMPTY
@@ -75,7 +75,7 @@ class Limits:
 
 
 def shorten(spent: intervals.Set, share: float | Shares) -> intervals.Set:
-    """The first part of each interval, by the share (0 to 1) that is left of it."""
+    """Return the first part of each interval; ``share`` (0 to 1) is the part that remains."""
     starts, ends = spent
     ends = starts + np.floor((ends - starts) * share).astype(np.int64)
     keep = ends > starts
@@ -83,7 +83,7 @@ def shorten(spent: intervals.Set, share: float | Shares) -> intervals.Set:
 
 
 def find_limits(trace: Trace, window: intervals.Set) -> Limits:
-    """The limits of a trace within some windows (a set)."""
+    """Return the limits of a trace within some windows (a set)."""
     kernels = trace.kernels
     waits = find_waits(trace)
     busy = uncertainty.busy(kernels)
@@ -118,7 +118,7 @@ def find_limits(trace: Trace, window: intervals.Set) -> Limits:
 
 
 def _ends(kernels: Kernels, busy: intervals.Set) -> tuple[I64, I64]:
-    """An activity that begins each stretch of work, and the one that ends it."""
+    """Return an activity that begins each busy stretch, and one that ends it."""
     first = np.searchsorted(kernels.start_ns, busy[0])
     by_end = np.argsort(kernels.end_ns, kind="stable")
     return first, by_end[np.searchsorted(kernels.end_ns[by_end], busy[1])]
@@ -132,48 +132,49 @@ def _chains(
     waits: Waits,
     trace: Trace,
 ) -> tuple[intervals.Set, Shares]:
-    """Stretches without a late host between them, behind which somebody waits for the device.
+    """Return stretches without a late host inside that end in a wait, and their spare share.
 
-    The share by which one could be shorter: the host was ahead of the device for the time between
-    handing in the last activity and its end, and for the time in which it waited before that.
+    The spare share is the time that the host was ahead of the device: from the last launch to that
+    activity's end, and while the host waited before.
     """
     begins = np.flatnonzero(np.append(True, late[1:]))
     ends = np.append(begins[1:], len(late)) - 1
     starts, stops = busy[0][begins], busy[1][ends]
-    held = intervals.merge(intervals.union(waits.start_ns, waits.end_ns), _blocked(trace, busy))
-    waited = _holds(held, stops)
-    waited[-1] = True  # behind the recording's last activity, somebody waits for the result
-    handed = submitted[last[ends]]
-    known = waited & (handed != MISSING)
-    lead = intervals.union(handed[known], stops[known])
-    spare = intervals.covered_length(intervals.merge(held, lead), starts, stops)
+    waiting = intervals.merge(intervals.union(waits.start_ns, waits.end_ns), _blocked(trace, busy))
+    waited = _holds(waiting, stops)
+    waited[-1] = True  # the last activity's result is always awaited
+    submitted_ns = submitted[last[ends]]
+    known = waited & (submitted_ns != MISSING)
+    lead = intervals.union(submitted_ns[known], stops[known])
+    spare = intervals.covered_length(intervals.merge(waiting, lead), starts, stops)
     work = intervals.covered_length(busy, starts, stops)
     share = np.where(known, np.minimum(1.0, spare / np.maximum(work, 1)), 0.0)
     return (starts, stops), share
 
 
-def _holds(held: intervals.Set, instants: I64) -> Bools:
-    """Whether some set holds the last nanosecond before each instant, or the instant itself."""
-    if not len(held[0]):
+def _holds(spans: intervals.Set, instants: I64) -> Bools:
+    """Return by instant whether a set contains it or the nanosecond before it."""
+    if not len(spans[0]):
         return np.zeros(len(instants), np.bool_)
-    at = np.searchsorted(held[0], instants, side="right") - 1
-    inside: Bools = (at >= 0) & (held[1][np.maximum(at, 0)] >= instants)
+    at = np.searchsorted(spans[0], instants, side="right") - 1
+    inside: Bools = (at >= 0) & (spans[1][np.maximum(at, 0)] >= instants)
     return inside
 
 
 def _blocked(trace: Trace, busy: intervals.Set) -> intervals.Set:
+    """Return when a long launch waits for a place in the full queue."""
     launches = trace.launches
-    long = launches.end_ns - launches.start_ns >= _BLOCKED_NS
+    long = launches.end_ns - launches.start_ns >= BLOCKED_NS
     start, end = launches.start_ns[long], launches.end_ns[long]
     whole = intervals.covered_length(busy, start, end) == end - start
     return intervals.union(start[whole], end[whole])
 
 
 def find_waits(trace: Trace) -> Waits:
-    """The waits of threads that launch kernels."""
+    """Return the waits of threads that launch kernels."""
     launches, kernels = trace.launches, trace.kernels
     called = waiting.blocking_calls(trace)
-    # A thread that pins memory or watches collectives stops nobody by waiting.
+    # Others may wait without delaying anything: threads that pin memory or watch collectives.
     started = kernels.launch[(kernels.kind == KERNEL) & (kernels.launch >= 0)]
     row = np.flatnonzero(called & np.isin(launches.thread, np.unique(launches.thread[started])))
     op = waiting.blocking_operators(trace)

@@ -1,11 +1,10 @@
-"""Why the device is idle: each instant without a device activity has one cause.
+"""Attribute each instant without a device activity to one cause.
 
-An idle stretch is ended by the activity that starts at its end, and that one by its launch: before
-the launch the device had to wait for what the host did, and behind it for itself. So every instant
-of every stretch falls to exactly one cause, and the causes sum to the idle time to the ns
-(docs/reference/definitions.md). HolisticTraceAnalysis tells host and kernel waits apart in the same
-way, per stretch and by a threshold; here stretches are cut where the launch began and where the
-host went on to something else, so that no threshold is needed.
+The activity that starts at the end of a gap determines its cause. Before that activity's launch the
+device waits for the host; behind the launch it waits for itself. So each instant of a gap has
+exactly one cause, and the causes sum to the idle time to the ns (docs/reference/definitions.md).
+HolisticTraceAnalysis separates host and kernel waits per gap by a threshold. Here a gap is cut at
+the launch and where the host changes its work, so there is no threshold.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ CAUSES = (
     "host_code",
     "unknown",
 )
-"""The names of the causes; of what the host does at once, the first one counts."""
+"""The names of the causes. If the host does several things at once, the first one counts."""
 
 _MEETS = re.compile(r"wait_tensors?\b|\bbarrier|monitored_barrier|\bwait\(\)")
-"""Operators and annotations that return when other ranks have come."""
+"""Operators and annotations that return when other ranks have arrived."""
 
 _LIMIT = 1 << 62
 
@@ -50,11 +49,11 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Stretches without any device activity, in order of time, and what ends each.
+    """Stretches without a device activity, in order of time, and the activity that ends each.
 
     ``kernel`` is the row of the activity that starts at its end, ``NONE`` behind the last one.
-    ``submitted_ns`` is when that one was launched, ``MISSING`` if nothing tells; ``thread`` who
-    launched it.
+    ``submitted_ns`` is the time of its launch, ``MISSING`` if unknown; ``thread`` is the launching
+    thread.
     """
 
     start_ns: I64
@@ -68,7 +67,7 @@ class Gaps:
 
 
 def find_gaps(trace: Trace) -> Gaps:
-    """All idle stretches of the recording: between activities, and in the steps around them.
+    """Return all idle stretches of the recording: between activities, and in steps around them.
 
     Empty without device times.
     """
@@ -87,36 +86,36 @@ def find_gaps(trace: Trace) -> Gaps:
 
 
 def _thread(trace: Trace, kernel: I64) -> I32:
-    """Who launched these activities."""
+    """Return the thread that launched each activity."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
     there = kernel >= 0
     launch = np.where(there, kernels.launch[kernel], NONE)
     op = np.where(there, kernels.op[kernel], NONE)
-    # One more entry, the last, is what ``NONE`` reads.
+    # The appended last entry is the one that ``NONE`` reads.
     by_launch = np.append(launches.thread, np.int32(NONE))[launch]
     by_op = np.append(ops.thread, np.int32(NONE))[op]
     return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
 
 
 def classify_gaps(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
-    """When the device is idle for each of ``CAUSES``: disjoint sets, together all of the gaps."""
-    # Before the first activity the device may have worked on what was not recorded.
+    """Return the idle time of each of ``CAUSES``: disjoint sets whose union is all gaps."""
+    # Before the first activity the device may have run unrecorded work.
     hidden = launch_times.unrecorded_start(trace)
     worked = intervals.covered_length(hidden, found.start_ns, found.end_ns) > 0
-    told = (found.submitted_ns != MISSING) & ~worked
-    # Behind the last activity no launch is missing: there is none.
+    known = (found.submitted_ns != MISSING) & ~worked
+    # Behind the last activity there is no launch, so none is missing.
     over = found.kernel < 0
     launched = np.clip(found.submitted_ns, found.start_ns, found.end_ns)
-    until = np.where(over, found.end_ns, np.where(told, launched, found.start_ns))
+    until = np.where(over, found.end_ns, np.where(known, launched, found.start_ns))
     sets = {cause: [intervals.EMPTY] for cause in CAUSES}
-    sets["launch_latency"].append(_some(until, found.end_ns, told))
-    sets["unknown"].append(_some(found.start_ns, found.end_ns, ~told & ~over))
+    sets["launch_latency"].append(_some(until, found.end_ns, known))
+    sets["unknown"].append(_some(found.start_ns, found.end_ns, ~known & ~over))
     kinds = _host(trace)
     waited = Ranges(found.thread, found.start_ns, until)
     rest = _of_threads(waited, kinds, sets)
     for cause, ranges in kinds.items():
         rest = _take(sets[cause], rest, intervals.union(ranges.start_ns, ranges.end_ns))
-    # A thread that did nothing else was in its own code: that of others is no reason.
+    # Only the launching thread's own code counts: other threads do not delay the launch.
     own: dict[str, list[intervals.Set]] = {"host_code": []}
     _of_threads(waited, {"host_code": _code(trace)}, own)
     for code in own["host_code"]:
@@ -131,7 +130,7 @@ def _some(starts: I64, ends: I64, rows: Bools) -> intervals.Set:
 
 
 def _take(into: list[intervals.Set], rest: intervals.Set, of: intervals.Set) -> intervals.Set:
-    """Moves what of the rest lies in a set; what is left."""
+    """Move the part of ``rest`` that lies in a set to ``into``; return the remainder."""
     into.append(intervals.intersect(rest, of))
     return intervals.subtract(rest, of)
 
@@ -145,9 +144,9 @@ def _joined(parts: list[intervals.Set]) -> intervals.Set:
 def _of_threads(
     waited: Ranges, kinds: dict[str, Ranges], into: dict[str, list[intervals.Set]]
 ) -> intervals.Set:
-    """What the launching thread itself did, kind by kind; what is left.
+    """Move the launching thread's own work into ``into``, kind by kind; return the remainder.
 
-    All threads lie on one axis, one behind the other: as many at once as its numbers can hold.
+    All threads lie on one axis, one behind the other: in batches, so that int64 holds the axis.
     """
     some = np.flatnonzero(waited.end_ns > waited.start_ns)
     if not len(some):
@@ -185,12 +184,12 @@ def _of_threads(
 
 
 def _host(trace: Trace) -> dict[str, Ranges]:
-    """What the host may be at, in the order in which it counts."""
+    """Return what the host may be doing, in order of precedence."""
     ops, launches, collectives = trace.ops, trace.launches, trace.collectives
     gloo = np.zeros(len(ops), np.bool_)
     gloo[collectives.op[collectives.op >= 0]] = True
     working = (ops.kind == OPERATOR) & ~starts_with(trace, STEP)[ops.name]
-    # What lies inside an operator adds nothing to it.
+    # Inner operators add nothing to the outer ones.
     outer = working & ~np.append(working, False)[ops.parent]
     return {
         "synchronisation": _waiting(trace),
@@ -205,7 +204,7 @@ def _host(trace: Trace) -> dict[str, Ranges]:
 
 
 def _waiting(trace: Trace) -> Ranges:
-    """Calls that return when the device is done."""
+    """Return the calls that return when the device is done."""
     ops, launches, frames = trace.ops, trace.launches, trace.frames
     named, call = blocking_calls.blocking_names(trace), blocking_calls.blocking_calls(trace)
     own, frame = named[ops.name], named[frames.name]
@@ -218,19 +217,19 @@ def _waiting(trace: Trace) -> Ranges:
 
 
 def blocked_time(trace: Trace) -> intervals.Set:
-    """When a thread that launches kernels waits for the device or for other ranks."""
+    """Return when a thread that launches kernels waits for the device or for other ranks."""
     launching = np.unique(trace.launches.thread[trace.kernels.launch[trace.kernels.launch >= 0]])
     kinds = _host(trace)
-    waits_ = [kinds[cause] for cause in ("synchronisation", "communication_wait")]
-    keep = [np.isin(ranges.thread, launching) for ranges in waits_]
+    waits = [kinds[cause] for cause in ("synchronisation", "communication_wait")]
+    keep = [np.isin(ranges.thread, launching) for ranges in waits]
     return intervals.union(
-        np.concatenate([r.start_ns[k] for r, k in zip(waits_, keep, strict=True)]),
-        np.concatenate([r.end_ns[k] for r, k in zip(waits_, keep, strict=True)]),
+        np.concatenate([r.start_ns[k] for r, k in zip(waits, keep, strict=True)]),
+        np.concatenate([r.end_ns[k] for r, k in zip(waits, keep, strict=True)]),
     )
 
 
 def _code(trace: Trace) -> Ranges:
-    """A program's own code: Python frames, and annotations but those of the profiler's steps."""
+    """Return the program's own code: Python frames, and annotations other than profiler steps."""
     ops, frames = trace.ops, trace.frames
     note = (ops.kind == ANNOTATION) & ~starts_with(trace, STEP)[ops.name]
     outer = frames.parent < 0
@@ -247,6 +246,6 @@ def _of_ops(trace: Trace, rows: Bools) -> Ranges:
 
 
 def _named(trace: Trace, pattern: re.Pattern[str]) -> Bools:
-    """Which of the trace's strings a pattern finds."""
+    """Return by string of the trace whether a pattern matches."""
     found = (bool(pattern.search(text)) for text in trace.strings)
     return np.fromiter(found, np.bool_, len(trace.strings))

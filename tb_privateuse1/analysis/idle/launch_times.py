@@ -1,4 +1,4 @@
-"""When activities were handed to the device, and what ran before the first one."""
+"""Find when activities were launched, and what ran before the first one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tb_privateuse1.trace.table import I64
 
 _QUEUED_NS = 500_000
 _TIMES = 4
-"""A launch that finds an idle device starts within some microseconds; where a device is slower, so
-many times as late as is usual there."""
+"""A launch that finds an idle device starts within some µs. On a slower device, a start later than
+this many times the usual delay means that the device was busy."""
 
 
 def earliest_launch(trace: Trace) -> I64:
-    """By activity, before when it was surely not launched: its call's start, or its operator's.
+    """Return by activity the earliest possible launch: the start of its call or operator.
 
-    ``MISSING`` where nothing tells.
+    ``MISSING`` if neither is known.
     """
     kernels = trace.kernels
     by_op = np.append(trace.ops.start_ns, MISSING)[kernels.op]
@@ -26,34 +26,35 @@ def earliest_launch(trace: Trace) -> I64:
 
 
 def likely_launch(trace: Trace, kernel: I64) -> I64:
-    """When these rows of ``trace.kernels`` were launched; ``MISSING`` for ``NONE`` and where
-    nothing tells. Of an operator without a call that is its end, in inferred times a latency before
-    its activity.
+    """Return when rows of ``trace.kernels`` were launched; ``MISSING`` for ``NONE`` or if unknown.
+
+    Without a runtime call it is the end of the operator; in inferred times, one launch latency
+    before the activity.
     """
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
     there = kernel >= 0
     launch = np.where(there, kernels.launch[kernel], NONE)
     op = np.where(there, kernels.op[kernel], NONE)
-    # One more entry, the last, is what ``NONE`` reads.
+    # The appended last entry is the one that ``NONE`` reads.
     by_op = np.append(ops.end_ns, MISSING)[op]
     if trace.meta.timeline == "inferred":
-        begun = kernels.start_ns[kernel] - _latency(trace)
+        begun = kernels.start_ns[kernel] - launch_latency_ns(trace)
         by_op = np.where(op >= 0, np.maximum(begun, np.append(ops.start_ns, MISSING)[op]), MISSING)
     return np.where(launch >= 0, np.append(launches.start_ns, MISSING)[launch], by_op)
 
 
-def _latency(trace: Trace) -> int:
-    """What an inferred timeline takes a launch to need."""
+def launch_latency_ns(trace: Trace) -> int:
+    """Return the launch latency that an inferred timeline assumes, in ns; 0 if measured."""
     constants = trace.meta.grounds.constants if trace.meta.grounds else ()
     return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
 
 
 def unrecorded_start(trace: Trace) -> intervals.Set:
-    """The time before the first activity, if the device worked on what was not recorded.
+    """Return the time before the first activity, if the device ran unrecorded work in it.
 
-    Profilers leave out what was launched before the recording began. Where the first recorded
-    activity started long after its launch had returned, such work kept it waiting: the device was
-    not idle. One range, or none.
+    Profilers omit what was launched before the recording began. If the first recorded activity
+    started long after its launch returned, such work delayed it: the device was not idle. One
+    range, or none.
     """
     kernels, launches = trace.kernels, trace.launches
     if not len(kernels) or kernels.launch[0] < 0:

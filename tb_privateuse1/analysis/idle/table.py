@@ -1,4 +1,4 @@
-"""Idle time as rows: by cause, by step, and by the operator that the device waited for."""
+"""Tabulate idle time by cause, by step, and by the operator that the device waited for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_privateuse1.trace.model import NONE, Kernels, Trace
 _TOP = 10
 
 OTHER_STEP = "other_step"
-"""Between the activities of a selected step those of another one ran: the device was not idle."""
+"""Activities of another step ran between those of the selected step: the device was not idle."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,16 @@ class Cause:
     """Why the device was idle, and for how long. The causes sum to the totals' ``idle_ns``."""
 
     cause: str
-    """One of ``idle.CAUSES``, or ``other_step``."""
+    """One of ``causes.CAUSES``, or ``other_step``."""
     idle_ns: int
     bound_ns: int | None
-    """0 for measured times; null for inferred ones: only that of their sum is known."""
+    """0 for measured times; null for inferred ones, as only the bound of their sum is known."""
     share: float
     """Of all idle time, 0 to 1."""
     stretches: int
     longest_ns: int
     longest_start_ns: int
-    """Where the longest stretch begins."""
+    """Start of the longest stretch."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class AwaitedOperator:
 
 @dataclass(frozen=True)
 class Idle:
-    """All three."""
+    """Idle time by cause, by step and by awaited operator."""
 
     causes: tuple[Cause, ...] = ()
     steps: tuple[StepIdle, ...] = ()
@@ -79,9 +79,9 @@ class Idle:
 
 
 def idle_table(trace: Trace, kernels: Kernels) -> Idle:
-    """Of the span of some activities (all, or those of a step); the steps are all steps.
+    """Return the idle time in the span of some activities; the steps are all steps.
 
-    Empty without device times.
+    ``kernels`` are all activities, or those of one step. Empty without device times.
     """
     if not len(trace.kernels):
         return Idle()
@@ -103,7 +103,7 @@ def _of_trace(trace: Trace) -> tuple[idle_causes.Gaps, Mapping[str, intervals.Se
 
 
 def _span(kernels: Kernels) -> tuple[int, int, int]:
-    """The first start and the last end of activities, and how long none of them ran between."""
+    """Return the first start, the last end, and the time in between without these activities."""
     first, last = int(kernels.start_ns.min()), int(kernels.end_ns.max())
     return first, last, last - first - intervals.length(breakdown.busy(kernels))
 
@@ -113,7 +113,7 @@ def _causes(trace: Trace, sets: Mapping[str, intervals.Set], kernels: Kernels) -
     window = np.array([first]), np.array([last])
     bound = 0 if uncertainty.all_measured(trace.kernels) else None
     inside = {cause: intervals.intersect(one, window) for cause, one in sets.items()}
-    # Between the activities of a step the device may have worked for another one.
+    # Between the activities of one step, the device may run those of another.
     working = intervals.intersect(breakdown.busy(trace.kernels), window)
     others = intervals.subtract(working, breakdown.busy(kernels))
     if len(others[0]):
@@ -143,12 +143,12 @@ def _steps(trace: Trace, sets: Mapping[str, intervals.Set]) -> Iterator[StepIdle
     )
     bounds = steps_bounds.idle_bounds(trace, free)
     for i in range(len(steps)):
-        told: dict[str, Any] = {f"{cause}_ns": int(ns[i]) for cause, ns in parts.items()}
+        by_cause: dict[str, Any] = {f"{cause}_ns": int(ns[i]) for cause, ns in parts.items()}
         yield StepIdle(
             name=trace.text(steps.name[i]),
             idle_ns=int(free[i]),
             idle_bound_ns=uncertainty.known_bound(bounds[i]),
-            **told,
+            **by_cause,
         )
 
 

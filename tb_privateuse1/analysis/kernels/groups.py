@@ -1,4 +1,4 @@
-"""What device activities are grouped by in tables, and which of them use a matrix unit."""
+"""Group device activities for tables, and find those on a matrix unit."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 Group = Literal["operator", "name", "launch"]
 
 MATRIX_KINDS: tuple[kinds_of_work.Kind, ...] = ("gemm", "convolution", "attention")
-"""Operators whose work a matrix unit could do."""
+"""Kinds of operators whose work a matrix unit could do."""
 
 Floats = NDArray[np.float64]
 
 
 def launching_names(trace: Trace, kernels: Kernels) -> I32:
-    """The name of the operator that launched each, ``NONE`` where none is known."""
+    """Return the name of the operator that launched each activity, ``NONE`` if unknown."""
     if not len(trace.ops):
         return np.full(len(kernels), NONE, np.int32)
     return np.where(kernels.op >= 0, trace.ops.name[kernels.op], NONE).astype(np.int32)
 
 
 def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I64]:
-    """A first row of each group, each row's group; activities of one kind and name.
+    """Return the first row of each group and the group of each row, by kind and name.
 
-    ``operator`` and ``launch`` tell launching operators apart, ``launch`` how they were launched.
+    ``operator`` and ``launch`` also separate launching operators; ``launch`` also separates launch
+    configurations.
     """
     columns: list[NDArray[np.integer]] = [kernels.name, breakdown.activity_kinds(kernels)]
     if group != "name":
@@ -43,18 +44,18 @@ def group_kernels(trace: Trace, kernels: Kernels, group: Group) -> tuple[I64, I6
 
 
 def parse_numbers(trace: Trace, strings: I32) -> Floats:
-    """The numbers that some of the trace's strings are; nan where they are none."""
-    found = {-1: np.nan}
+    """Return the numbers that some of the trace's strings hold; nan for other texts."""
+    number = {-1: np.nan}
     for string in np.unique(strings[strings >= 0]).tolist():
         try:
-            found[string] = msgspec.json.decode(trace.text(string), type=float)
+            number[string] = msgspec.json.decode(trace.text(string), type=float)
         except msgspec.DecodeError:
-            found[string] = np.nan
-    return np.array([found[string] for string in strings.tolist()], np.float64)
+            number[string] = np.nan
+    return np.array([number[string] for string in strings.tolist()], np.float64)
 
 
 def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
-    """Which of them run on the vendor's matrix unit, by their names; None if it names none."""
+    """Return which activities run on the vendor's matrix unit, by name; None without such names."""
     pattern = trace.vendor.matrix_names
     if pattern is None:
         return None
@@ -65,7 +66,7 @@ def on_matrix_unit(trace: Trace, kernels: Kernels) -> Bools | None:
 
 
 def could_use_matrix_unit(trace: Trace, kernels: Kernels) -> Bools:
-    """Which of them were launched by an operator of ``MATRIX_KINDS``."""
+    """Return which activities were launched by an operator of ``MATRIX_KINDS``."""
     names = launching_names(trace, kernels)
     fitting = [
         n

@@ -1,4 +1,9 @@
-"""Allocations, their owners and categories, and totals over time."""
+"""Memory: blocks, their owners and purposes, and totals over time.
+
+``allocations`` pairs allocations with releases and has the totals. ``devices`` describes and
+selects devices. ``by_operator`` sums memory by operator and lists live blocks. ``categories``
+guesses the purpose of a block, with ``parameter_sizes`` for parameters and optimizer state.
+"""
 
 __all__ = [
     "allocations",

@@ -1,8 +1,8 @@
-"""Allocations out of ``[memory]`` instants: pairing by address, totals over time.
+"""Pair ``[memory]`` instants by address into blocks, and total them over time.
 
-Shared by views and rules. But for ``devices``, the functions read the instants of one device in
-order of time; a *row* is an index into them. A release may be missing: backends do not report
-all, so nothing is called a leak because its address was not released.
+Shared by views and rules. Except ``memory_devices``, the functions take the instants of one device
+in order of time; a *row* is an index into them. Backends do not report all releases, so an address
+without one is not called a leak.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ RELEASED, HELD, UNREPORTED, UNKNOWN, EARLIER, UNSEEN = range(len(FATES))
 
 
 _LEAST_STEPS = 3
-"""So many complete steps, each ending with more than the one before, are called growth."""
+"""Growth needs this many complete steps, each ending with more than the one before."""
 
 
 @dataclass(frozen=True)
 class MemoryStep:
-    """A step on the host."""
+    """Memory figures of a step on the host."""
 
     name: str
     start_ns: int
@@ -48,7 +48,7 @@ class MemoryStep:
     peak_bytes: int | None
     at_end_bytes: int | None
     change_bytes: int | None
-    """Of ``at_end_bytes`` against the step before."""
+    """Change of ``at_end_bytes`` since the step before."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class MemoryGrowth:
 
     steps: int
     bytes_per_step: int
-    """Slope of the line of least squares."""
+    """Slope of the least-squares line."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Blocks(Table):
     """Blocks of memory, each from its allocation to its release."""
 
     allocation: I64
-    """Its row, ``NONE`` if it is not in the recording."""
+    """Row of the allocation, ``NONE`` if it is not in the recording."""
     release: I64
     gone: I64
-    """The first row at which it is surely gone; the number of rows if there is none."""
+    """The first row at which it is certainly released; the number of rows if there is none."""
     bytes: I64
     fate: I8
 
 
 def memory_devices(memory: Memory) -> list[tuple[int, int]]:
-    """Device type and index of each device, the CPU last."""
+    """Return the type and index of each device, the CPU last."""
     found = [
         (int(kind), int(index))
         for kind in groupby.distinct_values(memory.device_type)
@@ -84,12 +84,12 @@ def memory_devices(memory: Memory) -> list[tuple[int, int]]:
 
 
 def device_events(memory: Memory, device: tuple[int, int]) -> Memory:
-    """The instants of one device, in order of time."""
+    """Return the instants of one device, in order of time."""
     return memory.take((memory.device_type == device[0]) & (memory.device == device[1]))
 
 
 def device_label(trace: Trace, device: tuple[int, int]) -> str:
-    """A device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
+    """Return a device's name for people: ``CPU``, ``CUDA 0``, ``HIP 1``, the backend's own."""
     kind, index = device
     name = device_types.name(kind, trace.vendor) or say("Device type {type}", type=kind)
     if kind == MISSING:
@@ -102,12 +102,12 @@ def device_label(trace: Trace, device: tuple[int, int]) -> str:
 
 
 def zero_if_missing(column: I64) -> I64:
-    """The column with 0 for what is missing, for sums."""
+    """Return the column with 0 in place of ``MISSING``, for sums."""
     return np.where(column == MISSING, 0, column)
 
 
 def pair_blocks(memory: Memory) -> Blocks:
-    """Allocations and releases paired by address; within an address, one follows the other."""
+    """Return allocations and releases paired by address, where a release follows directly."""
     n = len(memory)
     size = zero_if_missing(memory.bytes)
     placed = np.flatnonzero((memory.address != MISSING) & (size != 0))
@@ -115,7 +115,7 @@ def pair_blocks(memory: Memory) -> Blocks:
     address, allocates = memory.address[rows], size[rows] > 0
     first = np.ones(len(rows), np.bool_)
     first[1:] = address[1:] != address[:-1]
-    # Rolled over the end: an address's last row is never paired, so nothing comes of it.
+    # np.roll wraps around, which is harmless: the last row of an address is never paired.
     last, following = np.roll(first, -1), np.roll(rows, -1)
     paired = allocates & ~last & ~np.roll(allocates, -1)
     follows = np.roll(paired, 1)
@@ -144,15 +144,15 @@ def pair_blocks(memory: Memory) -> Blocks:
 
 
 def explained_steps(memory: Memory) -> tuple[int, int]:
-    """How many steps of Total Allocated are those of Bytes, and how many there are."""
-    told = memory.take(memory.allocated_bytes != MISSING)
-    steps = np.diff(told.allocated_bytes)
-    return int((steps == told.bytes[1:]).sum()), len(steps)
+    """Return how many changes of Total Allocated equal their Bytes, and how many there are."""
+    totals = memory.take(memory.allocated_bytes != MISSING)
+    steps = np.diff(totals.allocated_bytes)
+    return int((steps == totals.bytes[1:]).sum()), len(steps)
 
 
 @dataclass(frozen=True)
 class Level:
-    """What is allocated from each instant on."""
+    """The allocated bytes from each instant on."""
 
     rows: I64
     at_ns: I64
@@ -160,60 +160,63 @@ class Level:
     reserved: I64
     """``MISSING`` where the trace does not have it."""
     before: int
-    """What is allocated before the first instant: its total less its bytes."""
+    """Allocated before the first instant: its total less its bytes."""
     told: bool
-    """By Total Allocated; otherwise the sum of Bytes since the recording's start."""
+    """Whether it is Total Allocated; otherwise it is the sum of Bytes since the recording's
+    start."""
 
     def at(self, at_ns: int) -> int:
-        """What is allocated just before a time."""
+        """Return the bytes allocated just before a time."""
         i = int(np.searchsorted(self.at_ns, at_ns))
         return int(self.allocated[i - 1]) if i else self.before
 
     def peak(self, start_ns: int, end_ns: int) -> int | None:
-        """The first entry with the most allocated in [start, end); the one before it counts."""
+        """Return the first entry with the most allocated in [start, end), or the one before it."""
         low, high = np.searchsorted(self.at_ns, (start_ns, end_ns))
         low = max(low - 1, 0)
         return int(low + np.argmax(self.allocated[low:high])) if high > low else None
 
 
 def memory_level(memory: Memory) -> Level:
-    """The totals of one device over time."""
-    told = memory.allocated_bytes != MISSING
-    rows = np.flatnonzero(told) if told.any() else np.arange(len(memory))
+    """Return the totals of one device over time."""
+    has_total = memory.allocated_bytes != MISSING
+    rows = np.flatnonzero(has_total) if has_total.any() else np.arange(len(memory))
     size = zero_if_missing(memory.bytes)
-    total = memory.allocated_bytes[rows] if told.any() else np.cumsum(size)
+    total = memory.allocated_bytes[rows] if has_total.any() else np.cumsum(size)
     return Level(
         rows=rows,
         at_ns=memory.ts_ns[rows],
         allocated=total,
         reserved=memory.reserved_bytes[rows],
         before=int(total[0] - size[rows[0]]) if len(rows) else 0,
-        told=bool(told.any()),
+        told=bool(has_total.any()),
     )
 
 
 def thin_out(at_ns: I64, columns: tuple[I64, ...], most: int) -> I64:
-    """At most so many rows that draw the same steps: of equal parts of the time, the first and
-    the last row and those of the least and greatest value of each column. ``at_ns`` is sorted.
+    """Return at most ``most`` rows that draw the same steps; ``at_ns`` is sorted.
+
+    For each of several equal parts of the time: the first and last row, and those of the least and
+    greatest value of each column.
     """
     n = len(at_ns)
     if n <= most:
         return np.arange(n)
     parts = max(1, most // (2 + 2 * len(columns)))
-    # In float64, as time times parts may pass int64; being off by one part would not matter.
+    # float64, as time times parts may exceed int64; an error of one part is harmless.
     part = ((at_ns - at_ns[0]) * (parts / (int(at_ns[-1] - at_ns[0]) + 1))).astype(np.int64)
     starts = np.flatnonzero(np.diff(part, prepend=-1))
     group = np.repeat(np.arange(len(starts)), np.diff(starts, append=n))
-    keep = [starts, np.append(starts[1:], n) - 1]
+    chosen = [starts, np.append(starts[1:], n) - 1]
     for column in columns:
         for extreme in (np.minimum, np.maximum):
             hits = np.flatnonzero(column == extreme.reduceat(column, starts)[group])
-            keep.append(hits[np.flatnonzero(np.diff(group[hits], prepend=-1))])
-    return np.unique(np.concatenate(keep))
+            chosen.append(hits[np.flatnonzero(np.diff(group[hits], prepend=-1))])
+    return np.unique(np.concatenate(chosen))
 
 
 def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep, ...]:
-    """The trace's steps on the host; none if it has none."""
+    """Return the memory figures of the trace's steps on the host; empty without steps."""
     table = trace.steps
     numbered = [i for i in range(len(table)) if "#" in trace.text(table.name[i])]
     start, end = table.host_start_ns, table.host_end_ns
@@ -222,9 +225,9 @@ def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep
     low, high = np.searchsorted(events.ts_ns, (start, end))
     rows: list[MemoryStep] = []
     for i in numbered:
-        told = level.told and len(events) > 0
-        peak = level.peak(int(start[i]), int(end[i])) if told else None
-        after = level.at(int(end[i])) if told else None
+        has_level = level.told and len(events) > 0
+        peak = level.peak(int(start[i]), int(end[i])) if has_level else None
+        after = level.at(int(end[i])) if has_level else None
         last = rows[-1].at_end_bytes if rows else None
         rows.append(
             MemoryStep(
@@ -243,7 +246,7 @@ def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep
 
 
 def find_growth(steps: tuple[MemoryStep, ...]) -> MemoryGrowth | None:
-    """Growth, if every complete step ends with more than the one before."""
+    """Return the growth, if every complete step ends with more than the one before."""
     ends = [s.at_end_bytes for s in steps if not s.incomplete and s.at_end_bytes is not None]
     if len(ends) < _LEAST_STEPS or any(b <= a for a, b in itertools.pairwise(ends)):
         return None
@@ -252,8 +255,8 @@ def find_growth(steps: tuple[MemoryStep, ...]) -> MemoryGrowth | None:
 
 
 def capacity_bytes(trace: Trace, device: tuple[int, int]) -> int | None:
-    """The memory of an accelerator, if the trace has its properties."""
+    """Return the memory of an accelerator, if the trace has its properties."""
     properties = [d for d in trace.meta.devices if d.get("id") == device[1]]
-    told = properties[0].get("totalGlobalMem") if properties else None
-    known = isinstance(told, int) and not isinstance(told, bool) and told > 0
-    return told if known and device[0] != CPU else None
+    total = properties[0].get("totalGlobalMem") if properties else None
+    known = isinstance(total, int) and not isinstance(total, bool) and total > 0
+    return total if known and device[0] != CPU else None

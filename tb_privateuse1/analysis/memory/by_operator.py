@@ -1,4 +1,4 @@
-"""Who allocated: memory events by operator, shapes and Python frames.
+"""Attribute memory events to operators, shapes and Python frames.
 
 As in ``allocations``, the events are those of one device in order of time.
 """
@@ -25,7 +25,7 @@ from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Memory, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
 _ALLOCATORS = ("aten::empty", "aten::new_empty", "aten::resize_")
-"""Operators that only get memory for the one around them; prefixes of their names."""
+"""Prefixes of operators that only allocate for the enclosing one."""
 
 Source = Literal["operator", "earlier", "unexplained"]
 """``operator``: allocated in the recording; ``earlier``: before it; ``unexplained``: the rest,
@@ -34,11 +34,11 @@ negative if releases were not reported."""
 
 @dataclass(frozen=True)
 class AliveRow:
-    """What is alive at a peak; the rows sum to the peak."""
+    """Blocks that are alive at a peak; the rows sum to the peak."""
 
     source: Source
     operator: str | None
-    """The innermost operator that does not only allocate; null outside of all."""
+    """The innermost operator that does more than allocate; null outside of all."""
     input_shapes: str | None
     allocations: int | None
     bytes: int
@@ -48,12 +48,12 @@ class AliveRow:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A block of memory. A time that is not in the recording is null; ``fate`` says why."""
+    """A block of memory. A time outside of the recording is null; ``fate`` has the reason."""
 
     operator: str | None
-    """The innermost operator that does not only allocate."""
+    """The innermost operator that does more than allocate."""
     allocator: str | None
-    """The innermost operator, where that is another one."""
+    """The innermost operator, if it is another one."""
     input_shapes: str | None
     bytes: int
     allocated_ns: int | None
@@ -61,17 +61,17 @@ class Allocation:
     lifetime_ns: int | None
     fate: Fate
     category: Category
-    """What it is for, by the rules of docs/reference/definitions.md."""
+    """Its purpose, by the rules of docs/reference/definitions.md."""
     stack: str | None
     """Python frames, innermost first, separated by ``;``."""
 
 
 @dataclass(frozen=True)
 class MemoryOperator:
-    """The memory events inside an operator. ``self`` figures leave out operators inside."""
+    """The memory events inside an operator. ``self`` figures exclude inner operators."""
 
     operator: str | None
-    """Null: outside of all operators, where most releases are."""
+    """Null outside of all operators, where most releases are."""
     calls: int | None
     allocations: int
     self_allocations: int
@@ -85,10 +85,10 @@ class MemoryOperator:
 def live_blocks(
     trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int
 ) -> list[AliveRow]:
-    """What is alive at an entry of ``level``, most bytes first."""
+    """Return the blocks alive at entry ``peak`` of ``level`` by operator, most bytes first."""
     row, whole = level.rows[peak], int(level.allocated[peak])
-    held = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
-    found = blocks.take(held & (blocks.fate != UNKNOWN))
+    alive = (blocks.allocation >= 0) & (blocks.allocation <= row) & (blocks.gone > row)
+    found = blocks.take(alive & (blocks.fate != UNKNOWN))
     owner = owning_operators(trace, events.op[found.allocation])
     keys = np.stack((_of(trace.ops.name, owner), _of(trace.ops.shapes, owner)))
     groups, member = np.unique(keys, axis=1, return_inverse=True)
@@ -113,7 +113,7 @@ def live_blocks(
 
 
 def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) -> list[Allocation]:
-    """Blocks in words, in their order."""
+    """Return the blocks as rows for people, in their order."""
     at, freed = blocks.allocation, blocks.release
     op = _of(events.op, at)
     owner = owning_operators(trace, op)
@@ -128,9 +128,9 @@ def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) 
             allocator=_text(trace, inner[i]),
             input_shapes=_text(trace, shapes[i]),
             bytes=int(blocks.bytes[i]),
-            allocated_ns=_told(allocated_ns[i]),
-            freed_ns=_told(freed_ns[i]),
-            lifetime_ns=_told(lifetime[i]),
+            allocated_ns=_none_if_missing(allocated_ns[i]),
+            freed_ns=_none_if_missing(freed_ns[i]),
+            lifetime_ns=_none_if_missing(lifetime[i]),
             fate=FATES[blocks.fate[i]],
             category=CATEGORIES[category[i]],
             stack=stacks[int(owner[i])],
@@ -142,17 +142,17 @@ def allocation_rows(trace: Trace, events: Memory, blocks: Blocks, category: I8) 
 def memory_operators(
     trace: Trace, events: Memory, start_ns: int, end_ns: int
 ) -> list[MemoryOperator]:
-    """A row per operator with memory events, most self allocated first.
+    """Return a row per operator with memory events, most self allocated first.
 
-    Figures of an operator hold those of the operators inside, ``self`` figures do not. Calls
-    are those that begin in [start, end).
+    Figures of an operator include inner operators, ``self`` figures do not. Calls are those that
+    begin in [start, end).
     """
     ops, size, outside = trace.ops, zero_if_missing(events.bytes), len(trace.strings)
     figures = np.stack(((size > 0).astype(np.int64), np.maximum(size, 0), size))
     call = events.op.astype(np.int64)
     while (inner := (call >= 0) & _of(ops.single, call, False)).any():
         call[inner] = ops.parent[call[inner]]
-    # A column per string, and a last one for what is outside of all operators: NONE reads that.
+    # A column per string; ``NONE`` reads the last one, for events outside of all operators.
     own = np.zeros((3, outside + 1), np.int64)
     for i in range(3):
         np.add.at(own[i], _of(ops.name, call), figures[i])
@@ -185,10 +185,10 @@ def memory_operators(
 
 
 def owning_operators(trace: Trace, op: I32 | I64) -> I64:
-    """The operator that each allocation was for: the innermost that does not only allocate.
+    """Return the operator that each allocation was for: the innermost that does more than allocate.
 
-    ``op`` are rows of ``trace.ops`` or ``NONE``. Where only allocating ones are around, the
-    innermost of all.
+    ``op`` are rows of ``trace.ops`` or ``NONE``. If all enclosing operators only allocate, it is
+    the innermost one.
     """
     ops = trace.ops
     owner = op.astype(np.int64)
@@ -208,7 +208,7 @@ def owning_operators(trace: Trace, op: I32 | I64) -> I64:
 
 
 def _of(column: Any, rows: I64, missing: Any = NONE) -> Any:
-    """A column's entries at these rows; ``missing`` where a row is ``NONE``."""
+    """Return a column's entries at these rows; ``missing`` where a row is ``NONE``."""
     return (
         np.where(rows >= 0, column[rows], missing) if len(column) else np.full(len(rows), missing)
     )
@@ -218,5 +218,5 @@ def _text(trace: Trace, string: Any) -> str | None:
     return trace.text(string) or None
 
 
-def _told(value: Any) -> int | None:
+def _none_if_missing(value: Any) -> int | None:
     return None if value == MISSING else int(value)

@@ -1,9 +1,9 @@
-"""What memory is for: parameters, gradients, optimizer state, activations, inputs, temporaries.
+"""Guess the purpose of memory: parameters, gradients, optimizer state, activations, …
 
-A saved trace does not say which tensor lies at an address, so this goes by where a block was
-allocated and how long it lived (the rules are in docs/reference/definitions.md); torch's own
-answer, which needs the live profiler, is in torch/profiler/_memory_profiler.py. What no rule tells
-is unknown. As in ``allocations``, events are those of one device in order of time.
+A saved trace does not record which tensor lies at an address. So the rules use the place of the
+allocation and its lifetime (docs/reference/definitions.md). torch's own answer needs the live
+profiler (torch/profiler/_memory_profiler.py). A block without a rule is unknown. As in
+``allocations``, events are those of one device in order of time.
 """
 
 from __future__ import annotations
@@ -48,28 +48,28 @@ _MOST_GRANULARITY = 512
 
 @dataclass(frozen=True)
 class MemoryCategory:
-    """One category's part of a device's memory in the selected part of the recording."""
+    """One category of a device's memory in the selected part of the recording."""
 
     category: Category
     at_peak_bytes: int
-    """Alive at the peak of all; the rows sum to that peak."""
+    """Alive at the peak of the total; the rows sum to that peak."""
     share: float
     """Of that peak."""
     peak_bytes: int
-    """Its own greatest; ``peak_at_ns`` is when it was first reached, null if it is 0."""
+    """The category's own peak; ``peak_at_ns`` is when it was first reached, null if it is 0."""
     peak_at_ns: int | None
     at_start_bytes: int
     at_end_bytes: int
     allocations: int
-    """Allocated in the selected part, as are ``allocated_bytes``."""
+    """Allocated in the selected part, like ``allocated_bytes``."""
     allocated_bytes: int
 
 
 @dataclass(frozen=True)
 class CategoryPoint:
-    """From this time on so much is allocated for each, until the next point; the sum is the total.
+    """Bytes of each category from this time to the next point; they sum to the total.
 
-    ``unknown_bytes`` is the rest: negative where releases were not reported.
+    ``unknown_bytes`` is the rest: negative if releases were not reported.
     """
 
     time_ns: int
@@ -84,15 +84,15 @@ class CategoryPoint:
 
 @dataclass(frozen=True)
 class Split:
-    """The category of each block, and what each has of the memory that was there before."""
+    """The category of each block, and the categories of memory from before the recording."""
 
     of: I8
     before: I64
-    """Bytes per category that were allocated before the recording and are no blocks."""
+    """Bytes per category that were allocated before the recording and are not in blocks."""
 
 
 def categorize(trace: Trace, events: Memory, level: Level, blocks: Blocks) -> Split:
-    """Tells what each block is for."""
+    """Return the category of each block."""
     row = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
     near = training_phases.phases_around(
         trace, events.op[row], events.thread[row], events.ts_ns[row]
@@ -116,7 +116,7 @@ def _allocated(
     near: training_phases.Around,
     passes: training_phases.Passes,
 ) -> I8:
-    """By where the block was allocated and when it was gone."""
+    """Return categories by the place of the allocation and the time of the release."""
     ops, never = trace.ops, np.iinfo(np.int64).max
     end_of = np.append(ops.end_ns, never)
     at = np.append(events.ts_ns, never)[np.where(blocks.allocation >= 0, blocks.allocation, -1)]
@@ -129,7 +129,7 @@ def _allocated(
     k = np.searchsorted(passes.end_ns, at, side="right")
     pad = [np.append(c, never) for c in (passes.forward_ns, passes.backward_ns, passes.end_ns)]
     forward = (k < count) & (at >= pad[0][k]) & (at < pad[1][k])
-    # In a recording that stops within a backward pass nothing tells what would have outlived it.
+    # If the recording stops within a backward pass, lifetimes in it are not known.
     last = int(ops.end_ns.max(initial=0))
     whole = (blocks.fate == RELEASED) | (pad[2][k] < last)
 
@@ -157,7 +157,7 @@ def _allocated(
 
 
 def _module_starts(trace: Trace) -> I64:
-    """Where calls of outermost modules start."""
+    """Return where calls of outermost modules start."""
     frames, module = trace.frames, call_tree.is_module(trace)
     if not module.any():
         return np.empty(0, np.int64)
@@ -167,33 +167,33 @@ def _module_starts(trace: Trace) -> I64:
 def _before(
     trace: Trace, level: Level, blocks: Blocks, of: I8, passes: training_phases.Passes
 ) -> I64:
-    """What is known of the memory from before the recording that lasts.
+    """Return by category the bytes from before the recording that stay allocated.
 
-    Each parameter with a gradient is as large as that gradient, whose shape its accumulation has;
-    optimizers keep a known number of tensors of that size. Nothing is told if several devices
+    Each parameter with a gradient is as large as that gradient, whose accumulation records its
+    shape. Optimizers hold a known number of tensors of that size. All are 0 if several devices
     could hold them.
     """
-    told = np.zeros(len(CATEGORIES), np.int64)
+    known = np.zeros(len(CATEGORIES), np.int64)
     rest = level.before - int(blocks.bytes[blocks.fate == EARLIER].sum())
     devices = [d for d in allocations.memory_devices(trace.memory) if d[0] != allocations.CPU]
     if rest <= 0 or not level.told or len(devices) > 1:
-        return told
+        return known
     made = [int(blocks.bytes[of == c].sum()) for c in range(len(CATEGORIES))]
     grain = math.gcd(int(np.gcd.reduce(blocks.bytes)) if len(blocks) else 1, _MOST_GRANULARITY)
-    whole, kept = parameter_sizes.gradient_bytes(trace, passes, grain)
-    held = made[PARAMETERS]
+    whole, existing = parameter_sizes.gradient_bytes(trace, passes, grain)
+    released = int(blocks.bytes[(of == GRADIENTS) & (blocks.fate == EARLIER)].sum())
     for category, size in (
-        (PARAMETERS, whole - held),
+        (PARAMETERS, whole - made[PARAMETERS]),
         (STATE, whole * parameter_sizes.optimizer_states(trace) - made[STATE]),
-        (GRADIENTS, kept - int(blocks.bytes[(of == GRADIENTS) & (blocks.fate == EARLIER)].sum())),
+        (GRADIENTS, existing - released),
     ):
-        told[category] = min(max(size, 0), rest)
-        rest -= int(told[category])
-    return told
+        known[category] = min(max(size, 0), rest)
+        rest -= int(known[category])
+    return known
 
 
 def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) -> I64:
-    """Bytes of each category (rows): before the first entry of ``level``, then from each on."""
+    """Return bytes by category (rows): before the first entry of ``level``, then from each on."""
     n = len(events)
     change = np.zeros((len(CATEGORIES), n + 1), np.int64)
     start = split.before.copy()
@@ -213,9 +213,9 @@ def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) 
 def category_rows(
     level: Level, events: Memory, blocks: Blocks, split: Split, start: int, end: int, points: int
 ) -> tuple[tuple[MemoryCategory, ...], tuple[CategoryPoint, ...]]:
-    """A row per category, and at most so many points that draw the same steps, of [start, end).
+    """Return a row per category, and at most ``points`` points of the curve in [start, end).
 
-    None without totals or addresses.
+    Empty without totals or addresses.
     """
     if not level.told or not len(level.rows) or (blocks.fate == UNKNOWN).all():
         return (), ()
@@ -252,9 +252,9 @@ def _curve(
     level: Level, total: I64, low: int, high: int, start: int, end: int, points: int
 ) -> tuple[CategoryPoint, ...]:
     at, part = level.at_ns[low:high], total[:, low + 1 : high + 1]
-    kept = allocations.thin_out(at, (*part, part.sum(axis=0)), points - 2)
-    columns = np.concatenate(([low], low + 1 + kept, [high]))
-    times = np.concatenate(([start], at[kept], [end]))
+    chosen = allocations.thin_out(at, (*part, part.sum(axis=0)), points - 2)
+    columns = np.concatenate(([low], low + 1 + chosen, [high]))
+    times = np.concatenate(([start], at[chosen], [end]))
     return tuple(
         CategoryPoint(time, *sizes)
         for time, sizes in zip(times.tolist(), total[:, columns].T.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""The devices that a trace has memory events of, over the whole recording."""
+"""Describe and select the devices with memory events, over the whole recording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MemoryDevice:
     """The memory events of one device over the whole recording."""
 
     device: str
-    """Type and index, ``6/0``: what the option of this name takes."""
+    """Type and index, such as ``6/0``: the value of the option ``device``."""
     device_type: int | None
     device_id: int | None
     label: str
@@ -29,21 +29,21 @@ class MemoryDevice:
     peak_at_ns: int | None
     peak_reserved_bytes: int | None
     capacity_bytes: int | None
-    """The device's memory, where deviceProperties has it."""
+    """The device's memory, if deviceProperties has it."""
     explained: float | None
-    """Share of the steps of Total Allocated that are those of Bytes; less than 1: not all
-    allocations and releases were reported."""
+    """Share of the changes of Total Allocated that equal Bytes; below 1, some events were not
+    reported."""
 
 
 def device_key(device: tuple[int, int]) -> str:
-    """Type and index in words, as the option has them."""
+    """Return a device's type and index as the option has them."""
     return "/".join("?" if part == MISSING else str(part) for part in device)
 
 
 def choose_device(
     trace: Trace, found: list[tuple[int, int]], device: str | None
 ) -> tuple[int, int] | None:
-    """The device asked for; without one, the accelerator that allocates the most, or the CPU.
+    """Return the selected device; without one, the accelerator with the most allocated, or the CPU.
 
     Raises TraceError ``bad_option``.
     """
@@ -51,14 +51,14 @@ def choose_device(
         for one in found:
             if device_key(one) == device:
                 return one
-        have = join_list(
+        keys = join_list(
             say("{key} ({label})", key=device_key(one), label=allocations.device_label(trace, one))
             for one in found
         )
         message = say(
             "There are no memory events of a device {device!r} in this trace.", device=device
         )
-        raise TraceError("bad_option", message, say("It has: {have}.", have=have or say("none")))
+        raise TraceError("bad_option", message, say("It has: {have}.", have=keys or say("none")))
 
     def weight(one: tuple[int, int]) -> tuple[bool, int]:
         size = allocations.zero_if_missing(allocations.device_events(trace.memory, one).bytes)
@@ -68,7 +68,7 @@ def choose_device(
 
 
 def device_facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
-    """The figures of one device."""
+    """Return the figures of one device."""
     events = allocations.device_events(trace.memory, device)
     level = allocations.memory_level(events)
     peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.told else None

@@ -1,7 +1,7 @@
-"""How large parameters, their gradients and an optimizer's state are, by the shapes in a trace.
+"""Compute the size of parameters, gradients and optimizer state from recorded shapes.
 
 A trace does not list a model's parameters. But the autograd engine accumulates the gradient of
-each, with the parameter's shape and type, and the optimizer says which one it is.
+each, with its shape and type, and a range names the optimizer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ _STATES = {
     "Adadelta": 2, "Adafactor": 0, "Adagrad": 1, "Adam": 2, "AdamW": 2, "Adamax": 2, "NAdam": 2,
     "RAdam": 2, "RMSprop": 1, "Rprop": 2,
 }  # fmt: skip
-"""How many tensors of a parameter's size an optimizer of torch.optim keeps for it at least."""
+"""The least number of parameter-sized tensors that an optimizer of torch.optim holds per
+parameter."""
 
 _MOMENTUM = ("aten::mul_", "aten::_foreach_mul_")
-"""What SGD does to its momentum, and does not do without."""
+"""Operators of SGD that only run with momentum."""
 
 _ITEM_BYTES = {
     "float": 4, "double": 8, "c10::Half": 2, "c10::BFloat16": 2, "c10::complex<float>": 8,
@@ -31,15 +32,15 @@ _ITEM_BYTES = {
 """Element sizes by torch's names of types that have gradients."""
 
 _MOST_BYTES = 1 << 48
-"""No tensor is larger: a shape may be anything that a file says."""
+"""No tensor is larger; shapes in a file may have any value."""
 
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 
 def gradient_bytes(trace: Trace, passes: training_phases.Passes, grain: int) -> tuple[int, int]:
-    """Bytes of all gradients of a backward pass; of those that were there before the first one.
+    """Return the bytes of all gradients of a backward pass, and of those from before the first one.
 
-    An accumulation that adds in place found a gradient. Sizes are rounded up to ``grain`` bytes.
+    An accumulation that adds in place had a gradient. Sizes are rounded up to ``grain`` bytes.
     """
     ops = trace.ops
     rows = np.flatnonzero(call_tree.starts_with(trace, _ACCUMULATE)[ops.name])
@@ -58,7 +59,7 @@ def gradient_bytes(trace: Trace, passes: training_phases.Passes, grain: int) -> 
 
 
 def _size(shapes: str, types: str) -> int:
-    """Bytes of the first of an operator's inputs, 0 if it is not known."""
+    """Return the bytes of an operator's first input, 0 if unknown."""
     try:
         dims = msgspec.json.decode(shapes)[0]
         item = _ITEM_BYTES[msgspec.json.decode(types)[0]]
@@ -69,7 +70,7 @@ def _size(shapes: str, types: str) -> int:
 
 
 def optimizer_states(trace: Trace) -> int:
-    """How many tensors of a parameter's size the recording's optimizer keeps for it."""
+    """Return how many parameter-sized tensors the optimizer holds per parameter; 0 if unknown."""
     kind = training_phases.phase_kinds(trace)
     names = {trace.text(n) for n in np.unique(trace.ops.name[kind == training_phases.STEPPING])}
     if len(names) != 1:

@@ -1,4 +1,10 @@
-"""Group operators by name, shapes, stack, module or kind, and sum their time."""
+"""Operators as rows of a table: groups, sums, modules and source lines.
+
+``groups`` decides which operators share a row; ``totals`` sums calls, host and device time of a
+group. ``kinds_of_work`` classifies an operator by name (gemm, copy, …). ``module_of`` and
+``named_regions`` find the nn.Module of a range, and ``source_lines`` the line of the user's
+program.
+"""
 
 __all__ = [
     "groups",

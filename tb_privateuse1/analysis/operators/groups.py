@@ -1,6 +1,6 @@
-"""What operators are grouped by in tables: shapes, call stacks, modules, kinds of work.
+"""Group operators for tables: by name, shapes, call stack, module or kind of work.
 
-A *row* is one of ``trace.ops``.
+A *row* is a row of ``trace.ops``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.integer], ...]:
-    """Operators with equal values in all of these columns are one row of the table."""
+    """Return columns by which rows are grouped: equal values in all make one row of the table."""
     ops = trace.ops
     name = ops.name[rows]
     match group:
@@ -39,17 +39,20 @@ def group_columns(trace: Trace, rows: I64, group: Group) -> tuple[NDArray[np.int
 
 
 def name_categories(trace: Trace) -> I32:
-    """The index in ``opkinds.KINDS`` of each string of the trace that names an operator."""
-    found = np.zeros(len(trace.strings) + 1, np.int32)
+    """Return the index in ``kinds_of_work.KINDS`` of each string that names an operator.
+
+    The last of the (strings + 1) entries is that of ``NONE``.
+    """
+    category = np.zeros(len(trace.strings) + 1, np.int32)
     for name in np.unique(trace.ops.name).tolist():
-        found[name] = kinds_of_work.KINDS.index(
+        category[name] = kinds_of_work.KINDS.index(
             kinds_of_work.kind_of(trace.text(name), trace.vendor)
         )
-    return found
+    return category
 
 
 def innermost_modules(trace: Trace) -> I32:
-    """The string that names the innermost module of each row, ``NONE`` outside of modules.
+    """Return the string that names the innermost module of each row, ``NONE`` outside of modules.
 
     An operator of the backward pass belongs to the module of its forward operator.
     """
@@ -62,14 +65,14 @@ def innermost_modules(trace: Trace) -> I32:
 
 
 def module_title(text: str) -> str | None:
-    """``Linear_0`` of the frame's name; None for none."""
+    """Return the module's name in a frame's name, such as ``Linear_0``; None without one."""
     return text.removeprefix(call_tree.MODULE) or None
 
 
 def _paths(trace: Trace) -> I32:
-    """A number for each Python frame that those of the same names from the root on share.
+    """Return a number by Python frame: equal if all names from the root on are equal.
 
-    Whatever object a built-in method is called of.
+    The address of the object that a built-in method belongs to does not count.
     """
     frames = trace.frames
     names, code = np.unique(frames.name, return_inverse=True)
@@ -81,7 +84,7 @@ def _paths(trace: Trace) -> I32:
 
 
 def python_stack(trace: Trace, row: int) -> str | None:
-    """The Python frames around an operator, innermost first, separated by ``;`` as torch does."""
+    """Return the Python frames around an operator, innermost first, joined by ``;`` as in torch."""
     if row < 0:
         return None
     if trace.ops.stack[row] >= 0:
@@ -95,10 +98,10 @@ def python_stack(trace: Trace, row: int) -> str | None:
 
 
 def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
-    """Which rows have a text, in upper or lower case, in what they are grouped by, or the kind."""
+    """Return which rows contain a text, ignoring case, in their group's columns or kind of work."""
     ops, frames = trace.ops, trace.frames
     text = text.lower()
-    # One more, for ``NONE``.
+    # The appended last entry is the one that ``NONE`` reads.
     has = np.array([text in string.lower() for string in trace.strings] + [False], np.bool_)
     kinds = np.array([text in kind for kind in kinds_of_work.KINDS], np.bool_)
     found: Bools = kinds[name_categories(trace)[ops.name[rows]]]
@@ -115,10 +118,10 @@ def matching_rows(trace: Trace, rows: I64, group: Group, text: str) -> Bools:
 
 
 def forward_names(trace: Trace, forward: I32, member: I64, groups: int) -> I64:
-    """The name of the forward operators of which a group's members compute the gradient.
+    """Return by group the name of the forward operators whose gradient its members compute.
 
-    ``forward`` are the forward operators of the members. ``NONE`` if there are none, or of
-    several names.
+    ``forward`` has the forward operator of each member, ``member`` its group. ``NONE`` without one,
+    or if there are several names.
     """
     linked = forward >= 0
     name = trace.ops.name[forward[linked]].astype(np.int64)

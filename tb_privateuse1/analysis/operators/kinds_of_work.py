@@ -1,7 +1,7 @@
-"""What kind of work an operator does, by its name: gemm, convolution, attention, …
+"""Classify operators by name into kinds of work: gemm, convolution, attention, …
 
 Names are those of torch's native functions (aten/src/ATen/native/native_functions.yaml) without
-namespace, overload, the underscores of variants, ``_backward`` and libraries' prefixes, so that
+namespace, overload, the underscores of variants, ``_backward`` and libraries' prefixes. So
 ``aten::_native_batch_norm_legit``, ``npu::batch_norm`` and ``NativeBatchNormBackward0`` are one.
 """
 
@@ -46,7 +46,7 @@ WHOLE_NAMES: tuple[tuple[Kind, str], ...] = (
     ("optimizer", r"Optimizer\."),
     ("attention", r"\w*(flash_attn|attention)\w*::|xformers\w*::"),
 )
-"""Looked for at the start of the name as it is, in this order. ``<libraries>`` are the vendors'."""
+"""Matched at the start of the full name, in this order. ``<libraries>`` are the vendors'."""
 
 PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("communication", r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier"),
@@ -85,21 +85,21 @@ PATTERNS: tuple[tuple[Kind, str], ...] = (
     ("elementwise", r"(logical|bitwise)_\w+|(and|or|xor|lshift|rshift|nan_to_num|polar|complex)\b"),
     ("elementwise", r"\w*(rotary|rope|swiglu|geglu|bias_add|digamma|lgamma|xlogy|logit)\w*\b"),
 )
-"""Looked for at the start of the reduced name, in this order; the first that fits counts.
-``<backends>`` are what torch calls devices, and the methods that copy to them."""
+"""Matched at the start of the reduced name, in this order; the first match counts. ``<backends>``
+are torch's names of devices, and the methods that copy to them."""
 
 
 _ENGINE = re.compile(r"^(autograd::engine::evaluate_function: |torch::autograd::)+")
 _NODE = re.compile(r"^(\w+?)(Backward|ForAutograd)\d*$")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PREFIXES = ("mkldnn", "mps", "native", "thnn", "slow", "fused", "legacy")
-"""Of torch's own variants; the vendors have more."""
+"""Prefixes of torch's own variants; vendors add theirs."""
 _VARIANTS = re.compile(r"(_double)?(_backward|_jvp|_forward)\w*$|_$")
 
 
 @dataclass(frozen=True)
 class _Patterns:
-    """What names are compared with, for traces of one vendor."""
+    """The compiled patterns for traces of one vendor."""
 
     whole: re.Pattern[str]
     reduced: re.Pattern[str]
@@ -129,7 +129,7 @@ def _kind_of(name: str, *own: tuple[str, ...]) -> Kind:
 def _patterns(
     communication: tuple[str, ...], operators: tuple[str, ...], backends: tuple[str, ...]
 ) -> _Patterns:
-    """Build them of a vendor's words and all of ours: a trace mixes several libraries' names."""
+    """Compile the patterns with a vendor's words and all of ours: a trace mixes libraries."""
     libraries = words("communication_prefixes", communication)
     devices = words("backends", backends)
     prefixes = words("operator_prefixes", operators, _PREFIXES)
@@ -141,13 +141,13 @@ def _patterns(
 
 
 def _first_of(patterns: tuple[tuple[Kind, str], ...], mark: str, instead: str) -> re.Pattern[str]:
-    """Build one expression for all of them; ``lastgroup`` is the place of the first that fits."""
+    """Compile one expression for all patterns; ``lastgroup`` has the index of the first match."""
     texts = (pattern.replace(mark, instead) for _, pattern in patterns)
     return re.compile("|".join(f"(?P<_{i}>{text})" for i, text in enumerate(texts)))
 
 
 def _reduced(name: str, prefix: re.Pattern[str]) -> str:
-    """Return ``batch_norm`` of ``aten::native_batch_norm_backward``."""
+    """Return the reduced name: ``batch_norm`` for ``aten::native_batch_norm_backward``."""
     word = name.rpartition("::")[2].partition(".")[0].strip("_")
     if not word.startswith("fused_"):
         word = prefix.sub("", word)

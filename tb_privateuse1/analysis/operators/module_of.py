@@ -1,8 +1,8 @@
-"""The nn.Module that a range belongs to, for a few ranges out of many.
+"""Find the nn.Module of a few ranges out of many.
 
-Of an operator of the backward pass it is the module of its forward operator, of what was launched
-the module of its operator. Nothing but the ranges asked for is looked at, so that it costs what
-is shown and not what the trace holds.
+For an operator of the backward pass it is the module of its forward operator; for launches and
+kernels that of their operator. Only the given ranges are read, so the cost depends on the rows
+shown and not on the size of the trace.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from tb_privateuse1.trace.table import I8, I32, Bools
 
 @memoize
 def has_modules(trace: Trace) -> bool:
-    """Whether there are calls of modules among the frames."""
+    """Return whether the frames contain calls of modules."""
     return bool(call_tree.is_module(trace).any())
 
 
 @memoize
 def forward_operators(trace: Trace) -> I32:
-    """``calltree.forward_of`` of all operators, kept: it has to look at every one."""
+    """Return the memoized ``call_tree.forward_of`` all operators: it reads every one."""
     return call_tree.forward_of(trace.ops)
 
 
 def modules_of(trace: Trace, table: I8, index: I32) -> I32:
-    """The string that names the innermost module of rows of several tables (``looks.TABLES``).
+    """Return by row the string that names its innermost module, ``NONE`` outside of modules.
 
-    ``NONE`` outside of modules; a step has none.
+    ``table`` is an index into ``appearance.TABLES``, ``index`` the row in that table. A step has no
+    module.
     """
     found = np.full(len(index), NONE, np.int32)
     for number, rows_of in ((appearance.OPS, None), (appearance.LAUNCHES, trace.launches.op),
@@ -45,16 +46,16 @@ def modules_of(trace: Trace, table: I8, index: I32) -> I32:
 
 
 def operator_modules(trace: Trace, rows: I32) -> I32:
-    """The string that names the innermost module of each row of ``trace.ops``; ``NONE`` for none.
+    """Return the string that names the innermost module of rows of ``trace.ops``, or ``NONE``.
 
-    Rows that are ``NONE`` have none.
+    A row that is ``NONE`` has no module.
     """
     ahead = call_tree.take(forward_operators(trace), rows)
     return frame_modules(trace, call_tree.take(trace.ops.frame, np.where(ahead >= 0, ahead, rows)))
 
 
 def frame_modules(trace: Trace, rows: I32) -> I32:
-    """The same of rows of ``trace.frames``; that of a module's call is the module itself."""
+    """Return the same for rows of ``trace.frames``; a module's call belongs to that module."""
     frames, named = trace.frames, _named(trace)
     found = rows.copy()
     at = np.flatnonzero(found >= 0)
@@ -67,5 +68,5 @@ def frame_modules(trace: Trace, rows: I32) -> I32:
 
 @memoize
 def _named(trace: Trace) -> Bools:
-    """Which of the trace's strings name a module."""
+    """Return by string of the trace whether it names a module."""
     return call_tree.starts_with(trace, call_tree.MODULE)

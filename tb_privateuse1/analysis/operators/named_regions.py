@@ -1,4 +1,4 @@
-"""Parts of a program that have a name: nn.Modules, or annotations where there are none."""
+"""Find the named parts of a program: nn.Modules, or annotations where there are none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Source = Literal["modules", "annotations", "none"]
 
 @dataclass(frozen=True)
 class Regions:
-    """Calls of modules (or annotations), and which of them each operator is in."""
+    """Calls of modules (or annotations), and the one that each operator lies in."""
 
     source: Source
     name: I32
@@ -29,7 +29,7 @@ class Regions:
 def find_regions(
     trace: Trace, source: Literal["best", "modules", "annotations"] = "best"
 ) -> Regions:
-    """Modules where they were recorded and annotations elsewhere, unless ``source`` says which."""
+    """Return the modules, or if none were recorded the annotations; ``source`` selects one."""
     found = _modules(trace)
     if source == "annotations" or (source == "best" and not len(found.name)):
         found = _annotations(trace)
@@ -37,7 +37,7 @@ def find_regions(
 
 
 def region_labels(trace: Trace, name: I32, group: str) -> tuple[list[str], I32]:
-    """What the rows are called, and the label of each range."""
+    """Return the distinct labels, and the index of each range's label."""
     names, code = np.unique(name, return_inverse=True)
     texts = [trace.text(n).removeprefix(call_tree.MODULE) for n in names]
     if group == "class":

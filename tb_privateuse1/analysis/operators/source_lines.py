@@ -1,4 +1,4 @@
-"""Where in the user's program an operator was called, by either encoding of Python stacks."""
+"""Find the line of the user's program that called an operator, by either stack encoding."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _LIBRARY = re.compile(
     r"|/lib/python3|(^|/)(contextlib|threading|typing|runpy|functools|abc|copy|enum|re|inspect"
     r"|weakref|warnings|collections/\w+|importlib/[\w/]+|multiprocessing/[\w/]+)\.py\("
 )
-"""Frames of torch, of installed packages and of Python itself: nobody mends those."""
+"""Frames of torch, of installed packages and of Python itself: users cannot change those."""
 
 _LINE = re.compile(r"\.py\(\d+\): ")
 
 _FEW = 10
 _MOST = 200
-"""So many of the longest calls speak for all: stacks are read one by one, and looked for among
-all frames where only the time leads to them."""
+"""Only this many of the longest calls are read: each stack is read separately, and without links it
+is searched among all frames by time."""
 
 
 def user_line(frames: str) -> str | None:
-    """The innermost frame of the user's own code, as ``train.py(12): step``.
+    """Return the innermost frame of the user's own code, as ``train.py(12): step``.
 
-    ``frames`` are those of a stack, innermost first, separated by ``;`` (the operator's own
-    argument ``Call stack``, or the names of its Python frames). Where all are a library's, the
+    ``frames`` are those of a stack, innermost first, joined by ``;`` (the operator's argument
+    ``Call stack``, or the names of its Python frames). If all belong to libraries, it is the
     innermost one outside of torch; None if none has a line.
     """
     lined = [frame for frame in frames.split(";") if _LINE.search(frame)]
@@ -41,7 +41,7 @@ def user_line(frames: str) -> str | None:
 
 
 def operator_line(trace: Trace, ops: I64) -> str | None:
-    """The line of the user's code from which most of the host time of these operators comes.
+    """Return the user's line with most of the host time of these operators.
 
     ``ops`` are rows of ``trace.ops``. None without stacks.
     """
@@ -63,9 +63,10 @@ def _heaviest(lines: Iterable[tuple[str | None, int]]) -> str | None:
 
 
 def launch_line(trace: Trace, launches: I64) -> str | None:
-    """The line of the user's code around some runtime calls, by time; the longest calls speak.
+    """Return the user's line with most of the time of these runtime calls.
 
-    ``launches`` are rows of ``trace.launches``. None without Python frames.
+    ``launches`` are rows of ``trace.launches``; only the longest are read. None without Python
+    frames.
     """
     calls, frames = trace.launches, trace.frames
     if not len(frames) or not len(launches):

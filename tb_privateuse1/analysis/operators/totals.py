@@ -1,4 +1,4 @@
-"""The figures of groups of operators: calls, host and device time, launches, backward passes."""
+"""Sum the figures of operators by group: calls, host and device time, launches, backward."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tb_privateuse1.trace.table import I32, I64
 
 @dataclass(frozen=True)
 class Own:
-    """What each row of ``trace.ops`` does itself; a lone call of its own name inside is part of it.
+    """The own figures of each row of ``trace.ops``; a lone inner call of the same name is included.
 
-    ``bound_ns`` is how far off ``device_ns`` may be, or ``MISSING``; of ``bounded_ns`` of it only
-    limits are known.
+    ``bound_ns`` is the error bound of ``device_ns``, or ``MISSING``; ``bounded_ns`` is the part of
+    it with limits only.
     """
 
     host_ns: I64
@@ -27,7 +27,7 @@ class Own:
 
 
 def own(trace: Trace) -> Own:
-    """Sum each operator's own time on the host, and that of the activities it launched itself."""
+    """Return each operator's own host time, and the time of the activities that it launched."""
     ops, kernels = trace.ops, trace.kernels
     call, duration = outermost_calls(ops), kernels.end_ns - kernels.start_ns
     launcher = call_tree.take(call, kernels.op)
@@ -44,10 +44,10 @@ def own(trace: Trace) -> Own:
 def operator_totals(
     trace: Trace, rows: I64, member: I64, groups: int, forward: I32
 ) -> dict[str, I64]:
-    """The sums of each group of rows of ``trace.ops``, by the names of the table's columns.
+    """Return the sums of each group of rows of ``trace.ops``, keyed by the table's columns.
 
-    ``forward`` is ``calltree.forward_of`` of all rows.
-    Bounds are ``MISSING`` where one is not known.
+    ``member`` is the group of each of ``rows``; ``forward`` is ``call_tree.forward_of`` all
+    operators. Bounds are ``MISSING`` where one is not known.
     """
     ops, kernels, launches = trace.ops, trace.kernels, trace.launches
     call = outermost_calls(ops)
@@ -84,22 +84,22 @@ def operator_totals(
 
 
 def _of_groups(bounds_ns: I64, rows: I64, member: I64, groups: int) -> I64:
-    """The bound of each group's sum over some operators, given those of the operators."""
+    """Return the bound of each group's sum from the bounds of the operators."""
     return bound_sums(member, bounds_ns[rows], groups)
 
 
 def _with_descendants(parent: I32, bounds_ns: I64) -> I64:
-    """As ``with_descendants``; ``MISSING`` where a bound below is not known."""
+    """Return the sums of ``with_descendants``; ``MISSING`` if a bound inside is not known."""
     unknown = with_descendants(parent, (bounds_ns == MISSING).astype(np.int64))
     total = with_descendants(parent, np.where(bounds_ns == MISSING, 0, bounds_ns))
     return np.where(unknown > 0, MISSING, total)
 
 
 def _longest(duration: I64, member: I64) -> I64:
-    """The member of each group that took longest, the first of equals; by group."""
+    """Return by group the index of the longest member, the first of equal ones."""
     most = np.full(int(member.max(initial=-1)) + 1, -1)
     np.maximum.at(most, member, duration)
     hits = np.flatnonzero(duration == most[member])[::-1]
     longest = np.zeros(len(most), np.int64)
-    longest[member[hits]] = hits  # of several, the last one written is the first
+    longest[member[hits]] = hits  # reversed, so that the first of equal ones is written last
     return longest

@@ -1,4 +1,10 @@
-"""Match collectives across ranks, align clocks, find stragglers."""
+"""All ranks of a run: matched collectives, one clock, imbalance.
+
+``collectives`` reduces a trace to what this room needs and matches calls across ranks.
+``clock_alignment`` puts ranks on one clock. ``stragglers`` finds ranks that the others wait for,
+with ``host_causes`` for the reason. ``steps`` and ``bandwidth`` make tables, ``notes`` reports what
+is missing.
+"""
 
 __all__ = [
     "bandwidth",

@@ -1,4 +1,4 @@
-"""Collectives of all ranks in sums, and how fast they were."""
+"""Sum collectives over all ranks, and compute their bandwidth."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 @dataclass(frozen=True)
 class CollectiveRow:
-    """The calls of one kind and size in one process group, of all ranks."""
+    """The calls of one kind and size in one process group, over all ranks."""
 
     kind: str
     group: str | None
-    """The process group's name; null if the trace does not tell."""
+    """The process group's name; null if the trace does not have it."""
     purpose: str | None
     group_size: int | None
     on_host: bool
     bytes: int | None
-    """Of one call on one rank."""
+    """Per call and rank."""
     calls: int
     ranks: int
     total_ns: int
@@ -32,14 +32,14 @@ class CollectiveRow:
     transfer_ns: int | None
     """Mean over the matched calls of the least duration among the ranks."""
     synchronising_ns: int | None
-    """Mean over the matched calls of what they take longer."""
+    """Mean over the matched calls of the time beyond the transfer."""
     matched: int
-    """Calls that other ranks have, too; of the others nothing can be said about waiting."""
+    """Calls that other ranks have, too; waits of the others are not known."""
     algorithm_bytes_per_s: float | None
-    """Of the transfer; without a match of the whole duration, and then too little."""
+    """By the transfer time; without a match by the whole duration, which gives too little."""
     bus_bytes_per_s: float | None
     longest_rank: int
-    """Which rank the call with the greatest duration is of."""
+    """Rank of the call with the greatest duration."""
     longest_ns: int
     longest_start_ns: int
     """Since the start of that rank's trace."""
@@ -48,9 +48,10 @@ class CollectiveRow:
 def collective_rows(
     calls: MatchedCalls, in_step: Bools, numbers: Sequence[int], most: int
 ) -> tuple[int, list[CollectiveRow]]:
-    """How many rows there are, one per kind, process group and bytes, and those with most time.
+    """Return the number of rows, and the ``most`` rows with most time.
 
-    ``numbers`` are the ranks of the parts.
+    A row has the calls of one kind, process group and bytes. ``numbers`` are the ranks of the
+    parts.
     """
     n = len(calls.shapes)
     shape = np.where(in_step, calls.shape, NONE)
@@ -97,7 +98,7 @@ def _collective(
     longest_ns: int,
     longest_end_ns: int,
 ) -> CollectiveRow:
-    """Of the sums over the calls, and over the matched ones."""
+    """Return a row from the sums over all calls and over the matched ones."""
     label = shape.label
     algorithm = shape.bytes * calls / transfer_ns * 1e9 if shape.bytes and transfer_ns > 0 else None
     factor = _bus_factor(label.kind, shape.group_size)
@@ -124,7 +125,7 @@ def _collective(
 
 
 def _longest(shape: I32, duration: I64, shapes: int) -> I64:
-    """The call with the greatest duration of each shape, of several the first."""
+    """Return the longest call of each shape, the first of equal ones."""
     found = np.zeros(shapes, np.int64)
     own = np.flatnonzero(shape >= 0)
     by_duration = own[np.argsort(-duration[own], kind="stable")]
@@ -134,7 +135,7 @@ def _longest(shape: I32, duration: I64, shapes: int) -> I64:
 
 
 def _bus_factor(kind: str, size: int | None) -> float | None:
-    """What goes over each link per byte (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md)."""
+    """Return bus bytes per algorithm byte (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md)."""
     if kind in ("broadcast", "reduce", "send", "recv", "send_recv"):
         return 1.0
     if size is None:

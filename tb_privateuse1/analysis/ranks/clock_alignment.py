@@ -1,10 +1,9 @@
-"""One clock for all ranks, by the collectives that they have in common.
+"""Align the clocks of all ranks by their common collectives.
 
-No rank leaves a symmetric collective before all have come, so that all leave it at about the same
-time. Each rank's clock is shifted so that the ends agree best: first by medians, so that calls that
-were taken for the same collective and are not move nothing and are found by it, then by least
-squares over the others. What is left is the residual: how well anything can be compared across
-ranks.
+No rank leaves a symmetric collective before all have arrived, so all leave at about the same time.
+Each clock is shifted until these ends agree best: first by medians, so that wrongly matched calls
+have no effect and are detected, then by least squares over the others. The remaining residual is
+the accuracy of any comparison across ranks.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ Floats = NDArray[np.float64]
 _ROUNDS = 60
 _CLOSE_NS = 0.05
 _ENOUGH = 200
-"""So many collectives of each rank tell its shift; more would tell the same."""
+"""Collectives per rank that determine its shift; more would not change it."""
 _FAR = 20.0
-"""Ends so many times as far apart as those of a good one (the first quartile) are not of the same
+"""Ends this many times as far apart as good ones (the first quartile) are not of the same
 collective ..."""
 _SHARE = 0.5
 """... if that is also more than this share of the transfer."""
@@ -35,23 +34,26 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Clocks:
-    """By part; all but ``ties`` are ``MISSING`` where a rank has no tie with the reference."""
+    """Clocks by part, ``MISSING`` without a tie to the reference.
+
+    ``ties`` is always known, and ``apart`` is by match.
+    """
 
     shift_ns: I64
-    """To be added to the time since a trace's start, for that since the reference's start."""
+    """Added to the time since a trace's start, it gives the time since the reference's start."""
     offset_ns: I64
     """How far the rank's own clock is ahead of the reference's."""
     residual_ns: I64
-    """95 % of its ends agree with those of the other ranks to this."""
+    """95 % of the rank's ends agree with those of other ranks within this time."""
     ties: I64
-    """Collectives that it has in common with others."""
+    """Number of collectives in common with other ranks."""
     apart: Bools
-    """By match: its calls ended at different times, or reduce different sizes, and so are not the
-    same collective."""
+    """By match, whether its calls are different collectives: they end at different times, or reduce
+    different sizes."""
 
 
 def align_clocks(parts: Sequence[RankPart], calls: MatchedCalls) -> Clocks:
-    """The reference is the first rank of those with most others tied together."""
+    """Align all clocks to the first rank of the largest group of tied ranks."""
     n, matches = len(parts), int(calls.match.max(initial=-1)) + 1
     differ = _differ(calls, matches)
     rows = np.flatnonzero((calls.match >= 0) & ~np.append(differ, True)[calls.match])
@@ -92,19 +94,20 @@ def align_clocks(parts: Sequence[RankPart], calls: MatchedCalls) -> Clocks:
 
 
 def _differ(calls: MatchedCalls, matches: int) -> Bools:
-    """By match, whether ranks reduce tensors of different sizes: all have the same in one call."""
-    told = [s.bytes if s.label.kind == "all_reduce" else None for s in calls.shapes]
-    sizes = np.array([*(MISSING if b is None else b for b in told), MISSING], np.int64)[calls.shape]
+    """Return by match whether sizes differ between ranks; all-reduces have one size."""
+    known = [s.bytes if s.label.kind == "all_reduce" else None for s in calls.shapes]
+    by_shape = [*(MISSING if b is None else b for b in known), MISSING]
+    sizes = np.array(by_shape, np.int64)[calls.shape]
     rows = np.flatnonzero((calls.match >= 0) & (sizes != MISSING))
     least, most = np.full(matches, np.iinfo(np.int64).max), np.full(matches, -1)
     np.minimum.at(least, calls.match[rows], sizes[rows])
     np.maximum.at(most, calls.match[rows], sizes[rows])
-    found: Bools = most > least
-    return found
+    differ: Bools = most > least
+    return differ
 
 
 def _tied(rank: I64, match: I64, ranks: int) -> I64:
-    """The least rank that each is tied to, over any number of others."""
+    """Return the lowest rank that each is tied to, also through other ranks."""
     group = np.arange(ranks)
     while True:
         least = np.full(int(match.max(initial=-1)) + 1, ranks)
@@ -117,7 +120,7 @@ def _tied(rank: I64, match: I64, ranks: int) -> I64:
 
 
 def _shifts(rank: I64, match: I64, end: Floats, ranks: int) -> Floats:
-    """Alternately the median end of each collective and the median shift of each rank."""
+    """Return shifts by alternating medians: the end of a collective, the shift of a rank."""
     shift = np.zeros(ranks)
     collectives, of_match = np.unique(match, return_inverse=True)
     for _ in range(_ROUNDS):
@@ -131,7 +134,7 @@ def _shifts(rank: I64, match: I64, end: Floats, ranks: int) -> Floats:
 
 
 def _refined(rank: I64, match: I64, end: Floats, shift: Floats) -> Floats:
-    """The same with means, from where the medians have come."""
+    """Return shifts by alternating means, starting from the medians' result."""
     collectives = int(match.max(initial=-1)) + 1
     in_match = np.maximum(np.bincount(match, minlength=collectives), 1)
     of_rank = np.bincount(rank, minlength=len(shift))
@@ -147,7 +150,7 @@ def _refined(rank: I64, match: I64, end: Floats, shift: Floats) -> Floats:
 
 
 def _medians(group: I64, values: Floats, groups: int) -> Floats:
-    """The median of each group; 0 of one without values."""
+    """Return the median of each group; 0 for an empty one."""
     order = np.lexsort((values, group))
     ordered = np.append(values[order], 0.0)
     count = np.bincount(group, minlength=groups)
@@ -158,7 +161,7 @@ def _medians(group: I64, values: Floats, groups: int) -> Floats:
 
 
 def _spread(match: I64, ends: Floats, matches: int) -> Floats:
-    """How far the ends of each collective are apart."""
+    """Return the difference between the last and first end of each collective."""
     least, most = np.full(matches, np.inf), np.full(matches, -np.inf)
     np.minimum.at(least, match, ends)
     np.maximum.at(most, match, ends)
@@ -166,14 +169,14 @@ def _spread(match: I64, ends: Floats, matches: int) -> Floats:
 
 
 def _off(match: I64, ends: Floats, matches: int) -> Floats:
-    """How far each end is from the mean one of its collective."""
+    """Return the distance of each end from the mean end of its collective."""
     mean = np.bincount(match, ends, matches) / np.maximum(np.bincount(match, minlength=matches), 1)
     off: Floats = np.abs(ends - mean[match])
     return off
 
 
 def _high(rank: I64, off: Floats, ranks: int) -> I64:
-    """By rank, what ``_CONFIDENCE`` of its values do not exceed; -1 of one without values."""
+    """Return by rank the ``_CONFIDENCE`` quantile of its values; -1 for a rank without values."""
     order = np.argsort(off)
     # numpy sorts small integers in linear time.
     small = rank[order].astype(np.int16 if ranks < 1 << 15 else np.int64)

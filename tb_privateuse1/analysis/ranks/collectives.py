@@ -1,7 +1,7 @@
-"""All ranks of a run together: what is kept of each, and the same collective matched across them.
+"""Reduce each rank's trace to its steps and collectives, and match collectives across ranks.
 
-The one that arrives last at a collective waits for nobody: its duration is the transfer, and what
-the others take longer they have waited for it. That needs no common clock.
+The last rank to arrive at a collective does not wait: its duration is the transfer, and the others'
+additional time is waiting. That needs no common clock.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from tb_privateuse1.trace.model import MISSING, NONE, OPERATOR, Timeline, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
 SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
-"""Collectives that no rank can leave before all have come; a broadcast's root may."""
+"""Collectives that no rank can leave before all have arrived; a broadcast's root may."""
 
 
 @dataclass(frozen=True)
 class StepParts:
-    """The steps of one rank as columns: ``computation_ns`` and what follows but ``overlap_ns`` and
-    ``communication_ns``, with what of the latter is no overlap, sum to ``duration_ns``.
+    """The steps of one rank as columns.
+
+    ``duration_ns`` is the sum of ``computation_ns``, ``copy_ns``, ``idle_ns`` and the exposed
+    communication (``communication_ns`` less ``overlap_ns``).
     """
 
     names: tuple[str, ...]
@@ -38,9 +40,9 @@ class StepParts:
     copy_ns: I64
     idle_ns: I64
     incomplete: Bools
-    """Cut off, or primed: in no mean."""
+    """Cut off, or primed: not in means."""
     bounds: Mapping[str, I64]
-    """How far off each of ``stepbounds.RANK`` may be; ``MISSING`` where that is not known."""
+    """The error bound of each of ``steps.bounds.RANK``; ``MISSING`` where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Label:
-    """What a communication is called on every rank."""
+    """Kind, process group and place of a communication, equal on every rank."""
 
     kind: str
     group: str
@@ -66,7 +68,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a communication is; bytes may differ between ranks. None is unknown."""
+    """Label and sizes of a communication; bytes may differ between ranks. None is unknown."""
 
     label: Label
     group_size: int | None
@@ -75,16 +77,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class RankPart:
-    """What is kept of one rank's trace."""
+    """The reduced trace of one rank."""
 
     timeline: Timeline
     base_ns: int
-    """Absolute time of the trace's 0, as its own clock has it."""
+    """Absolute time of the trace's 0, by its own clock."""
     files: tuple[str, ...]
     hostname: str | None
     world_size: int | None
     on_host: bool
-    """Without a device, what the operators take is the computation."""
+    """Without a device, operators are the computation."""
     steps: StepParts
     shapes: tuple[Shape, ...]
     calls: Calls
@@ -92,7 +94,7 @@ class RankPart:
 
 
 def reduce_trace(trace: Trace) -> RankPart:
-    """What a view of all ranks needs of one."""
+    """Return the part of one rank's trace that views of all ranks need."""
     shapes, calls = _calls(trace)
     meta = trace.meta
     return RankPart(
@@ -135,7 +137,10 @@ def _steps(trace: Trace) -> StepParts:
 
 
 def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
-    """When it computes, and when it computes or copies; without a device, by its operators."""
+    """Return when the rank computes, and when it computes or copies.
+
+    Without a device, its operators are the computation.
+    """
     kernels, ops = trace.kernels, trace.ops
     if len(kernels):
         return breakdown.busy(breakdown.compute_kernels(kernels)), breakdown.busy(kernels)
@@ -147,7 +152,7 @@ def _work(trace: Trace) -> tuple[intervals.Set, intervals.Set]:
 
 
 def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
-    """By start. Of several kernels of one operator each is a call."""
+    """Return the calls by start; each kernel of an operator is a call."""
     c, kernels, ops = trace.collectives, trace.kernels, trace.ops
     device = c.kernel >= 0
     duration, end = np.zeros(len(c), np.int64), np.zeros(len(c), np.int64)
@@ -158,7 +163,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
         duration[mine] = end[mine] - table.start_ns[chosen]
         step[mine] = table.step[chosen]
     first, shape = group_rows(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
-    told = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
+    columns = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     shapes = tuple(
         Shape(
             Label(trace.text(kind), trace.text(group), trace.text(purpose), not on_device),
@@ -166,7 +171,7 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
             None if count == MISSING else count,
         )
         for kind, group, purpose, on_device, size, count in zip(
-            *(column[first].tolist() for column in told), strict=True
+            *(column[first].tolist() for column in columns), strict=True
         )
     )
     return shapes, Calls(step, shape.astype(np.int32), duration, end)
@@ -174,34 +179,35 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
 
 @dataclass(frozen=True)
 class MatchedCalls:
-    """The calls of all ranks as columns; what several ranks share has one ``match``."""
+    """The calls of all ranks as columns; calls of the same collective have one ``match``."""
 
     rank: I32
     """The index of the part."""
     step: I32
     """Index into ``step_names``, ``NONE`` outside of all steps."""
     row: I32
-    """The step's row where the steps of all parts stand one after the other; ``NONE`` outside."""
+    """The step's row in the concatenated steps of all parts; ``NONE`` outside."""
     shape: I32
     duration_ns: I64
     end_ns: I64
     match: I32
-    """``NONE`` where the call is on one rank only, or cannot be told from another."""
+    """``NONE`` if the call is on one rank only, or is ambiguous."""
     transfer_ns: I64
-    """The least duration among the ranks; its own one without a match."""
+    """The least duration among the ranks; without a match its own."""
     last: Bools
-    """The rank that the others have waited for."""
+    """Whether it is the rank that the others waited for."""
     shapes: tuple[Shape, ...]
     step_names: tuple[str, ...]
     uneven: int
-    """Kinds of calls of a step of which ranks have different numbers: not matched."""
+    """Kinds of calls in a step whose number differs between ranks: not matched."""
 
 
 def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
     """Match the calls of several ranks.
 
-    The same collective is the n-th of its kind and process group within a step. Where ranks have
-    different numbers of these, or more ranks than the group has members, nothing is matched.
+    The same collective is the n-th of its kind and process group within a step. If ranks have
+    different numbers of calls, or more ranks take part than the group has members, these calls are
+    not matched.
     """
     shapes = tuple(dict.fromkeys(shape for part in parts for shape in part.shapes))
     names = tuple(dict.fromkeys(name for part in parts for name in part.steps.names))
@@ -213,11 +219,11 @@ def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
     for i, part in enumerate(parts):
         at = part.calls.step
         own = np.array([name_of[name] for name in part.steps.names] + [NONE], np.int32)
-        told = np.array([shape_of[shape] for shape in part.shapes] + [NONE], np.int32)
+        own_shapes = np.array([shape_of[shape] for shape in part.shapes] + [NONE], np.int32)
         ranks.append(np.full(len(at), i, np.int32))
         steps.append(own[at])
         rows.append(np.where(at >= 0, at + before, NONE).astype(np.int32))
-        which.append(told[part.calls.shape])
+        which.append(own_shapes[part.calls.shape])
         before += len(part.steps.names)
     rank, step, row, shape = (np.concatenate(columns) for columns in (ranks, steps, rows, which))
     none = np.empty(0, np.int64)
@@ -231,12 +237,12 @@ def match_calls(parts: Sequence[RankPart]) -> MatchedCalls:
 
 
 def drop_matches(calls: MatchedCalls, apart: Bools) -> MatchedCalls:
-    """The same without these matches."""
+    """Return the calls without the matches that are ``apart``."""
     if not apart.any():
         return calls
     match = np.where(np.append(apart, False)[calls.match], NONE, calls.match).astype(np.int32)
-    _, kept = np.unique(match[match >= 0], return_inverse=True)
-    match[match >= 0] = kept
+    _, number = np.unique(match[match >= 0], return_inverse=True)
+    match[match >= 0] = number
     transfer, last = _shortest(match, calls.duration_ns)
     return replace(calls, match=match, transfer_ns=transfer, last=last)
 
@@ -254,7 +260,7 @@ def _all_matches(rank: I32, step: I32, shape: I32, shapes: tuple[Shape, ...]) ->
 
 
 def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
-    """The match of each call, and how many (step, label) were not matched for their numbers."""
+    """Return the match of each call, and how many (step, label) have different numbers of calls."""
     if not len(rank):
         return np.empty(0, np.int32), 0
     key = step.astype(np.int64) * (int(label.max()) + 1) + label
@@ -283,7 +289,7 @@ def _matches(rank: I32, step: I32, label: I32, size: I64) -> tuple[I32, int]:
 
 
 def _shortest(match: I32, duration: I64) -> tuple[I64, Bools]:
-    """The least duration of each match, and which call has it; of several the first."""
+    """Return the least duration of each match, and the first call that has it."""
     transfer, last = duration.copy(), np.zeros(len(match), np.bool_)
     rows = np.flatnonzero(match >= 0)
     least = np.full(int(match.max(initial=NONE)) + 1, np.iinfo(np.int64).max)
@@ -291,6 +297,6 @@ def _shortest(match: I32, duration: I64) -> tuple[I64, Bools]:
     transfer[rows] = least[match[rows]]
     had = rows[duration[rows] == transfer[rows]][::-1]
     who = np.zeros(len(least), np.int64)
-    who[match[had]] = had  # the last one written is the first one
+    who[match[had]] = had  # reversed, so that the first of equal ones is written last
     last[who] = True
     return transfer, last

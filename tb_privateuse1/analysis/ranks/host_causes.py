@@ -1,4 +1,4 @@
-"""What of one rank says why it is slow: idle time by cause, waits for collectives, its kernels."""
+"""Reduce one rank to reasons for being slow: idle causes, host waits, kernel times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_privateuse1.trace.table import I64
 
 _NAMES = 40
 _RETURN_NS = 100_000
-"""A call that waits for a collective returns so soon behind it."""
+"""A call that waits for a collective returns within this time behind it."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,19 @@ class HostParts:
     """A rank's columns by step, in ns, and its kernels by name."""
 
     idle: Mapping[str, I64]
-    """By cause (``idle.CAUSES``), the time without device work and without communication; on a host
-    alone only ``data_loader``, without operators."""
+    """By cause (``idle.causes.CAUSES``), the time without device work or communication. Without a
+    device: only ``data_loader``, outside of operators."""
     held_ns: I64
-    """Communication on the device that nothing hides, for which the host itself stands still."""
+    """Exposed communication on the device during which the host waits."""
     kernels: Mapping[str, int]
-    """Time per step of those computing kernels that take longest."""
+    """Time per step of the longest compute kernels, by name."""
 
 
 def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> HostParts:
-    """``work`` is when it computes or copies, ``talk`` when it communicates."""
+    """Return the parts of a rank.
+
+    ``work`` is the time in which it computes or copies, ``talk`` that in which it communicates.
+    """
     steps = trace.steps
 
     def inside(one: intervals.Set) -> I64:
@@ -56,7 +59,7 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
 
 
 def _held(trace: Trace) -> intervals.Set:
-    """Exposed communication behind whose end a waiting call returns at once."""
+    """Return exposed communication at whose end a waiting call returns."""
     kernels = trace.kernels
     talks = np.flatnonzero(kernels.communication)
     start, end = idle_causes.blocked_time(trace)

@@ -1,4 +1,4 @@
-"""What is missing of a run's ranks, or cannot be compared, in words."""
+"""Report which ranks are missing or cannot be compared, as findings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def rank_notes(
     world: int | None,
     apart: int,
 ) -> Iterator[Finding]:
-    """What is not there, or not comparable; its ranks are named.
+    """Yield a finding for everything that is missing or not comparable.
 
-    ``numbers`` are the parts' ranks; ``absent`` and ``unread`` those without a part; ``apart`` is
-    how many matches were undone.
+    ``numbers`` are the parts' ranks; ``absent`` and ``unread`` the ranks without a part; ``apart``
+    is the number of dropped matches.
     """
     if absent:
         ranks = _listed(absent)
@@ -68,7 +68,7 @@ def rank_notes(
 
 
 def _listed(ranks: Sequence[int]) -> str:
-    """``3``, ``0, 2 to 7``."""
+    """Return ranks in words: ``3``, ``0, 2 to 7``."""
     ends: list[list[int]] = []
     for rank in ranks:
         if ends and ends[-1][1] == rank - 1:
@@ -76,7 +76,7 @@ def _listed(ranks: Sequence[int]) -> str:
         else:
             ends.append([rank, rank])
     parts = [str(a) if a == b else say("{a} to {b}", a=a, b=b) for a, b in ends[:10]]
-    told = join_list(parts)
+    listed = join_list(parts)
     if len(ends) > 10:
-        told = say("{names} and {count} more", names=told, count=len(ends) - 10)
-    return told
+        listed = say("{names} and {count} more", names=listed, count=len(ends) - 10)
+    return listed

@@ -1,4 +1,4 @@
-"""The steps of all ranks in one table: means of each rank, and ranks by steps as a grid."""
+"""Tabulate the steps of all ranks: means by rank, and a grid of ranks by steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RankSteps:
     rank: I32
     """The index of the part."""
     step: I32
-    """Index into ``Together.step_names``."""
+    """Index into ``MatchedCalls.step_names``."""
     duration_ns: I64
     computation_ns: I64
     communication_ns: I64
@@ -37,11 +37,11 @@ class RankSteps:
     copy_ns: I64
     idle_ns: I64
     transferring_ns: I64
-    """``MISSING`` if no call of the step could be matched with those of other ranks."""
+    """``MISSING`` if no call of the step is matched with other ranks."""
     synchronising_ns: I64
     incomplete: Bools
     bounds: Mapping[str, I64]
-    """How far off those of ``BOUNDS`` may be; ``MISSING`` where that is not known."""
+    """The error bounds of ``BOUNDS``; ``MISSING`` where they are not known."""
 
 
 BOUNDS = steps_bounds.RANK
@@ -53,7 +53,7 @@ TIMES = (
 
 
 def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
-    """The table of these parts, in their order."""
+    """Return the table of these parts, in their order."""
     number = {name: i for i, name in enumerate(calls.step_names)}
     step = [number[name] for part in parts for name in part.steps.names]
     rank = np.repeat(np.arange(len(parts)), [len(part.steps.names) for part in parts])
@@ -86,7 +86,7 @@ def rank_steps(parts: Sequence[RankPart], calls: MatchedCalls) -> RankSteps:
 
 
 def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
-    """Those of the chosen steps that means are of: each rank's complete ones, or all it has."""
+    """Return the chosen steps that means count: each rank's complete ones, else all."""
     whole = chosen & ~steps.incomplete
     has = np.bincount(steps.rank[whole], minlength=ranks) > 0
     found: Bools = np.where(has[steps.rank], whole, chosen)
@@ -94,12 +94,12 @@ def counted_steps(steps: RankSteps, chosen: Bools, ranks: int) -> Bools:
 
 
 def step_means(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
-    """By rank, the mean of each of ``TIMES`` over these rows; None where there is none."""
+    """Return by rank the mean of each of ``TIMES`` over these rows; None without any."""
     return {name: _means(steps.rank, getattr(steps, name), rows, ranks) for name in TIMES}
 
 
 def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int | None]]:
-    """By rank, how far off each of these means may be; None if a bound is not known."""
+    """Return by rank the error bound of each mean; None if a bound is not known."""
     found = {}
     for name, bound in steps.bounds.items():
         lost = np.bincount(steps.rank[rows & (bound == MISSING)], minlength=ranks) > 0
@@ -110,16 +110,16 @@ def mean_bounds(steps: RankSteps, rows: Bools, ranks: int) -> dict[str, list[int
 
 @dataclass(frozen=True)
 class Grid:
-    """Ranks by steps, for a picture."""
+    """Ranks by steps, for a heat map."""
 
     measure: Measure
     ranks: tuple[int, ...]
     steps: tuple[str, ...]
     """The first step of each column."""
     steps_each: int
-    """How many steps a column has; its values are their means."""
+    """Steps per column; a value is their mean."""
     values: tuple[int | None, ...]
-    """In ns, rank by rank; null where the rank has no such step, or nothing is known."""
+    """In ns, rank by rank; null if the rank has no such step, or the value is not known."""
     median_ns: int | None
 
 
@@ -136,7 +136,7 @@ _COLUMNS: dict[Measure, str] = {
 def step_grid(
     steps: RankSteps, chosen: Bools, names: tuple[str, ...], ranks: Sequence[int], measure: Measure
 ) -> Grid:
-    """The chosen steps in columns of several, if there are too many for a picture."""
+    """Return the grid of the chosen steps; a column has several if there are too many."""
     used = np.unique(steps.step[chosen])
     most = min(max(_CELLS // max(len(ranks), 1), _LEAST_COLUMNS), _MOST_COLUMNS)
     each = max(-(-len(used) // most), 1)
@@ -156,9 +156,9 @@ def step_grid(
 
 
 def worst_steps(steps: RankSteps, chosen: Bools, most: int) -> I64:
-    """The rows of the chosen steps, in their order.
+    """Return the rows of the chosen steps, in their order.
 
-    If there are more than ``most``, those that took longest against the median of their step.
+    If there are more than ``most``, those with the greatest excess over the median of their step.
     """
     rows = np.flatnonzero(chosen)
     if len(rows) <= most:

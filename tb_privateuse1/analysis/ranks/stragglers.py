@@ -1,4 +1,4 @@
-"""Who keeps the others waiting at collectives, and with what."""
+"""Find the ranks that others wait for at collectives, and what takes them longer."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Figures = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Straggler:
-    """A rank for which the others wait, and what it does longer than they."""
+    """A rank that the others wait for, and its excess over them."""
 
     rank: int
     last: int
     collectives: int
-    """Of so many in which somebody waited."""
+    """The number of collectives with a wait."""
     caused_ns: int
     cause: str
-    """``computation``, ``copy``, ``idle`` (its device had nothing to do), or ``unknown``."""
+    """``computation``, ``copy``, ``idle`` (its device had no work), or ``unknown``."""
     excess_ns: int
-    """How much longer than the median of the others, per step."""
+    """Excess over the median of the others, per step."""
 
 
 @dataclass(frozen=True)
 class Blame:
-    """By rank: in how many collectives it was last, and how long each other one has waited.
+    """By rank: in how many collectives it was last, and how long each other rank waited.
 
-    ``telling`` is the number of collectives in which somebody waited.
+    ``telling`` is the number of collectives with a wait.
     """
 
     last: I64
@@ -46,31 +46,32 @@ class Blame:
 
 _LEAST_WAIT_NS = 1_000
 _LEAST_WAIT = 0.1
-"""A collective tells who was last if somebody waited for so long, and for that share of it."""
+"""A collective identifies the last rank if a rank waited this long, and this share of it."""
 
 
 def assign_blame(calls: MatchedCalls, in_step: Bools, ranks: int) -> Blame:
-    """Who was last in the matched collectives, and how long the others have waited."""
+    """Return how often each rank was last in matched collectives, and the wait it caused."""
     rows = np.flatnonzero((calls.match >= 0) & in_step)
     n = int(calls.match.max(initial=NONE)) + 1
     wait = calls.duration_ns - calls.transfer_ns
     longest, most = np.zeros(n, np.int64), np.zeros(n, np.int64)
     np.maximum.at(longest, calls.match[rows], calls.duration_ns[rows])
     np.maximum.at(most, calls.match[rows], wait[rows])
-    tells = (most >= _LEAST_WAIT_NS) & (most >= _LEAST_WAIT * longest)
+    counts = (most >= _LEAST_WAIT_NS) & (most >= _LEAST_WAIT * longest)
     others = np.maximum(np.bincount(calls.match[rows], minlength=n) - 1, 1)
     each = sums(calls.match[rows], wait[rows], n) // others
-    blamed = rows[calls.last[rows] & tells[calls.match[rows]]]
+    blamed = rows[calls.last[rows] & counts[calls.match[rows]]]
     last = np.bincount(calls.rank[blamed], minlength=ranks).astype(np.int64)
-    return Blame(last, sums(calls.rank[blamed], each[calls.match[blamed]], ranks), int(tells.sum()))
+    caused = sums(calls.rank[blamed], each[calls.match[blamed]], ranks)
+    return Blame(last, caused, int(counts.sum()))
 
 
 _LEAST_COLLECTIVES = 4
-"""Fewer say nothing about a rank."""
+"""Fewer collectives do not suffice for a conclusion."""
 
 
 def find_stragglers(blamed: Blame, figures: Mapping[int, Figures | None]) -> tuple[Straggler, ...]:
-    """Ranks that are last clearly more often than chance has it; the worst first.
+    """Return the ranks that are last significantly more often than by chance; the worst first.
 
     ``figures`` has each rank's mean times per step, in the order of the parts.
     """

@@ -1,8 +1,8 @@
-"""What if: changes to a program in words, and what they do to the times of its replay.
+"""Parse changes to a program, and apply them to the weights of its replay.
 
-A change is ``KIND:NAME=FACTOR`` or, of what needs no name, ``KIND=FACTOR``; a factor of 0.5 is
-twice as fast, 0 takes it away. ``NAME=FACTOR`` alone means an operator of that name, else a kernel,
-else a module. Several changes, one a line, multiply where they meet.
+A change is ``KIND:NAME=FACTOR``, or ``KIND=FACTOR`` for kinds without a name; a factor of 0.5 is
+twice as fast, 0 removes it. ``NAME=FACTOR`` alone means an operator of that name, else a kernel,
+else a module. Several changes, one per line, multiply where they overlap.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ Kind = Literal[
     "launches",
     "synchronisation",
 ]
-"""What can change. ``category`` is a kind of work: gemm, convolution, … (``opkinds.KINDS``)."""
+"""Kinds of change. ``category`` is a kind of work: gemm, convolution, …
+(``kinds_of_work.KINDS``)."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NAMED: tuple[Kind, ...] = ("operator", "kernel", "module", "category")
-"""Those that have a name."""
+"""The kinds with a name."""
 
 _MOST = 100.0
 _LONGEST = 100
@@ -49,7 +50,7 @@ _LONGEST = 100
 
 @dataclass(frozen=True)
 class Change:
-    """One change. ``name`` is empty where the kind says it all."""
+    """One change. ``name`` is empty for kinds without one."""
 
     kind: Kind
     name: str
@@ -57,21 +58,21 @@ class Change:
 
     @property
     def text(self) -> str:
-        """As it is asked for."""
+        """The change as the user writes it."""
         what = f"{self.kind}:{self.name}" if self.name else self.kind
         return f"{what}={self.factor:g}"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a change touches: ranges of host threads, and activities."""
+    """What a change affects: ranges of host threads, and activities."""
 
     ranges: Ranges
     kernels: Bools
 
 
 def parse_changes(trace: Trace, text: str | None) -> tuple[Change, ...]:
-    """The changes of a text, one a line. Raises TraceError ``bad_change``."""
+    """Return the changes in a text, one per line. Raises TraceError ``bad_change``."""
     lines = [line.strip() for line in (text or "").split("\n")]
     if len(lines) > _LONGEST:
         raise TraceError("bad_change", say("These are more than {most} changes.", most=_LONGEST))
@@ -126,7 +127,7 @@ def _check(trace: Trace, kind: Kind, name: str) -> None:
 
 
 def change_names(trace: Trace, kind: Kind) -> list[str]:
-    """The names that a kind can have in a trace."""
+    """Return the names that a kind can have in a trace."""
     if kind == "category":
         return list(kinds_of_work.KINDS)
     if kind == "module":
@@ -140,7 +141,7 @@ def change_names(trace: Trace, kind: Kind) -> list[str]:
 
 
 def change_scope(trace: Trace, change: Change) -> Scope:
-    """What a change touches."""
+    """Return what a change affects."""
     ops, kernels, launches, frames = trace.ops, trace.kernels, trace.launches, trace.frames
     nothing = np.zeros(len(kernels), np.bool_)
     nowhere = Ranges.of(ops, np.zeros(len(ops), np.bool_))
@@ -170,7 +171,7 @@ def change_scope(trace: Trace, change: Change) -> Scope:
             calls = np.array([*of, False])[frames.name] & call_tree.is_module(trace)
             ranges = Ranges.of(frames, calls)
             inside = _inside(trace, ranges)
-            # Its backward pass is the module's, too.
+            # The module includes its backward pass.
             back = np.append(inside, False)[call_tree.forward_of(ops)]
             ranges = ranges.and_(Ranges.of(ops, back))
             return Scope(ranges, _launched(trace, inside | back))
@@ -186,7 +187,7 @@ def _called(trace: Trace, name: str) -> Bools:
 
 
 def _inside(trace: Trace, ranges: Ranges) -> Bools:
-    """Which operators begin in one of the ranges, on its thread."""
+    """Return which operators begin in one of the ranges, on its thread."""
     ops = trace.ops
     found = np.zeros(len(ops), np.bool_)
     for thread, (starts, ends) in ranges.by_thread():
@@ -202,7 +203,7 @@ def _launched(trace: Trace, ops: Bools) -> Bools:
 
 
 def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> Weights:
-    """The recording's times with the changes made."""
+    """Return the recording's weights with the changes applied."""
     kind = graph.edges.kind
     host, edges = np.ones(len(graph.points)), np.ones(len(kind))
     device = np.ones(len(trace.kernels))
@@ -221,9 +222,9 @@ def apply_changes(graph: Graph, trace: Trace, changes: tuple[Change, ...]) -> We
 def scale_weights(
     graph: Graph, host: Shares, device: Shares, edges: Shares, freed: Bools
 ) -> Weights:
-    """The recording's times multiplied: the host's before each point, activities' and edges'.
+    """Return the recording's weights multiplied: host time before each point, activities, edges.
 
-    Edges that are ``freed`` hold nobody up.
+    Edges that are ``freed`` delay nothing.
     """
     n, held = len(graph.points), graph.held
     length, gap = held.length.copy(), held.gap.copy()
@@ -234,7 +235,7 @@ def scale_weights(
 
 
 def thread_shares(graph: Graph, ranges: Ranges) -> Shares:
-    """Which share of its thread's time before each point lies in the ranges."""
+    """Return the share of its thread's time before each point that lies in the ranges."""
     points = graph.points
     share = np.zeros(len(points))
     for thread, set_ in ranges.by_thread():

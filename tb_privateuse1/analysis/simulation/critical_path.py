@@ -1,8 +1,8 @@
-"""The chain of events that determines when a step ends, through the host and the devices.
+"""Find the critical path: the chain of events that determines when a step ends.
 
-Each node of the graph happens when the last of what it waits for allows: that one binds it. Going
-back from what ends a step to what bound it, and so on, covers the step's window without a gap and
-without an overlap, so that the path is as long as the step, to the nanosecond.
+Each node happens when the last of its dependencies allows: that one is binding. Following binding
+dependencies back from a step's end covers the step's window without gap or overlap. So the path is
+as long as the step, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Cause = Literal[
     "unexplained",
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-"""What a piece of the path is. ``pause`` lies between activities, ``wait_return`` between the end
-of an activity and the return of who waited for it, ``turn`` between threads; nothing recorded tells
-what ``unexplained`` waited for."""
+"""The kind of a piece of the path. ``pause`` lies between activities, ``wait_return`` between the
+end of an activity and the return of its wait, ``turn`` between threads; the dependency of
+``unexplained`` is not recorded."""
 
 (
     _OPERATOR, _RUNTIME, _CODE, _LOADER, _KERNEL, _COPY, _TALK, _LATENCY, _PAUSE, _RETURN, _TURN,
@@ -53,10 +53,10 @@ OPS, LAUNCHES, KERNELS = range(3)
 
 @dataclass(frozen=True)
 class Path(Table):
-    """Pieces of all steps' paths, by time; those of a step tile its window.
+    """Pieces of all steps' paths, by time; the pieces of a step tile its window.
 
-    ``row`` is a row of the table that ``table`` says: whose time it is, or of what waited.
-    ``NONE`` where there is none. ``thread`` is that of the host's own time, else ``NONE``.
+    ``row`` is a row of the table ``table``: the event that spends the time, or that waits; ``NONE``
+    without one. ``thread`` is set for the host's own time, else ``NONE``.
     """
 
     step: I64
@@ -69,7 +69,7 @@ class Path(Table):
 
 
 def find_critical_path(trace: Trace, graph: Graph) -> Path:
-    """The critical path of every step."""
+    """Return the critical path of every step."""
     steps, n = trace.steps, len(graph.time_ns)
     binding, by = _binding(graph)
     last = _lasts(graph, steps.end_ns)
@@ -78,7 +78,7 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
     sorted_ = graph.time_ns[order]
     low = np.searchsorted(sorted_, steps.start_ns, side="right")
     high = np.searchsorted(sorted_, steps.end_ns, side="right")
-    place = np.full(n + 1, NONE)  # the last one is for what waits for nothing
+    place = np.full(n + 1, NONE)  # nodes without dependencies read the last one
     paths = [np.empty(0, np.int64)]
     for row in rows.tolist():
         nodes = np.append(order[low[row] : high[row]], last[row])
@@ -89,11 +89,11 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
     path = np.concatenate(paths)
     step = np.repeat(rows, [len(one) for one in paths[1:]])
     found = _pieces(graph, path, step, binding[path], by[path], last[rows], rows)
-    return _told(trace, _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step]))
+    return _resolved(trace, _clipped(found, steps.start_ns[found.step], steps.end_ns[found.step]))
 
 
 def _binding(graph: Graph) -> tuple[I64, I64]:
-    """What each node waited for longest, and the edge it did so by (``NONE``: in its chain)."""
+    """Return the binding dependency of each node, and its edge (``NONE``: the chain)."""
     time, held = graph.time_ns, graph.held
     best = np.full(len(time), np.iinfo(np.int64).min)
     has = np.flatnonzero(graph.before >= 0)
@@ -101,7 +101,7 @@ def _binding(graph: Graph) -> tuple[I64, I64]:
     best[has] = time[before] + held.length[before] + held.gap[has]
     binding, by = graph.before.copy(), np.full(len(time), NONE)
     came = time[graph.edges.source] + held.length[graph.edges.source] + held.edge_gap
-    rows = np.argsort(came, kind="stable")  # the last one written is the latest
+    rows = np.argsort(came, kind="stable")  # so that the latest is written last
     rows = rows[came[rows] > best[graph.edges.target[rows]]]
     binding[graph.edges.target[rows]] = graph.edges.source[rows]
     by[graph.edges.target[rows]] = rows
@@ -109,10 +109,10 @@ def _binding(graph: Graph) -> tuple[I64, I64]:
 
 
 def _lasts(graph: Graph, stop: I64) -> I64:
-    """The node that ends each step's window, or ``NONE``."""
+    """Return the node that ends each step's window, or ``NONE``."""
     ends = graph.time_ns[graph.end_node] + graph.held.length[graph.end_node]
     inside = np.flatnonzero(ends <= stop[graph.end_step])
-    # The last written is the latest, and of equal ones the first.
+    # Sorted so that the latest is written last, and of equal ones the first.
     order = inside[np.lexsort((-inside, ends[inside]))]
     last = np.full(len(stop), NONE)
     last[graph.end_step[order]] = graph.end_node[order]
@@ -120,7 +120,7 @@ def _lasts(graph: Graph, stop: I64) -> I64:
 
 
 def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, steps: I64) -> Path:
-    """What the time from each node of a path to the next one is, before it is looked up.
+    """Return the pieces between consecutive nodes of a path, before operators are looked up.
 
     ``step``, ``bound`` and ``by`` are each node's; ``last`` is the end of each of ``steps``. The
     host's own time has its thread and no row.
@@ -136,9 +136,9 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
         list(_OF_EDGE.values()),
         np.where(device, _PAUSE, _CODE),
     )
-    # What waits for nothing: a thread's own time before, or nothing known.
+    # A node without dependencies: its thread's own time, or unexplained.
     cause = np.where(has, cause, np.where(device, _UNEXPLAINED, _CODE))
-    # A latency and a pause are those of what came after, a return that of what was waited for.
+    # A latency and a pause belong to the activity behind, a return to the awaited activity.
     of = np.where(device, path - n, np.where(has & (bound >= n), bound - n, NONE))
     host = cause == _CODE
     thread = np.append(graph.points.thread.astype(np.int64), NONE)[np.where(host, path, -1)]
@@ -149,7 +149,7 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
     key = np.unique(of_step * len(time) + ran)  # an activity may bind several
     of_step, ran = key // len(time), key % len(time)
     work = _path(of_step, time[ran], time[ran] + held.length[ran], _KERNEL, ran - n, NONE)
-    # What ends the recording may be no operator or activity.
+    # A range other than an operator or activity may end the recording.
     end = time[last] + held.length[last]
     rest = _path(steps, end, np.full(len(end), _END), _UNEXPLAINED, NONE, NONE)
     return _concat([waited, late, work, rest])
@@ -175,7 +175,7 @@ def _path(
 
 
 def _clipped(path: Path, start_ns: I64, stop_ns: I64) -> Path:
-    """What of each piece lies within its step."""
+    """Return the part of each piece that lies within its step."""
     start_ns, end_ns = np.maximum(path.start_ns, start_ns), np.minimum(path.end_ns, stop_ns)
     return replace(path, start_ns=start_ns, end_ns=end_ns).take(np.flatnonzero(end_ns > start_ns))
 
@@ -185,8 +185,8 @@ def _concat(paths: list[Path]) -> Path:
     return Path(**{name: np.concatenate([c[name] for c in columns]) for name in columns[0]})
 
 
-def _told(trace: Trace, path: Path) -> Path:
-    """With the host's own time by the innermost operator or call, and activities by their kind."""
+def _resolved(trace: Trace, path: Path) -> Path:
+    """Return the path with operators and calls for host time, and the kind of each activity."""
     host = path.thread >= 0
     device = path.take(~host)
     kernels = trace.kernels
@@ -206,12 +206,12 @@ def _told(trace: Trace, path: Path) -> Path:
 
 
 def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
-    """The pieces of a thread's own time, cut where it enters and leaves operators and calls."""
+    """Return a thread's own time, cut where it enters and leaves operators and calls."""
     ops, launches = trace.ops, trace.launches
     mine, calls = np.flatnonzero(ops.thread == thread), np.flatnonzero(launches.thread == thread)
     start = np.concatenate((ops.start_ns[mine], launches.start_ns[calls]))
     end = np.concatenate((ops.end_ns[mine], launches.end_ns[calls]))
-    # Rows of launches count on behind those of operators.
+    # Rows of launches are numbered behind those of operators.
     row = np.concatenate((mine, calls + len(ops)))
     around = np.concatenate((ops.parent[mine], _around(trace, mine, calls)))
     number = np.arange(len(row))
@@ -257,7 +257,7 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
 
 
 def _around(trace: Trace, mine: I64, calls: I64) -> I64:
-    """The innermost range around each call of a thread; their operator is no annotation."""
+    """Return the innermost range around each call of a thread, annotations included."""
     ops, launches = trace.ops, trace.launches
     found = launches.op[calls].astype(np.int64)
     alone = np.flatnonzero(found < 0)
@@ -270,7 +270,7 @@ def _around(trace: Trace, mine: I64, calls: I64) -> I64:
 
 
 def piece_names(trace: Trace, path: Path) -> I64:
-    """The name of each piece's row, an index into the trace's strings; ``NONE`` without a row."""
+    """Return the name of each piece's row as an index into the trace's strings, or ``NONE``."""
     columns = (trace.ops.name, trace.launches.name, trace.kernels.name)
     found = np.full(len(path), NONE)
     for i, column in enumerate(columns):

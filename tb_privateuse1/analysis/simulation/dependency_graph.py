@@ -1,11 +1,10 @@
-"""What in a trace waits for what: host threads, launches, streams, waits, and where turns change.
+"""Build the dependency graph of a trace: host threads, launches, streams, waits, hand-offs.
 
-A thread of the host is a chain of points: where it hands work to the device, where it begins and
-ends to wait, where a step begins and ends, where another thread takes over. Between points it does
-its own work, which takes its time. A stream is a chain of activities. Each gap that is known to
-need its time (a launch's latency, the pause between activities, the return of a waiting call) is
-held up to what is usual in this trace. What passes beyond that is a delay that nothing recorded
-explains; so the recording itself is a replay, and the delays say how far it can be trusted.
+A host thread is a chain of points: launches, starts and ends of waits, of steps, and of hand-offs
+to another thread. Between points it does its own work. A stream is a chain of activities. A gap
+with a known cause (launch latency, pause between activities, return of a wait) is limited to what
+is usual in this trace. The rest is a delay without an explanation. So the replay of the graph with
+its delays is the recording, and the delays measure how reliable it is.
 """
 
 from __future__ import annotations
@@ -15,17 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_privateuse1.analysis.idle import bottleneck
 from tb_privateuse1.analysis.simulation import submissions, usual_latencies
 from tb_privateuse1.analysis.simulation.replay import Network, Weights, settled
 from tb_privateuse1.trace.model import NONE, Trace
 from tb_privateuse1.trace.table import I8, I32, I64
 
 LAUNCH, WAIT, TURN, STREAM = range(4)
-"""What an edge is: from handing in to the activity, from the activity to who waited for it, from
+"""Kinds of edges: from a launch to its activity, from an activity to the end of its wait, from
 thread to thread, and from stream to stream."""
 
 _LATE = 20
-"""So many times a usual latency is none any more."""
+"""A start later than this many usual latencies is not caused by the launch."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Points:
     at_ns: I64
     before: I64
     gap_ns: I64
-    """The thread's own time since the previous one."""
+    """The thread's own time since the previous point."""
 
     def __len__(self) -> int:
         return len(self.at_ns)
@@ -44,13 +44,13 @@ class Points:
 
 @dataclass(frozen=True)
 class Edges:
-    """Who waits for whom besides the order in a chain: nodes."""
+    """Dependencies between nodes besides the order in a chain."""
 
     source: I64
     target: I64
     kind: I8
     wait: I64
-    """Of ``WAIT``, the row in ``Graph.waits``."""
+    """For ``WAIT``, the row in ``Graph.waits``."""
 
 
 @dataclass(frozen=True)
@@ -62,27 +62,30 @@ class Graph:
     edges: Edges
     network: Network
     held: Weights
-    """With the delays: its replay is the recording."""
+    """Weights with the delays: their replay is the recording."""
     time_ns: I64
     before: I64
     step_first: I64
-    """The node at which each step begins on the host, ``NONE`` at the recording's start."""
+    """The node at which each step begins on the host, ``NONE`` for the recording's start."""
     end_step: I64
     end_node: I64
-    """Which steps' windows end no earlier than which nodes."""
+    """Pairs with ``end_step``: the step's window ends no earlier than this node."""
     latency_ns: int
-    """What a launch usually takes."""
+    """The usual launch latency."""
 
 
 class _Collected:
-    """Points in the order they are found, until they are sorted."""
+    """Points in the order of their discovery, before they are sorted."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[I64, I64, I64, I64]] = []
         self.count = 0
 
     def add(self, thread: I32 | I64, at: I64, role: int | I64, own: I64 | None = None) -> I64:
-        """Their numbers. ``own`` limits the thread's own time before them; -1: all of it."""
+        """Add points and return their numbers.
+
+        ``own`` limits the thread's own time before them; -1 does not.
+        """
         n = len(at)
         limit = np.full(n, -1) if own is None else own
         self._parts.append((thread.astype(np.int64), at, np.broadcast_to(role, n), limit))
@@ -90,7 +93,7 @@ class _Collected:
         return np.arange(self.count - n, self.count)
 
     def sorted(self) -> tuple[Points, I64]:
-        """The points, and where each number went."""
+        """Return the points sorted, and the place of each number."""
         thread, at, role, own = (np.concatenate([p[i] for p in self._parts]) for i in range(4))
         order = np.lexsort((role, at, thread))
         place = np.empty(len(order), np.int64)
@@ -106,39 +109,37 @@ class _Collected:
 
 
 _RETURNS, _BEGINS, _HANDS, _LEAVES, _ENDS = range(5)
-"""At one instant, a thread's points are in this order."""
+"""The order of a thread's points at one instant."""
 
 
 def build_graph(trace: Trace) -> Graph:
-    """The graph of a trace; without operators or activities one without nodes."""
+    """Return the graph of a trace; without operators or activities it has no nodes."""
     kernels = trace.kernels
-    calls = submissions.waiting_calls(trace)
-    given = submissions.find_submissions(trace, calls)
-    waits = submissions.find_waits(trace, given, calls)
+    calls = bottleneck.find_waits(trace)
+    submission = submissions.find_submissions(trace, calls)
+    waits = submissions.find_waits(trace, submission, calls)
     main = submissions.main_thread(trace)
     turns = submissions.find_turns(trace, main)
     points = _Collected()
-    known = np.flatnonzero(given.thread >= 0)
-    hands = points.add(given.thread[known], given.at_ns[known], _HANDS)
+    known = np.flatnonzero(submission.thread >= 0)
+    hands = points.add(submission.thread[known], submission.at_ns[known], _HANDS)
     points.add(waits.thread, waits.start_ns, _LEAVES)
     own, back = usual_latencies.return_latencies(kernels, waits)
-    # On a coarse clock a wait can end as it begins: behind what was handed in at that instant.
+    # On a coarse clock a wait can end as it begins: behind the launches of that instant.
     instant = waits.start_ns == waits.end_ns
     ends = points.add(waits.thread, waits.end_ns, np.where(instant, _LEAVES, _RETURNS), own)
-    nothing = np.zeros(len(turns.thread), np.int64)
-    leaves = points.add(turns.thread, turns.leave_ns, _LEAVES)
-    returns = points.add(turns.thread, turns.return_ns, _RETURNS, nothing)
-    begins = points.add(turns.worker, turns.begin_ns, _BEGINS, nothing)
-    dones = points.add(turns.worker, turns.done_ns, _ENDS)
+    leaves, begins, dones, returns = _turns(points, turns)
     first, last_step, last = _steps(trace, points, main)
     found, place = points.sorted()
     n = len(found)
-    before, gap, usual = usual_latencies.stream_gaps(kernels, given, n)
+    before, gap, usual = usual_latencies.stream_gaps(kernels, submission, n)
     latency, typical = usual_latencies.launch_latencies(
-        kernels, given, known, np.maximum(before[known] - n, NONE)
+        kernels, submission, known, np.maximum(before[known] - n, NONE)
     )
-    # What begins a stream long after its launch waits for work from before the recording.
-    sure = (before[known] >= 0) | (kernels.start_ns[known] - given.at_ns[known] <= _LATE * typical)
+    # A stream's first activity that starts late waits for work from before the recording.
+    sure = (before[known] >= 0) | (
+        kernels.start_ns[known] - submission.at_ns[known] <= _LATE * typical
+    )
     parts = [
         (place[hands[sure]], known[sure] + n, LAUNCH, latency[sure], None),
         (waits.kernel + n, place[ends[waits.wait]], WAIT, back, waits.wait),
@@ -149,11 +150,11 @@ def build_graph(trace: Trace) -> Graph:
     length = np.concatenate((np.zeros(n, np.int64), kernels.end_ns - kernels.start_ns))
     before = np.concatenate((found.before, before))
     gap = np.concatenate((found.gap_ns, gap))
-    edges, waited, order, delay = _joined(parts, time, length, before, gap)
+    edges, edge_gap, order, delay = _joined(parts, time, length, before, gap)
     if len(np.unique(kernels.lane)) > 1:
         ended, begun, pause = usual_latencies.between_streams(kernels, delay[n:], usual, n)
         parts.append((ended, begun, STREAM, pause, None))
-        edges, waited, order, delay = _joined(parts, time, length, before, gap)
+        edges, edge_gap, order, delay = _joined(parts, time, length, before, gap)
     streams = usual_latencies.chain_of(before[n:] - n) + int(found.thread.max(initial=0)) + 1
     chain = np.concatenate((found.thread, streams))
     step_of = _own_steps(trace)
@@ -162,7 +163,7 @@ def build_graph(trace: Trace) -> Graph:
         waits=waits,
         edges=edges,
         network=Network(chain.astype(np.int64), before, edges.source, edges.target, time, order),
-        held=Weights(length, gap, delay, waited, time),
+        held=Weights(length, gap, delay, edge_gap, time),
         time_ns=time,
         before=before,
         step_first=np.where(first >= 0, np.append(place, 0)[first], NONE),
@@ -172,6 +173,16 @@ def build_graph(trace: Trace) -> Graph:
     )
 
 
+def _turns(points: _Collected, turns: submissions.Turns) -> tuple[I64, I64, I64, I64]:
+    """Add the points of hand-offs; return those of leaving, beginning, being done, returning."""
+    nothing = np.zeros(len(turns.thread), np.int64)
+    leaves = points.add(turns.thread, turns.leave_ns, _LEAVES)
+    returns = points.add(turns.thread, turns.return_ns, _RETURNS, nothing)
+    begins = points.add(turns.worker, turns.begin_ns, _BEGINS, nothing)
+    dones = points.add(turns.worker, turns.done_ns, _ENDS)
+    return leaves, begins, dones, returns
+
+
 def _joined(
     parts: Sequence[tuple[I64, I64, int, I64, I64 | None]],
     time: I64,
@@ -179,31 +190,34 @@ def _joined(
     before: I64,
     gap: I64,
 ) -> tuple[Edges, I64, I64, I64]:
-    """The edges without those that would close a circle, their gaps; nodes' order and delays."""
+    """Join the edges without those that close a cycle.
+
+    Returns the edges, their gaps, the nodes' order and their delays.
+    """
     size = [len(p[0]) for p in parts]
-    source, target, waited = (np.concatenate([p[i] for p in parts]) for i in (0, 1, 3))
+    source, target, edge_gap = (np.concatenate([p[i] for p in parts]) for i in (0, 1, 3))
     kind = np.repeat(np.array([p[2] for p in parts], np.int8), size)
     wait = np.concatenate([np.full(len(p[0]), NONE) if p[4] is None else p[4] for p in parts])
     order, forward = settled(time, before, source, target)
     edges = Edges(source[forward], target[forward], kind[forward], wait[forward])
-    waited = waited[forward]
-    return edges, waited, order, _delays(time, length, before, gap, edges, waited)
+    edge_gap = edge_gap[forward]
+    return edges, edge_gap, order, _delays(time, length, before, gap, edges, edge_gap)
 
 
-def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, waited: I64) -> I64:
-    """What of each node's time nothing explains; 0 for what waits for nothing."""
+def _delays(time: I64, length: I64, before: I64, gap: I64, edges: Edges, edge_gap: I64) -> I64:
+    """Return the unexplained part of each node's time; 0 for a node without dependencies."""
     ready = np.full(len(time), np.iinfo(np.int64).min)
     has = before >= 0
     ready[has] = time[before[has]] + length[before[has]] + gap[has]
-    np.maximum.at(ready, edges.target, time[edges.source] + length[edges.source] + waited)
+    np.maximum.at(ready, edges.target, time[edges.source] + length[edges.source] + edge_gap)
     return np.where(ready == np.iinfo(np.int64).min, 0, np.maximum(time - ready, 0))
 
 
 def _steps(trace: Trace, points: _Collected, main: int) -> tuple[I64, I64, I64]:
-    """Points where steps begin (``NONE`` without), and pairs of a step and a point of its end."""
+    """Return points where steps begin (or ``NONE``), and pairs of a step and a point of its end."""
     steps, ops = trace.steps, trace.ops
-    told, since = submissions.thread_starts(trace)
-    points.add(told, since, _BEGINS)
+    threads_, since = submissions.thread_starts(trace)
+    points.add(threads_, since, _BEGINS)
     if any("#" in trace.text(name) for name in steps.name):
         thread = np.full(len(steps), main)
         first = points.add(thread, steps.host_start_ns, _BEGINS)
@@ -217,9 +231,9 @@ def _steps(trace: Trace, points: _Collected, main: int) -> tuple[I64, I64, I64]:
 
 
 def _own_steps(trace: Trace) -> I64:
-    """Whose window each activity can end: that of the step which launched it."""
+    """Return the step that each activity can end: the one that launched it."""
     kernels = trace.kernels
     if not any("#" in trace.text(name) for name in trace.steps.name):
         return np.zeros(len(kernels), np.int64)
-    told = (kernels.launch >= 0) | (kernels.op >= 0)
-    return np.where(told, kernels.step, NONE).astype(np.int64)
+    launched = (kernels.launch >= 0) | (kernels.op >= 0)
+    return np.where(launched, kernels.step, NONE).astype(np.int64)

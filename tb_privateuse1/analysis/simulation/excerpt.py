@@ -1,4 +1,4 @@
-"""A few steps of a trace as a trace of their own: what is replayed of one that is very long."""
+"""Cut a few steps out of a trace as a smaller trace, to replay a very long one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_privateuse1.trace.table import I32, I64
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The part, its own rows of the judged steps, and where its rows were in the whole trace."""
+    """The excerpt, its rows of the judged steps, and its rows in the whole trace."""
 
     trace: Trace
     steps: I64
@@ -23,13 +23,13 @@ class Excerpt:
     launches: I64
     kernels: I64
     window: intervals.Set
-    """When those steps ran; times are those of the whole trace."""
+    """The time of those steps, on the clock of the whole trace."""
 
 
 def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
-    """The middle ones of ``steps``, so many that at most ``most`` events are theirs.
+    """Return the middle ones of ``steps``, with at most ``most`` events.
 
-    All of them, and the trace itself, if it has no more. None if a single step has more.
+    It is the trace itself if that has no more. None if a single step has more.
     """
     size = len(trace.ops) + len(trace.launches) + len(trace.kernels)
     table = trace.steps
@@ -44,7 +44,7 @@ def cut_excerpt(trace: Trace, steps: I64, most: int) -> Excerpt | None:
     if not count or not len(steps):
         return None
     first = (len(steps) - min(count, len(steps))) // 2
-    # Those between them, which are not judged, are replayed as well.
+    # Steps in between that are not judged are replayed, too.
     chosen = steps[first : first + count]
     chosen = chosen[chosen < chosen[0] + count]
     low, high = int(chosen[0]), int(chosen[-1]) + 1
@@ -87,12 +87,12 @@ _LEFT_OUT = ("frames", "memory")
 
 def _collectives(trace: Trace, op: I32, kernel: I32) -> Collectives:
     own = trace.collectives
-    told = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
-    return told.take((told.op >= 0) | (told.kernel >= 0))
+    links = dataclasses.replace(own, op=op[own.op], kernel=kernel[own.kernel])
+    return links.take((links.op >= 0) | (links.kernel >= 0))
 
 
 def _numbers(rows: I64, count: int) -> I32:
-    """The number of each row among those chosen; ``NONE`` for the others, and for ``NONE``."""
+    """Return the number of each row among ``rows``; ``NONE`` for others and for ``NONE``."""
     found = np.full(count + 1, NONE, np.int32)
     found[rows] = np.arange(len(rows))
     return found

@@ -1,8 +1,8 @@
-"""How long steps would take with changes, and what of each operator and kernel would gain how much.
+"""Predict how long steps take with changes, and bound the error of the saving.
 
-A prediction is what was measured less what the replay gains. That is replayed in other ways, too:
-without the delays that nothing explains, and with inferred activities as short and as long as their
-bounds allow. How far the gain then differs is how far off it may be.
+A prediction is the measured time less the saving in the replay. The saving is computed in
+alternative replays, too: without unexplained delays, and with inferred activities as short and as
+long as their bounds allow. The differences between these savings give the error bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tb_privateuse1.trace.table import I64
 
 
 def judged_steps(trace: Trace, row: int | None) -> I64:
-    """The selected step, or the complete ones that were not primed, or all without any."""
+    """Return the selected step, or the complete ones that were not primed, else all."""
     if row is not None:
         return np.array([row])
     steps = trace.steps
@@ -31,12 +31,12 @@ def judged_steps(trace: Trace, row: int | None) -> I64:
 
 
 def step_durations(trace: Trace, graph: Graph, weights: Weights) -> I64:
-    """How long each step's window is in a replay: as ``infer.steps`` makes them."""
+    """Return the length of each step's window in a replay, by the rules of ``inference.steps``."""
     return _lengths(trace, graph, graph.network.replay(weights), weights.length)
 
 
 def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
-    """The steps' lengths where each node happens at ``time`` and takes its ``own`` one."""
+    """Return the steps' lengths for node starts ``time`` and node durations ``own``."""
     steps = len(trace.steps)
     first = np.where(graph.step_first >= 0, np.append(time, 0)[graph.step_first], 0)
     end = first.copy()
@@ -50,35 +50,35 @@ def _lengths(trace: Trace, graph: Graph, time: I64, own: I64) -> I64:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The replays of what was recorded, per step: as it was, and in other ways (``_variants``)."""
+    """The replays without changes, per step: as recorded, and in alternatives (``_variants``)."""
 
     held: I64
     others: tuple[I64, ...]
 
     @property
     def bare(self) -> I64:
-        """Without the delays that nothing explains."""
+        """The lengths without unexplained delays."""
         return self.others[0]
 
 
 def replay_baseline(trace: Trace, graph: Graph) -> Baseline:
-    """The replays without changes: with its delays it is the recording itself."""
+    """Return the replays without changes; the one with delays is the recording."""
     recorded = _lengths(trace, graph, graph.time_ns, graph.held.length)
     return Baseline(recorded, alternative_lengths(trace, graph, graph.held))
 
 
 def alternative_lengths(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
-    """The steps' lengths in the other ways of replaying: without delays, at the bounds' ends."""
+    """Return the steps' lengths in the alternatives: without delays, at the ends of the bounds."""
     return tuple(step_durations(trace, graph, other) for other in _variants(trace, graph, weights))
 
 
 def _variants(trace: Trace, graph: Graph, weights: Weights) -> Iterator[Weights]:
-    """Without delays; and where activities are inferred, these as short and as long as can be."""
+    """Yield the weights without delays and, of inferred activities, the shortest and longest."""
     yield weights.bare()
     error = trace.kernels.duration_bound_ns
     if not error.any() or (error == MISSING).any():
         return
-    # A change makes the error smaller or larger in its own measure.
+    # A change scales the error with the duration.
     n = len(graph.points)
     was = np.maximum(graph.held.length[n:], 1)
     error = np.rint(error * (weights.length[n:] / was)).astype(np.int64)
@@ -90,14 +90,14 @@ def _variants(trace: Trace, graph: Graph, weights: Weights) -> Iterator[Weights]
 
 @dataclass(frozen=True)
 class Prediction:
-    """Per step. ``bound`` is ``MISSING`` where the durations' bounds are not known."""
+    """The saving per step. ``bound`` is ``MISSING`` if the durations' bounds are not known."""
 
     gain: I64
     bound: I64
 
 
 def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]) -> Prediction:
-    """What changes gain in each step, and how far off that may be."""
+    """Return the saving of changes in each step, and its error bound."""
     nothing = np.zeros(len(trace.steps), np.int64)
     if not made:
         return Prediction(nothing, nothing)
@@ -112,7 +112,7 @@ def predict(trace: Trace, graph: Graph, base: Baseline, made: tuple[Change, ...]
 
 
 def mean_bound(bounds: I64) -> int | None:
-    """The mean of some steps' bounds; None if one is not known."""
+    """Return the mean bound of some steps; None if one is not known."""
     if (bounds == MISSING).any() or not len(bounds):
         return None
     return round(float(bounds.mean()))

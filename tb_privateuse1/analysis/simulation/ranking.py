@@ -1,8 +1,8 @@
-"""What gains how much: the step with each operator, kernel or kind of work twice as fast, or free.
+"""Rank the estimated savings: each operator, kernel or kind of work twice as fast, or removed.
 
-Within a step nothing gains more than the time it has on the critical path: that path is then still
-as long as the rest of it. So what has the most time there is replayed, and what has none is not.
-Of a long recording a few steps are replayed, so that time and memory do not grow with it.
+Within a step a saving is at most the time on the critical path, as the rest of the path remains. So
+items with most time there are replayed, and items without any are not. For a long recording a few
+steps are replayed, which limits time and memory.
 """
 
 from __future__ import annotations
@@ -29,25 +29,27 @@ from tb_privateuse1.trace.model import NONE, OPERATOR, Trace
 from tb_privateuse1.trace.table import I32, I64
 
 _WORK = 20_000_000
-"""So many nodes are replayed for the table, some seconds at most."""
+"""Nodes replayed for the table, some seconds at most."""
 
 _REPLAYS = 6
-"""Of one row: twice as fast; free, without what is unexplained, and at both ends of the bounds."""
+"""Replays per row: twice as fast; removed; removed without delays and at both ends of the
+bounds."""
 
 _LEAST = 3
 
 _EVENTS = 250_000
-"""Of more, steps from the middle are ranked: of so many, every row of the table can be replayed."""
+"""In a trace with more events, steps from the middle are ranked, so that every row can be
+replayed."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A row, per step. ``bound_ns`` is that of either gain; null where it is not known."""
+    """The saving of one item, per step. ``bound_ns`` is that of either; null if it is not known."""
 
     kind: Kind
     name: str
     on_path_ns: int
-    """Its time on the critical path: more cannot be gained within a step."""
+    """Its time on the critical path: the limit of the saving within a step."""
     half_gain_ns: int
     half_gain_share: float
     free_gain_ns: int
@@ -57,18 +59,18 @@ class Gain:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The rows, the steps that they are of, and how many more there would have been."""
+    """The rows, the number of steps that they cover, and the number of rows left out."""
 
     rows: tuple[Gain, ...]
     steps: int
     left_out: int
-    """Of those that were asked for: to replay them as well would take too long."""
+    """Requested rows that would take too long to replay."""
 
 
 def rank_gains(
     trace: Trace, graph: Graph, path: Path, base: Baseline, rows: I64, limit: int
 ) -> Ranking:
-    """The rows that gain most in some steps, at most ``limit``; of a step that is large, fewer."""
+    """Return the items with the largest savings, at most ``limit``; fewer for a large step."""
     if not len(rows) or not len(graph.time_ns):
         return Ranking((), len(rows), 0)
     part = excerpt.cut_excerpt(trace, rows, _EVENTS)
@@ -88,8 +90,8 @@ def rank_gains(
         half = Change(kind, name, 0.5)
         on_path = _on_path(path, changes.change_scope(trace, half)) if kind in _RANGED else most_ns
         free = Change(kind, name, 0)
-        told = prediction.predict(trace, graph, base, (free,))
-        gain = _mean(told.gain[rows])
+        predicted = prediction.predict(trace, graph, base, (free,))
+        gain = _mean(predicted.gain[rows])
         # A wait cannot be scaled.
         scaled = gain if kind == "synchronisation" else _half(trace, graph, base, half, rows)
         found.append(
@@ -101,7 +103,7 @@ def rank_gains(
                 half_gain_share=scaled / step,
                 free_gain_ns=gain,
                 free_gain_share=gain / step,
-                bound_ns=prediction.mean_bound(told.bound[rows]),
+                bound_ns=prediction.mean_bound(predicted.bound[rows]),
             )
         )
     found.sort(key=lambda row: (-row.free_gain_ns, row.kind, row.name))
@@ -112,7 +114,7 @@ _RANGED = ("operator", "category", "kernel")
 
 
 def _on_path(path: Path, scope: changes.Scope) -> int:
-    """The time of the path within what a change touches."""
+    """Return the path's time within the scope of a change."""
     spent = path.end_ns - path.start_ns
     ran = np.flatnonzero(np.isin(path.cause, _RAN))
     device = ran[scope.kernels[path.row[ran]]]
@@ -133,7 +135,7 @@ def _mean(values: I64) -> int:
 
 
 def _candidates(trace: Trace, path: Path, rows: I64) -> Iterator[tuple[Kind, str, int]]:
-    """What has time on the path: kind, name, ns over the chosen steps."""
+    """Yield the items with time on the path: kind, name, ns over the chosen steps."""
     path = path.take(np.isin(path.step, rows))
     spent = path.end_ns - path.start_ns
     row, device = _operators(trace, path)
@@ -168,7 +170,10 @@ def _others(path: Path, causes: dict[Cause, int]) -> Iterator[tuple[Kind, str, i
 
 
 def _behind_waits(path: Path) -> int:
-    """What of the path lies on the device where it comes back to the host: waits save no more."""
+    """Return the path's time on the device if it returns to the host.
+
+    Removing waits saves no more than this.
+    """
     back = path.cause == critical_path.CAUSES.index("wait_return")
     if not back.any():
         return 0
@@ -177,7 +182,7 @@ def _behind_waits(path: Path) -> int:
 
 
 def _outermost(trace: Trace, rows: I64) -> I64:
-    """The outermost operator around each of some operators, or itself."""
+    """Return the outermost operator around each operator, or itself."""
     ops = trace.ops
     works = np.append((ops.kind == OPERATOR) & ~np.isin(ops.name, trace.steps.name), False)
     up = np.where(works[ops.parent], ops.parent, np.arange(len(ops)))
@@ -187,7 +192,7 @@ def _outermost(trace: Trace, rows: I64) -> I64:
 
 
 def _operators(trace: Trace, path: Path) -> tuple[I64, I64]:
-    """The operator behind each piece (``NONE``: none), and which pieces are activities."""
+    """Return the operator of each piece (or ``NONE``), and which pieces are activities."""
     launches, kernels = trace.launches, trace.kernels
     row = np.full(len(path), NONE)
     of_ops = (path.table == critical_path.OPS) & (path.cause == _OPERATOR)

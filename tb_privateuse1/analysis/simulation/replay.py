@@ -1,15 +1,14 @@
-"""When things happen if each happens as soon as what it waits for allows: a max-plus replay.
+"""Replay a graph: each node happens as soon as its dependencies allow (max-plus algebra).
 
-Nodes stand in chains (what a thread or a stream does, in order). A node comes no earlier than its
-predecessor in the chain has taken its time and a gap has passed; nor, by an edge, earlier than a
-node of another chain and a gap; and then after its own delay. All of these are 0 or more, so that
-the order of the recording is an order in which nodes can be settled, and shortening anything never
-makes anything later.
+Nodes stand in chains (the events of a thread or a stream, in order). A node starts after its
+predecessor's own time and a gap; by an edge, after a node of another chain and a gap; and then
+after its own delay. All of these are 0 or more, so the order of the recording is a valid order of
+computation, and no reduction makes a node later.
 
-Inside a chain the times are a running maximum. What crosses chains takes turns: a sweep settles all
-chains as far as the crossings known so far allow. A program that runs ahead of its device needs a
-few sweeps; one that waits at every other call as many as there are waits, so that a block of nodes
-that is not settled after some sweeps is walked through once, node by node.
+Inside a chain the times are a running maximum. Edges between chains need iteration: a sweep
+computes all chains from the current times of their dependencies. A program that runs ahead of its
+device needs a few sweeps; one that waits at every second call needs as many as it has waits. So a
+block of nodes that does not converge after some sweeps is computed once, node by node.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 NEVER = -(1 << 60)
-"""The gap of an edge that holds nobody up."""
+"""The gap of an edge that delays nothing."""
 
 _BLOCK = 1 << 12
-"""Nodes that are settled together: few, so that they hold few waits."""
+"""Nodes per block: few, so that a block has few waits."""
 
 _SWEEPS = 48
-"""So many cost as much as walking through the block."""
+"""This many sweeps cost as much as one pass node by node."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How long things take: per node and per edge, ns, 0 or more.
+    """Durations per node and per edge, ns, 0 or more.
 
-    ``length`` is a node's own time, ``gap`` what passes from the end of its predecessor in the
-    chain, ``delay`` what passes after all it waits for, ``edge_gap`` what passes from the end of an
-    edge's source. A node that waits for nothing happens at ``at``.
+    ``length`` is a node's own time, ``gap`` the time since the end of its predecessor in the chain,
+    ``delay`` the time after all dependencies, ``edge_gap`` the time since the end of an edge's
+    source. A node without dependencies happens at ``at``.
     """
 
     length: I64
@@ -51,16 +50,16 @@ class Weights:
     at: I64
 
     def bare(self) -> Weights:
-        """Without delays."""
+        """Return the weights without delays."""
         return dataclasses.replace(self, delay=np.zeros_like(self.delay))
 
 
 class Network:
-    """Who waits for whom: nodes in chains, and edges between chains.
+    """Dependencies of nodes: chains, and edges between chains.
 
     ``before`` is the predecessor of each node in its chain or ``NONE``, ``source`` and ``target``
-    are the ends of the edges. ``order`` are the nodes by ``time``, each one behind all that it
-    waits for (see ``settled``).
+    are the ends of the edges. ``order`` are the nodes by ``time``, each behind its dependencies
+    (see ``settled``).
     """
 
     def __init__(
@@ -88,14 +87,14 @@ class Network:
         self._inside = inside
 
     def replay(self, weights: Weights) -> I64:
-        """When each node happens."""
+        """Return when each node happens."""
         order = self._order
         length, delay, gap = weights.length[order], weights.delay[order], weights.gap[order]
         edge_gap = weights.edge_gap[self._edges]
         at = weights.at[order]
         alone = self._before < 0
         alone[self._to] = False
-        # Nothing is earlier than what waits for nothing, as all times are 0 or more.
+        # No node precedes the first one without dependencies, as all times are 0 or more.
         floor = int(at[alone].min()) if alone.any() else 0
         time = np.full(len(order), floor)
         first = np.where(alone, at - delay, floor)
@@ -148,7 +147,7 @@ class Network:
         delay: I64,
         edge_gap: I64,
     ) -> None:
-        """Settles a block's nodes one after the other, in the order of the recording."""
+        """Compute a block's nodes one by one, in the order of the recording."""
         start, stop = part.start, part.stop
         edges = np.searchsorted(self._to[low:high], np.arange(start, stop + 1)).tolist()
         sources = self._from[low:high]
@@ -172,7 +171,7 @@ class Network:
 
 
 def _cuts(sorted_: I64) -> I64:
-    """Where blocks begin: what happens at the same time is in the same one."""
+    """Return where blocks begin; nodes of one instant share a block."""
     later = np.append(0, np.flatnonzero(np.diff(sorted_)) + 1)[: len(sorted_)]
     wanted = np.searchsorted(later, np.arange(0, len(sorted_), _BLOCK))
     return np.unique(later[wanted[wanted < len(later)]])
@@ -183,23 +182,23 @@ def _at(column: I64, rows: I64) -> I64:
 
 
 def _runs(sorted_: I64) -> tuple[I64, I64]:
-    """The different values of a sorted column and where each begins."""
+    """Return the distinct values of a sorted column and where each begins."""
     cuts = np.flatnonzero(np.diff(sorted_, prepend=-1))
     return sorted_[cuts], cuts
 
 
 def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bools]:
-    """Order the nodes by time, each behind all that it waits for; and the edges that allow it.
+    """Order the nodes by time, each behind its dependencies; return the valid edges, too.
 
-    Clocks are coarse: nodes at one instant can wait for each other in a circle, for example a call
-    that returns, what it launches behind that, and the activity of length 0 that it waited for.
-    There the first node by number goes first, and what it would wait for later does not count.
-    Within a chain, numbers and times rise.
+    On coarse clocks nodes of one instant can form a cycle: for example a call that returns, the
+    activity of length 0 that it waited for, and that activity's launch behind the return. Then the
+    node with the lowest number goes first, and its edges from later nodes are invalid. Within a
+    chain, numbers and times rise.
     """
     order = np.argsort(time, kind="stable")
-    kept = time[source] <= time[target]
+    valid = time[source] <= time[target]
     tied = np.flatnonzero(time[source] == time[target])
-    # By time and number, all but these are in order already.
+    # Only these instants are not yet ordered by time and number.
     instants = np.unique(time[source[tied[source[tied] >= target[tied]]]])
     low = np.searchsorted(time[order], instants, side="left")
     high = np.searchsorted(time[order], instants, side="right")
@@ -215,12 +214,12 @@ def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bool
         targets = np.concatenate((chained, target[here]))
         found, counts = _sorted_nodes(nodes, sources, targets)
         order[low[i] : high[i]] = found
-        kept[here] = counts[len(chained) :]
-    return order, kept
+        valid[here] = counts[len(chained) :]
+    return order, valid
 
 
 def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
-    """Order nodes so that edges lead forward, the lowest number first; and which edges do."""
+    """Order nodes so that edges lead forward, lowest number first; return the valid edges, too."""
     of = np.searchsorted(nodes, source), np.searchsorted(nodes, target)  # nodes rise
     by_source = np.argsort(of[0], kind="stable")
     cuts = np.searchsorted(of[0][by_source], np.arange(len(nodes) + 1)).tolist()
@@ -232,7 +231,7 @@ def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
     for turn in range(len(nodes)):
         if ready:
             node = heapq.heappop(ready)
-        else:  # a circle
+        else:  # a cycle
             while rank[lowest] != NONE:
                 lowest += 1
             node = lowest
@@ -245,12 +244,15 @@ def _sorted_nodes(nodes: I64, source: I64, target: I64) -> tuple[I64, Bools]:
 
 
 def ancestors(binding: I64, ends: I64) -> I64:
-    """The nodes on the way back from each of ``ends``, by ``binding`` (``NONE``: no further)."""
+    """Return the nodes on the way back from each of ``ends``.
+
+    ``binding`` is the previous node of each, ``NONE`` for the last one.
+    """
     n = len(binding)
     jump = np.append(np.where(binding >= 0, binding, n), n)
     reached = np.zeros(n + 1, np.bool_)
     reached[ends] = True
-    # In steps of 1, 2, 4, …: what is reached and what that leads to. No way is longer than n.
+    # Pointer doubling: in steps of 1, 2, 4, …; no way is longer than n.
     for _ in range(n.bit_length()):
         reached[jump[reached]] = True
         jump = jump[jump]

@@ -1,4 +1,4 @@
-"""Where the host hands work to a device, and where it waits for one: points of its threads."""
+"""Find the launches, waits and hand-offs of host threads."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Self
 import numpy as np
 
 from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.idle.bottleneck import BLOCKED_NS
+from tb_privateuse1.analysis.idle.launch_times import launch_latency_ns
+from tb_privateuse1.analysis.steps.training_phases import ENGINE
 from tb_privateuse1.trace import groupby, intervals
 from tb_privateuse1.trace.model import NONE, OPERATOR, Frames, Launches, Ops, Trace
 from tb_privateuse1.trace.table import I32, I64, Bools
 
-BLOCKED_NS = 500_000
-"""A launch takes some microseconds. One that takes this long waits for a place in the queue."""
-
 _SKEW_NS = 20_000
-"""Clocks differ: so long after a call has returned may end what it waited for."""
+"""Clocks differ: an activity may end this long after the return of its wait."""
 
 _WHOLE_DEVICE = re.compile(r"device_?synchroni|^synchronize$|ctx_?synchroni", re.IGNORECASE)
-_ENGINE = "autograd::engine::evaluate_function"
+
 _LONG_NS = 5_000
 
 
@@ -35,11 +35,11 @@ class Ranges:
 
     @classmethod
     def of(cls, table: Ops | Launches | Frames, rows: I32 | I64 | Bools) -> Self:
-        """Some rows of a table."""
+        """Return the ranges of some rows of a table."""
         return cls(table.thread[rows], table.start_ns[rows], table.end_ns[rows])
 
     def and_(self, other: Ranges) -> Ranges:
-        """Both."""
+        """Return the ranges of both."""
         return Ranges(
             np.concatenate((self.thread, other.thread)),
             np.concatenate((self.start_ns, other.start_ns)),
@@ -47,24 +47,24 @@ class Ranges:
         )
 
     def by_thread(self) -> Iterator[tuple[int, intervals.Set]]:
-        """What they cover of each thread."""
+        """Yield each thread and the time that its ranges cover."""
         for thread, rows in groupby.split_by_value(self.thread):
             yield thread, intervals.union(self.start_ns[rows], self.end_ns[rows])
 
 
 @dataclass(frozen=True)
 class Submissions:
-    """By whom and when each device activity was handed in; ``NONE`` and its start if not known."""
+    """Thread and time of each activity's launch; ``NONE`` and its own start if not known."""
 
     thread: I32
     at_ns: I64
 
 
 def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
-    """Where a launch is known, its start; else the operator, up to where the activity begins.
+    """Return the start of each launch or, without one, a time within the operator.
 
-    A launch that was blocked handed in what it launched when it returned; one that waited for
-    what it launched, and an operator that waits, did so at its beginning.
+    A blocked launch submits when it returns. A launch that waits for its own activity, and an
+    operator that waits, submit when they begin.
     """
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     by_launch, by_op = kernels.launch >= 0, (kernels.launch < 0) & (kernels.op >= 0)
@@ -87,18 +87,12 @@ def find_submissions(trace: Trace, calls: bottleneck.Waits) -> Submissions:
     return Submissions(thread, np.minimum(at, kernels.start_ns))
 
 
-def launch_latency_ns(trace: Trace) -> int:
-    """What an inferred timeline takes a launch to need."""
-    constants = trace.meta.grounds.constants if trace.meta.grounds else ()
-    return next((c.value_ns for c in constants if c.name == "launch_latency"), 0)
-
-
 @dataclass(frozen=True)
 class Waits:
-    """Ranges in which a thread of the host does nothing but wait for the device, by start.
+    """Ranges in which a host thread only waits for the device, by start.
 
-    ``op`` and ``launch`` are who waits. They end on ``thread``; ``kernel`` and ``wait`` pair the
-    activities that must have ended with the ranges.
+    ``op`` and ``launch`` are the waiting rows; ``thread`` is where the range ends. ``kernel`` and
+    ``wait`` pair activities with the ranges that wait for them.
     """
 
     thread: I32
@@ -110,13 +104,8 @@ class Waits:
     wait: I64
 
 
-def waiting_calls(trace: Trace) -> bottleneck.Waits:
-    """Calls, and operators that return what they read, in which the host waits."""
-    return bottleneck.find_waits(trace)
-
-
-def find_waits(trace: Trace, given: Submissions, found: bottleneck.Waits) -> Waits:
-    """Those, and blocked launches."""
+def find_waits(trace: Trace, submission: Submissions, found: bottleneck.Waits) -> Waits:
+    """Return the waits of ``found``, and blocked launches."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     called = np.unique(kernels.launch[kernels.launch >= 0])
     long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
@@ -130,25 +119,28 @@ def find_waits(trace: Trace, given: Submissions, found: bottleneck.Waits) -> Wai
         np.append(launches.thread, np.int32(NONE))[launch],
         np.append(ops.thread, np.int32(NONE))[op],
     ).astype(np.int32)
-    # Only what an operator does behind its last launch can be waiting.
-    mine = np.flatnonzero((kernels.op >= 0) & (given.thread >= 0))
+    # An operator can only wait behind its last launch.
+    mine = np.flatnonzero((kernels.op >= 0) & (submission.thread >= 0))
     last = np.full(len(ops) + 1, np.iinfo(np.int64).min)
-    np.maximum.at(last, kernels.op[mine], given.at_ns[mine])
+    np.maximum.at(last, kernels.op[mine], submission.at_ns[mine])
     start = np.where(launch >= 0, start, np.clip(last[op], start, end))
     order = intervals.nesting_order(thread, start, end)
-    # Of waits inside each other, the innermost one waits.
+    # Of nested waits only the innermost counts.
     inner = intervals.nest_ordered(thread[order], start[order], end[order])
     order = np.delete(order, inner[inner >= 0])
     launch, op, thread = launch[order], op[order], thread[order]
     start, end = start[order], end[order]
-    kernel, wait = _awaited(trace, given, start, end, op, launch)
+    kernel, wait = _awaited(trace, submission, start, end, op, launch)
     return Waits(thread, start, end, op, launch, kernel, wait)
 
 
 def _awaited(
-    trace: Trace, given: Submissions, start: I64, end: I64, op: I32, launch: I32
+    trace: Trace, submission: Submissions, start: I64, end: I64, op: I32, launch: I32
 ) -> tuple[I64, I64]:
-    """What each wait was for: a copy's own call for that, others for what was handed in before."""
+    """Return pairs (activity, wait).
+
+    A copy's call waits for that copy, other waits for activities launched before.
+    """
     kernels, launches = trace.kernels, trace.launches
     own = np.where(
         launch >= 0,
@@ -166,10 +158,12 @@ def _awaited(
     names = np.array([bool(_WHOLE_DEVICE.search(text)) for text in trace.strings] + [False])
     whole = names[np.append(launches.name, np.int32(NONE))[launch]]
     full = np.flatnonzero(queued)
-    held_by = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
+    full_by_lane = {lane: full[at] for lane, at in groupby.split_by_value(kernels.lane[own[full]])}
     for lane, rows in groupby.split_by_value(kernels.lane):
         ends = np.maximum.accumulate(kernels.end_ns[rows])
-        before = np.searchsorted(np.maximum.accumulate(given.at_ns[rows]), start[others], "right")
+        before = np.searchsorted(
+            np.maximum.accumulate(submission.at_ns[rows]), start[others], "right"
+        )
         done = np.searchsorted(ends, end[others], side="right")
         at = np.minimum(before, done) - 1
         late = np.append(ends, 0)[before - 1] > end[others] + _SKEW_NS
@@ -179,18 +173,18 @@ def _awaited(
         kernel, wait = rows[at[hit]], others[hit]
         better = kernels.end_ns[kernel] > reach[wait]
         best[wait[better]], reach[wait[better]] = kernel[better], kernels.end_ns[kernel[better]]
-        # A full queue had a place when something on the stream of what was launched had ended.
-        held = held_by.get(lane, full[:0])
-        at = np.searchsorted(ends, end[held], side="right") - 1
-        freed = (at >= 0) & (np.append(ends, 0)[at] >= start[held])
-        pairs.append((rows[at[freed]], held[freed]))
+        # A full queue gets a place when an activity on the launch's stream ends.
+        queue = full_by_lane.get(lane, full[:0])
+        at = np.searchsorted(ends, end[queue], side="right") - 1
+        freed = (at >= 0) & (np.append(ends, 0)[at] >= start[queue])
+        pairs.append((rows[at[freed]], queue[freed]))
     single = others[(best[others] >= 0) & ~whole[others]]
     pairs.append((best[single], single))
     return np.concatenate([k for k, _ in pairs]), np.concatenate([w for _, w in pairs])
 
 
 def _last(of: I32, size: int, end_ns: I64) -> I64:
-    """The activity of each row that ends last; one more entry for ``NONE``."""
+    """Return the activity of each row that ends last; the appended entry is for ``NONE``."""
     found = np.full(size + 1, NONE)
     rows = np.flatnonzero(of >= 0)
     rows = rows[np.argsort(end_ns[rows], kind="stable")]
@@ -200,7 +194,7 @@ def _last(of: I32, size: int, end_ns: I64) -> I64:
 
 @dataclass(frozen=True)
 class Turns:
-    """Where a thread lets another one work and waits for it: from leaving to returning."""
+    """Hand-offs: a thread waits while another one works, from leaving to returning."""
 
     thread: I32
     leave_ns: I64
@@ -211,9 +205,9 @@ class Turns:
 
 
 def find_turns(trace: Trace, main: int) -> Turns:
-    """The backward passes: the main thread has nothing, and autograd's thread fills the gap."""
+    """Return the backward passes: gaps of the main thread that autograd's thread fills."""
     ops = trace.ops
-    names = np.array([text.startswith(_ENGINE) for text in trace.strings] + [False])
+    names = np.array([text.startswith(ENGINE) for text in trace.strings] + [False])
     backward = names[ops.name] | ((ops.sequence >= 0) & (ops.forward_thread > 0))
     found = []
     away = intervals.complement(_busy(trace, main), 0, trace.end_ns + 1)
@@ -228,7 +222,7 @@ def find_turns(trace: Trace, main: int) -> Turns:
         some = np.flatnonzero(first <= last)
         begin, done = starts[first[some]], ends[last[some]]
         leave, back = away[0][some], away[1][some]
-        # Work that crosses the gap's ends did not wait for this thread, nor this one for it.
+        # Work that crosses an end of the gap is independent of this thread.
         earlier = np.append(ends, np.iinfo(np.int64).min)[first[some] - 1]
         later = np.append(starts, np.iinfo(np.int64).max)[last[some] + 1]
         apart = (earlier <= leave) & (later >= back)
@@ -244,7 +238,7 @@ def find_turns(trace: Trace, main: int) -> Turns:
 
 
 def _busy(trace: Trace, thread: int) -> intervals.Set:
-    """When a thread is in an operator or a call of the runtime."""
+    """Return when a thread is in an operator or a runtime call."""
     ops, launches = trace.ops, trace.launches
     mine = (ops.thread == thread) & (ops.kind == OPERATOR) & ~_steps(trace)
     call = launches.thread == thread
@@ -260,7 +254,7 @@ def _steps(trace: Trace) -> Bools:
 
 
 def main_thread(trace: Trace) -> int:
-    """The thread of the steps; without steps the one with the most operators and launches."""
+    """Return the thread of the steps, else the one with the most operators and launches."""
     ops, launches = trace.ops, trace.launches
     rows = np.flatnonzero(_steps(trace))
     threads = ops.thread[rows] if len(rows) else np.concatenate((ops.thread, launches.thread))
@@ -269,7 +263,7 @@ def main_thread(trace: Trace) -> int:
 
 
 def thread_starts(trace: Trace) -> tuple[I64, I64]:
-    """The threads with operators or calls of the runtime, and when the first one begins."""
+    """Return the threads with operators or runtime calls, and the start of the first one."""
     thread = np.concatenate((trace.ops.thread, trace.launches.thread))
     start = np.concatenate((trace.ops.start_ns, trace.launches.start_ns))
     order = np.lexsort((start, thread))

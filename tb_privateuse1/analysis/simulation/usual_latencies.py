@@ -1,4 +1,4 @@
-"""How long launches, pauses of a stream and returns of waiting calls usually take in a trace."""
+"""Estimate usual launch latencies, pauses of streams and returns of waits in a trace."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ _USUAL = 95
 """The percentile up to which a gap is usual."""
 
 _TIMES, _LEAST_NS = 4, 2_000
-"""But so many times the median at most, or so long: a few outliers are not usual."""
+"""The limit is also at most this many times the median, or this long: a few outliers are not
+usual."""
 
 _LATENCY_NS, _LONGEST_NS = 10_000, 1_000_000
-"""What a launch needs at most where none met a free stream (elsewhere it was 6 to 20 us), and
-what none needs."""
+"""Limits of a launch latency: the default if no launch met a free stream (elsewhere it was 6 to 20
+µs), and the greatest plausible value."""
 
 _ROUNDS = 16
-"""So many activities of a stream may run at once; more are in no order."""
+"""Greatest number of concurrent activities of a stream; further ones are not in a chain."""
 
 _NEAR_NS = 20_000
-"""An activity that starts so soon behind one of another stream may have waited for that."""
+"""An activity that starts this soon after one of another stream may have waited for it."""
 
 
 def typical_and_most(gaps: I64) -> tuple[int, int]:
-    """What is usual in the middle and at most; 0 without any."""
+    """Return the median and the usual maximum of gaps, in ns; 0 without any."""
     if not len(gaps):
         return 0, 0
     middle, most = (int(ns) for ns in np.percentile(gaps, (50, _USUAL)))
@@ -35,15 +36,15 @@ def typical_and_most(gaps: I64) -> tuple[int, int]:
 
 
 def launch_latencies(
-    kernels: Kernels, given: submissions.Submissions, known: I64, before: I64
+    kernels: Kernels, submission: submissions.Submissions, known: I64, before: I64
 ) -> tuple[I64, int]:
-    """What each launch needed, as far as it is usual, and what is usual in the middle.
+    """Return the usual part of each launch latency, and the median.
 
-    Where the stream was free all of the gap is the launch; behind other work, what a launch needs
-    may not be more than the usual.
+    If the stream was free, the whole gap is the latency. Behind other work, the latency is at most
+    the usual one.
     """
-    gap = kernels.start_ns[known] - given.at_ns[known]
-    free = (before >= 0) & (np.append(kernels.end_ns, 0)[before] <= given.at_ns[known])
+    gap = kernels.start_ns[known] - submission.at_ns[known]
+    free = (before >= 0) & (np.append(kernels.end_ns, 0)[before] <= submission.at_ns[known])
     free |= before < 0
     like = free & (gap < _LONGEST_NS)
     if like.any():
@@ -53,10 +54,12 @@ def launch_latencies(
     return np.minimum(gap, np.where(free, most, middle)), middle
 
 
-def stream_gaps(kernels: Kernels, given: submissions.Submissions, n: int) -> tuple[I64, I64, int]:
-    """The predecessor (a node) of each activity on its stream, the pause, and what is usual.
+def stream_gaps(
+    kernels: Kernels, submission: submissions.Submissions, n: int
+) -> tuple[I64, I64, int]:
+    """Return each activity's predecessor (a node) on its stream, the pause, and the usual maximum.
 
-    Activities that overlap on one stream are told apart into several chains.
+    Overlapping activities of a stream are split into several chains.
     """
     before = np.full(len(kernels), NONE)
     for _, left in groupby.split_by_value(kernels.lane):
@@ -70,7 +73,7 @@ def stream_gaps(kernels: Kernels, given: submissions.Submissions, n: int) -> tup
             rows = rows[late]
     has = np.flatnonzero(before >= 0)
     pause = kernels.start_ns[has] - kernels.end_ns[before[has]]
-    queued = given.at_ns[has] <= kernels.end_ns[before[has]]
+    queued = submission.at_ns[has] <= kernels.end_ns[before[has]]
     middle, most = typical_and_most(pause[queued])
     gap = np.zeros(len(kernels), np.int64)
     gap[has] = np.minimum(np.maximum(pause, 0), np.where(queued, most, middle))
@@ -78,7 +81,7 @@ def stream_gaps(kernels: Kernels, given: submissions.Submissions, n: int) -> tup
 
 
 def chain_of(before: I64) -> I64:
-    """A number for each chain, by its first activity."""
+    """Return the chain of each activity, numbered by its first activity."""
     number = np.arange(len(before))
     up = np.where(before >= 0, before, number)
     while (up[up] != up).any():
@@ -87,9 +90,9 @@ def chain_of(before: I64) -> I64:
 
 
 def return_latencies(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I64]:
-    """Each waiting call's own time, and how long after an activity's end the call returned.
+    """Return each wait's own time, and the time from an activity's end to the wait's return.
 
-    The own time is what such calls take that had nothing to wait for.
+    The own time is the usual duration of waits without anything to wait for.
     """
     ended = np.full(len(waits.start_ns), np.iinfo(np.int64).min)
     end = np.minimum(kernels.end_ns[waits.kernel], waits.end_ns[waits.wait])
@@ -106,9 +109,9 @@ def return_latencies(kernels: Kernels, waits: submissions.Waits) -> tuple[I64, I
 
 
 def between_streams(kernels: Kernels, delay: I64, most_ns: int, n: int) -> tuple[I64, I64, I64]:
-    """Activities whose start nothing explains, but the end of one on another stream just before.
+    """Return edges from an activity that ends just before an unexplained start on another stream.
 
-    That is what waiting for an event looks like; traces seldom say who waits for which event.
+    That is how waiting for an event looks; traces seldom record which event a stream waits for.
     """
     by_end = np.argsort(kernels.end_ns, kind="stable")
     open_ = np.flatnonzero(delay > 0)

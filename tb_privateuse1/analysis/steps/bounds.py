@@ -1,8 +1,8 @@
-"""How far steps and the parts of their breakdown may be off, where activities were inferred.
+"""Compute error bounds of steps and of their parts where activities are inferred.
 
-The truth lies between two extremes: only what surely ran on the device covers the host's time, or
-all that may have run. Where that is wide, sums are narrower: activities of one lane do not
-overlap, so that their time in a step is known as well as their durations.
+The truth lies between two extremes: the device covers the host only while it certainly runs, or
+also while it may run. Where that range is wide, sums are narrower: activities of one lane do not
+overlap, so their time in a step is known as well as their durations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMPUTE = breakdown.KINDS.index("kernel")
 
 @dataclass(frozen=True)
 class Windows:
-    """Least and greatest start and end of each step's window; ``known`` is false for none.
+    """Least and greatest start and end of each step's window; ``known`` is false without limits.
 
     A step that ends before its window starts has no length.
     """
@@ -37,7 +37,7 @@ class Windows:
     known: bool
 
     def bound(self, steps: Steps) -> I64:
-        """How far off each window's length may be; ``MISSING`` where that is not known."""
+        """Return the error bound of each window's length; ``MISSING`` where it is not known."""
         if not self.known:
             return np.full(len(steps), MISSING)
         length = steps.end_ns - steps.start_ns
@@ -48,9 +48,9 @@ class Windows:
 
 @memoize
 def step_windows(trace: Trace) -> Windows:
-    """The windows as ``infer.steps`` makes them, of the least and the greatest ends."""
+    """Return the windows as ``inference.steps`` builds them, for the least and greatest ends."""
     steps, kernels = trace.steps, trace.kernels
-    # What nothing on the host launched lies in a step, but does not end it.
+    # Activities without a launch or operator lie in a step, but do not end it.
     own = (kernels.step >= 0) & ((kernels.launch >= 0) | (kernels.op >= 0))
     step, end = kernels.step[own], kernels.end_ns[own]
     unknown = ~uncertainty.limited(kernels)[own]
@@ -74,7 +74,10 @@ def _starts(steps: Steps, ends: I64) -> I64:
 
 
 def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
-    """The bound of each part of each step, given the parts; ``MISSING`` where it is not known."""
+    """Return the error bound of each part of each step; ``MISSING`` where it is not known.
+
+    ``parts`` are the ns of each part by step (``breakdown.step_breakdown``).
+    """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
     if uncertainty.all_measured(kernels):
@@ -88,7 +91,7 @@ def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     found = {}
     for i, (name, part) in enumerate(parts.items()):
         low, high = between[name]
-        if not high.any():  # no range of the kind is in any step
+        if not high.any():  # no step contains this kind
             found[name] = nothing
             continue
         bound = np.minimum(np.maximum(part - low, high - part), sums[name])
@@ -100,13 +103,13 @@ def part_bounds(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
 
 
 RANK = ("duration", "computation", "communication", "overlap", "exposed", "copy", "idle")
-"""What is counted of the steps of each rank beside the others."""
+"""The figures of a step that are compared between ranks."""
 
 
 def rank_bounds(trace: Trace) -> dict[str, I64]:
-    """The bound of each of ``RANK`` in each step; ``MISSING`` where it is not known.
+    """Return the bound of each of ``RANK`` in each step; ``MISSING`` where it is not known.
 
-    Of what several sets share or leave free no more can change than moves in them together.
+    An intersection of sets, or their complement, changes by at most the sum of what moves in each.
     """
     steps, kernels = trace.steps, trace.kernels
     nothing = np.zeros(len(steps), np.int64)
@@ -147,7 +150,10 @@ def rank_bounds(trace: Trace) -> dict[str, I64]:
 
 
 def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
-    """The bound of each step's idle time, given that; ``MISSING`` where it is not known."""
+    """Return the bound of each step's idle time; ``MISSING`` where it is not known.
+
+    ``idle_ns`` is the idle time by step.
+    """
     steps, kernels = trace.steps, trace.kernels
     if uncertainty.all_measured(kernels):
         return np.zeros(len(steps), np.int64)
@@ -170,7 +176,7 @@ def idle_bounds(trace: Trace, idle_ns: I64) -> I64:
 
 
 def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
-    """The least and the most of each part in the windows as they are."""
+    """Return the least and the greatest value of each part in the windows as they are."""
     start, end = trace.steps.start_ns, trace.steps.end_ns
 
     def all_that_may(kernels: Kernels) -> intervals.Set:
@@ -182,7 +188,7 @@ def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
         breakdown.part_sets(trace, uncertainty.certainly_running),
         breakdown.part_sets(trace, all_that_may),
     )
-    below, above = intervals.EMPTY, intervals.EMPTY  # what went before: surely, possibly
+    below, above = intervals.EMPTY, intervals.EMPTY  # higher precedence: certain, possible
     found = {}
     for name, low, high in zip(breakdown.PARTS, least, most, strict=False):
         found[name] = (
@@ -196,7 +202,7 @@ def _extremes(trace: Trace) -> dict[str, tuple[I64, I64]]:
 
 
 def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
-    """Bounds of the parts from those of the durations, wherever the activities lie."""
+    """Return bounds of the parts from those of the durations, wherever the activities lie."""
     steps, kernels = trace.steps, trace.kernels
     step = _within(steps, kernels)
     kind = breakdown.activity_kinds(kernels)
@@ -209,10 +215,10 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
     found: dict[str, I64] = {}
     for i, name in enumerate(breakdown.PARTS):
         found[name] = total(moved, range(min(i + 1, _DEVICE)))
-        # The host's own communication is covered by whatever runs on the device meanwhile.
+        # Any device activity may cover the host's own communication.
         if alone and i < _DEVICE and not (name == "communication" and parts[name].any()):
             found[name] = total(kernels.duration_bound_ns, range(i, i + 1))
-    # What the host's parts have together is what the device leaves free of the window.
+    # All parts of the host together fill what the device leaves free in the window.
     busy = intervals.covered_length(breakdown.busy(kernels), steps.start_ns, steps.end_ns)
     error = total(kernels.duration_bound_ns if alone else moved, range(_DEVICE))
     free = steps.end_ns - steps.start_ns - busy
@@ -222,7 +228,7 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
 
 
 def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
-    """By step, the sum of the values of some kinds of activities."""
+    """Return by step the sum of the values of some kinds of activities."""
     mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
     result = np.zeros(steps, np.int64)
     np.add.at(result, step[mine], values[mine])
@@ -230,7 +236,7 @@ def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
 
 
 def _within(steps: Steps, kernels: Kernels) -> I64:
-    """The step of each activity, or that whose window it starts in."""
+    """Return the step of each activity, or else the step whose window contains its start."""
     at = np.searchsorted(steps.start_ns, kernels.start_ns, side="right") - 1
     at = np.where((at >= 0) & (kernels.start_ns < steps.end_ns[np.maximum(at, 0)]), at, -1)
     return np.where(kernels.step >= 0, kernels.step, at)

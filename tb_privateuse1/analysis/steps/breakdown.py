@@ -1,6 +1,6 @@
-"""What each instant of a step goes to: shared by views and rules.
+"""Break down each step's time: every instant belongs to exactly one part.
 
-docs/reference/definitions.md defines each part.
+Views and rules share it; docs/reference/definitions.md defines each part.
 """
 
 from __future__ import annotations
@@ -26,48 +26,52 @@ PARTS = (
     "cpu",
     "other",
 )
-"""In order of precedence (torch-tb-profiler's): an instant goes to the first that covers it."""
+"""In order of precedence (torch-tb-profiler's): an instant belongs to the first part that covers
+it."""
 
 
 KINDS = ("kernel", "memcpy", "memset", "communication")
-"""What a device activity is, in one word; communication kernels are a kind of their own."""
+"""Kinds of device activity; communication kernels are a kind of their own."""
 
 
 def activity_kinds(kernels: Kernels) -> I8:
-    """The index in ``KINDS`` of each activity."""
+    """Return the index in ``KINDS`` of each activity."""
     names = np.select((kernels.kind == KERNEL, kernels.kind == MEMCPY), (0, 1), 2)
     return np.where(kernels.communication, 3, names).astype(np.int8)
 
 
 def linked_activities(trace: Trace, kernels: Kernels) -> Bools:
-    """Measured activities with a launch on the host; in an inferred timeline, with an operator."""
+    """Return by activity whether the host range behind it is known.
+
+    That is a launch in a measured timeline, an operator in an inferred one.
+    """
     measured = trace.meta.timeline == "measured"
     known: Bools = (kernels.launch if measured else kernels.op) >= 0
     return known
 
 
 def compute_kernels(kernels: Kernels) -> Kernels:
-    """The kernels that are not communication."""
+    """Return the kernels other than communication."""
     return kernels.take((kernels.kind == KERNEL) & ~kernels.communication)
 
 
 def communication_time(
     trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
 ) -> intervals.Set:
-    """When this rank communicates: kernels, and ranges of libraries that work on the host."""
+    """Return when this rank communicates: in kernels, and in libraries on the host."""
     kernels = trace.kernels
     return intervals.merge(cover(kernels.take(kernels.communication)), _hosted(trace))
 
 
 def _hosted(trace: Trace) -> intervals.Set:
-    """When a library of the host communicates (gloo): its ranges are more than a launch."""
+    """Return when a library on the host communicates (gloo): its ranges are more than a launch."""
     row = trace.collectives.op[trace.collectives.op >= 0]
     return intervals.union(trace.ops.start_ns[row], trace.ops.end_ns[row])
 
 
 @memoize
 def step_breakdown(trace: Trace) -> Mapping[str, I64]:
-    """The ns of each part in each step's window; the parts of a step sum to its window."""
+    """Return the ns of each part in each step's window; they sum to the window."""
     steps = trace.steps
     taken = intervals.EMPTY
     parts: dict[str, I64] = {}
@@ -82,14 +86,14 @@ def step_breakdown(trace: Trace) -> Mapping[str, I64]:
 
 
 def communication_on_host(trace: Trace) -> I64:
-    """What of each step's communication no device activity does: that of gloo. It is measured."""
+    """Return by step the communication that no device activity does (gloo); it is measured."""
     steps = trace.steps
     free = intervals.subtract(_hosted(trace), busy(trace.kernels))
     return intervals.covered_length(free, steps.start_ns, steps.end_ns)
 
 
 def bounded_kernels_ns(trace: Trace) -> I64:
-    """What of each step's kernels is only of those of which nothing but limits are known."""
+    """Return by step the time that only kernels with unknown times (limits only) cover."""
     steps, kernels = trace.steps, compute_kernels(trace.kernels)
     only = uncertainty.bounded_only(kernels)
     free = intervals.subtract(busy(kernels.take(only)), busy(kernels.take(~only)))
@@ -99,9 +103,9 @@ def bounded_kernels_ns(trace: Trace) -> I64:
 def part_sets(
     trace: Trace, cover: Callable[[Kernels], intervals.Set] = busy
 ) -> tuple[intervals.Set, ...]:
-    """When each part but the last goes on; ``cover`` says when device activities do."""
+    """Return when each part but the last goes on; ``cover`` maps activities to their time."""
     kernels, ops, launches = trace.kernels, trace.ops, trace.launches
-    # Old torch wrote the steps themselves as operators: they are no work.
+    # Old torch wrote the steps themselves as operators, which are not work.
     working = (ops.kind == OPERATOR) & ~_named(trace, "ProfilerStep#")
     return (
         cover(compute_kernels(kernels)),

@@ -1,4 +1,4 @@
-"""When the steps ran that figures are about."""
+"""Find the time window that figures are about: when the judged steps ran."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from tb_privateuse1.trace.table import I64
 
 
 def judged_window(trace: Trace, rows: I64) -> intervals.Set:
-    """When the judged steps ran. A trace without steps is judged from its first operator, launch
-    or activity to the last end of one: before and after, the profiler starts and stops.
+    """Return when the judged steps ran; ``rows`` are rows of ``trace.steps``.
+
+    Without steps it reaches from the first operator, launch or activity to the last end of one:
+    before and after, the profiler starts and stops.
     """
     steps = trace.steps
     start, end = steps.start_ns[rows], steps.end_ns[rows]

@@ -1,4 +1,4 @@
-"""Steps with what each of their instants goes to, and how far off that may be: a row each."""
+"""Tabulate the steps: duration, parts and error bounds, and their averages and spread."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tb_privateuse1.trace.table import I64
 
 @dataclass(frozen=True)
 class Step:
-    """A step's window and what each of its instants goes to; the parts sum to the duration.
+    """A step's window and its parts in ns; the parts sum to the duration.
 
-    A ``_bound_ns`` is how far off the figure may be; 0 if measured, null if that is not known.
+    A ``_bound_ns`` is the error bound of the figure: 0 if measured, null if not known.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Step:
     duration_ns: int
     incomplete: bool
     primed: bool
-    """Our capture kept the device busy in it: not in averages."""
+    """Our capture kept the device busy in this step: it is not in averages."""
     kernel_ns: int
     memcpy_ns: int
     memset_ns: int
@@ -47,9 +47,9 @@ class Step:
     cpu_bound_ns: int | None
     other_bound_ns: int | None
     kernel_bounded_ns: int
-    """The part of ``kernel_ns`` of which only limits are known (evidence ``bound``)."""
+    """The part of ``kernel_ns`` with limits only (evidence ``bound``)."""
     communication_host_ns: int
-    """The part of ``communication_ns`` that is the host's own (gloo), and measured."""
+    """The part of ``communication_ns`` that runs on the host (gloo); it is measured."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Spread:
     max_ns: int
     deviation_ns: int
     bound_ns: int | None
-    """How far off any of these may be."""
+    """The error bound of each of these figures."""
 
 
 @dataclass(frozen=True)
 class Average:
-    """A part of the breakdown over the complete steps; each figure is rounded for itself."""
+    """A part of the breakdown over the complete steps; each figure is rounded separately."""
 
     part: str
     """One of ``breakdown.PARTS``."""
@@ -78,11 +78,11 @@ class Average:
     max_ns: int
     deviation_ns: int
     bound_ns: int | None
-    """How far off any of these may be; null if that is not known."""
+    """The error bound of each of these figures; null if it is not known."""
 
 
 def step_table(trace: Trace) -> tuple[Step, ...]:
-    """The steps of a trace, in order of time."""
+    """Return the steps of a trace, in order of time."""
     steps, parts = trace.steps, breakdown.step_breakdown(trace)
     bounds = _bounds(trace)
     columns: dict[str, list[Any]] = {
@@ -97,7 +97,7 @@ def step_table(trace: Trace) -> tuple[Step, ...]:
         "kernel_bounded_ns": breakdown.bounded_kernels_ns(trace).tolist(),
         "communication_host_ns": breakdown.communication_on_host(trace).tolist(),
     }
-    # By place, which for thousands of steps is much quicker than by name.
+    # Positional arguments: for thousands of steps much faster than keywords.
     order = [columns[field.name] for field in dataclasses.fields(Step)]
     return tuple(map(Step, *order))
 
@@ -111,41 +111,46 @@ def _known(bounds_ns: I64) -> list[int | None]:
     return [None if bound == MISSING else bound for bound in bounds_ns.tolist()]
 
 
+def _greatest(bounds_ns: I64) -> int | None:
+    """Return the greatest bound; None if one is not known."""
+    return None if (bounds_ns == MISSING).any() else int(bounds_ns.max())
+
+
 def step_spread(steps: Iterable[Step]) -> Spread | None:
-    """Over the complete ones that were not primed; None if there is none."""
+    """Return the spread over complete steps that were not primed; None without any."""
     complete = [step for step in steps if not step.incomplete and not step.primed]
     if not complete:
         return None
     durations = [step.duration_ns for step in complete]
     bounds = [step.duration_bound_ns for step in complete]
     mean, median, deviation = np.mean(durations), np.median(durations), np.std(durations)
-    told = [b for b in bounds if b is not None]
+    known = [b for b in bounds if b is not None]
     return Spread(
         mean_ns=round(mean),
         median_ns=round(median),
         min_ns=min(durations),
         max_ns=max(durations),
         deviation_ns=round(deviation),
-        bound_ns=max(told) if len(told) == len(bounds) else None,
+        bound_ns=max(known) if len(known) == len(bounds) else None,
     )
 
 
 def step_averages(trace: Trace) -> tuple[Average, ...]:
-    """The breakdown's parts over the complete steps that were not primed; empty without any."""
+    """Return the averages over complete steps that were not primed; empty without any."""
     steps, bounds = trace.steps, _bounds(trace)
-    of = ~steps.incomplete & ~steps.primed
-    if not of.any():
+    complete = ~steps.incomplete & ~steps.primed
+    if not complete.any():
         return ()
-    whole = float(np.mean((steps.end_ns - steps.start_ns)[of]))
+    whole = float(np.mean((steps.end_ns - steps.start_ns)[complete]))
     return tuple(
         Average(
             part=part,
-            mean_ns=round(float(np.mean(ns[of]))),
-            share=float(np.mean(ns[of])) / whole if whole else 0.0,
-            min_ns=int(ns[of].min()),
-            max_ns=int(ns[of].max()),
-            deviation_ns=round(float(np.std(ns[of]))),
-            bound_ns=None if (bounds[part][of] == MISSING).any() else int(bounds[part][of].max()),
+            mean_ns=round(float(np.mean(ns[complete]))),
+            share=float(np.mean(ns[complete])) / whole if whole else 0.0,
+            min_ns=int(ns[complete].min()),
+            max_ns=int(ns[complete].max()),
+            deviation_ns=round(float(np.std(ns[complete]))),
+            bound_ns=_greatest(bounds[part][complete]),
         )
         for part, ns in breakdown.step_breakdown(trace).items()
     )

@@ -1,7 +1,7 @@
-"""Where in training something happens: data loading, forward, backward pass, optimizer.
+"""Find the phases of training: data loading, forward, backward pass, optimizer.
 
-From what torch writes into every trace: its annotations around the optimizer and the data loader,
-the autograd engine's operators, sequence numbers, and, with stacks, the frames of modules.
+The sources are in every trace of torch: annotations around the optimizer and the data loader, the
+autograd engine's operators, sequence numbers, and, with stacks, the frames of modules.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ENGINE, OPTIMIZER, ZERO_GRAD = (
     "Optimizer.step#",
     "Optimizer.zero_grad#",
 )
-"""How torch names what runs a node of the backward pass, an optimizer's step and its reset."""
+"""Prefixes of torch's names for a node of the backward pass, an optimizer's step and its reset."""
 
 BACKWARD, STEPPING, RESETTING, LOADING = range(4)
-"""What the range around something is, as ``Around.kind`` has it; ``NONE`` without one."""
+"""Values of ``Around.kind``: the phase of the enclosing range; ``NONE`` without one."""
 
 _MAKERS = ("torch/nn/modules/", "torch/nn/init.py", "torch/nn/parameter.py")
 _MAKING = (": __init__", ": _apply", ": reset_parameters", ": __new__")
@@ -30,37 +30,37 @@ _MAKING = (": __init__", ": _apply", ": reset_parameters", ": __new__")
 
 @dataclass(frozen=True)
 class Around:
-    """What is around operators; ``NONE`` where nothing is."""
+    """The ranges around operators; ``NONE`` without one."""
 
     kind: I8
-    """Of the innermost range of the backward pass, the optimizer or the data loader."""
+    """Phase of the innermost range of the backward pass, the optimizer or the data loader."""
     row: I32
     """That range."""
     outermost: I32
-    """The outermost operator around, or the operator itself."""
+    """The outermost enclosing operator, or the operator itself."""
     in_module: Bools
     """Within the call of an nn.Module."""
     makes_module: Bools
-    """Within what makes or moves a module's parameters, not within its call."""
+    """Within code that makes or moves a module's parameters, and not within its call."""
 
 
 @dataclass(frozen=True)
 class Passes:
     """The passes of autograd, by time: the k-th forward pass, then the k-th backward pass.
 
-    A backward pass is all work of the engine between which no forward operator and no optimizer
-    step begins; a forward pass begins with the first operator after the last backward pass that
-    the next one computes a gradient of.
+    A backward pass is a run of the engine's work in which no forward operator and no optimizer step
+    begins. A forward pass begins with the first operator behind the last backward pass whose
+    gradient the next one computes.
     """
 
     forward_ns: I64
-    """Where the forward pass begins; equal to the next if there is none."""
+    """Start of the forward pass; equal to ``backward_ns`` if there is none."""
     backward_ns: I64
     end_ns: I64
 
 
 def phase_kinds(trace: Trace) -> I8:
-    """Which rows of ``trace.ops`` are ranges of one of the kinds; ``NONE`` for others."""
+    """Return the phase that each row of ``trace.ops`` stands for; ``NONE`` for others."""
     named = np.full(len(trace.strings) + 1, NONE, np.int8)
     for kind, prefix in enumerate((ENGINE, OPTIMIZER, ZERO_GRAD, call_tree.LOADER)):
         named[:-1][call_tree.starts_with(trace, prefix)] = kind
@@ -69,10 +69,10 @@ def phase_kinds(trace: Trace) -> I8:
 
 
 def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
-    """What is around instants of a thread, of which ``op`` is the innermost operator.
+    """Return the ranges around instants of a thread; ``op`` is the innermost operator of each.
 
-    It walks up from the operators. Python lets go of tensors outside of all of them: then it is
-    the range of that time.
+    It walks up from the operators. Python releases tensors outside of all operators: then it is the
+    range of that time.
     """
     ops, kind_of = trace.ops, phase_kinds(trace)
     rows, place = np.unique(op[op >= 0], return_inverse=True)
@@ -105,7 +105,7 @@ def phases_around(trace: Trace, op: I32, thread: I32, at_ns: I64) -> Around:
 
 
 def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
-    """Whether a frame is within a module's call; within what makes parameters."""
+    """Return by frame whether a module's call is around it, and whether code makes parameters."""
     called = call_tree.starts_with(trace, call_tree.MODULE)
     makes = np.array(
         [t.endswith(_MAKING) and any(m in t for m in _MAKERS) for t in trace.strings], np.bool_
@@ -123,7 +123,7 @@ def _frames_around(trace: Trace, frame: I32) -> tuple[Bools, Bools]:
 
 
 def find_passes(trace: Trace) -> Passes:
-    """The forward and backward passes of the recording; none in inference."""
+    """Return the forward and backward passes of the recording; none in inference."""
     ops, kind = trace.ops, phase_kinds(trace)
     engine = np.flatnonzero(kind == BACKWARD)
     if not len(engine):
@@ -133,7 +133,7 @@ def find_passes(trace: Trace) -> Passes:
     start, end = ops.start_ns[engine], np.maximum.accumulate(ops.end_ns[engine])
     forward = call_tree.linked_forward(ops)
     forward_ns = np.sort(ops.start_ns[np.unique(forward[forward >= 0])])
-    # A forward operator that runs while the engine does computes something again: a checkpoint.
+    # A forward operator that runs inside the engine recomputes: a checkpoint.
     at = np.searchsorted(start, forward_ns, side="right") - 1
     forward_ns = forward_ns[(at < 0) | (forward_ns >= end[np.maximum(at, 0)])]
     marks = np.sort(np.concatenate((forward_ns, ops.start_ns[kind == STEPPING])))

@@ -1,4 +1,8 @@
-"""Rectangles, tracks and levels of detail for drawing a trace."""
+"""Geometry of a drawn trace: tracks, rows, rectangles and levels of detail.
+
+``tracks`` lists the tracks and their names. ``level_of_detail`` finds the rectangles of a window,
+and ``rectangles`` merges short ones. ``appearance`` has the class, name and certainty of a range.
+"""
 
 __all__ = [
     "appearance",

@@ -1,4 +1,4 @@
-"""What a range looks like wherever it is drawn: its name, what it is, and how well it is known."""
+"""Display attributes of an event: name, class, certainty."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ TABLES = ("ops", "launches", "frames", "kernels", "steps")
 OPS, LAUNCHES, FRAMES, KERNELS, STEPS = range(len(TABLES))
 
 CLASSES = (*breakdown.KINDS, "operator", "annotation", "runtime", "frame", "step")
-"""What a rectangle is, for its colour: device activities, host ranges, steps."""
+"""The class of a rectangle, for its color: device activities, host ranges, steps."""
 
 _PLAIN = {LAUNCHES: "runtime", FRAMES: "frame", STEPS: "step"}
 
 
 @dataclass(frozen=True)
 class Appearance:
-    """A row each; ``name`` is a string of the trace, ``kind`` an index into ``CLASSES``."""
+    """A row per event; ``name`` is a string of the trace, ``kind`` an index into ``CLASSES``."""
 
     name: I32
     kind: I8
     look: I8
-    """An index into ``certainty.LOOKS``."""
+    """An index into ``uncertainty.LOOKS``."""
     bound_ns: NDArray[np.float32]
-    """How far off the start may be; 0 for what was recorded, -1 where it is not known."""
+    """The error bound of the start; 0 if recorded, -1 if not known."""
 
 
 def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
-    """Of rows of several tables: ``table`` is an index into ``TABLES``."""
+    """Return the display attributes of rows of several tables.
+
+    ``table`` is an index into ``TABLES``, ``index`` the row in that table.
+    """
     name = np.full(len(index), NONE, np.int32)
     kind, look = np.zeros(len(index), np.int8), np.zeros(len(index), np.int8)
     bound = np.zeros(len(index), np.float32)
@@ -58,7 +61,7 @@ def appearances(trace: Trace, table: I8, index: I32) -> Appearance:
 
 
 def name_counts(trace: Trace) -> I64:
-    """How many ranges bear each of the trace's strings."""
+    """Return by string of the trace how many ranges have it as their name."""
     found = np.zeros(len(trace.strings), np.int64)
     for table in TABLES:
         name = getattr(trace, table).name

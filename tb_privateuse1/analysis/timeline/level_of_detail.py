@@ -1,10 +1,10 @@
-"""A trace as rows of rectangles at several levels of detail, so that any window of a trace of any
-size costs what the screen can show and not what the trace holds.
+"""Build a pyramid of rectangles, so that a window costs what the screen can show.
 
 A **track** is a host thread's operators, its Python frames, a device lane, or the steps; nested
-ranges lie in **rows** below each other. Level 0 has every range; a further level has, instead of
-all ranges shorter than its ``bin_ns`` that start in the same bin, one with their number and busy
-time. Ranges of a row never overlap, so a window of a row is found by two binary searches.
+ranges lie in **rows** below each other. Level 0 has every range. A further level merges all ranges
+shorter than its ``bin_ns`` that start in the same bin into one, with their number and busy time.
+Ranges of a row never overlap, so two binary searches find a window of a row, whatever the size of
+the trace.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ STEPS, OPERATORS, FRAMES, DEVICE = range(4)
 """``Tracks.kind``."""
 
 _DEEPEST = 256
-"""Rows of a track. What would lie deeper is not drawn, but counted."""
+"""Rows of a track. Deeper ranges are counted and not drawn."""
 _FINEST_NS = 256
 _FACTOR = 2
 _WORTH = 0.5
-"""A level is kept if it has at most this share of the ranges of the level before."""
+"""A level is used only if it has at most this share of the ranges of the level before."""
 _FEW = 2048
 _AT_ONCE = 1 << 20
 
@@ -42,16 +42,16 @@ class Tracks(Table):
     kind: I32
     owner: I32
     rows: I32
-    """How many rows it has: they follow each other, and the tracks'."""
+    """The number of its rows: they are consecutive, in the order of the tracks."""
     busy_ns: I64
-    """How long the ranges of its first row last in all."""
+    """Total duration of the ranges in its first row."""
     hidden: I64
     """Ranges that lie too deep to be drawn."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """``edges`` (rows + 1): where each row's ranges start."""
+    """One level of detail; ``edges`` (rows + 1) has the index of each row's first range."""
 
     bin_ns: int
     edges: I64
@@ -66,11 +66,14 @@ class Pyramid:
     levels: tuple[Level, ...]
 
     def first_row(self) -> I64:
-        """The first row of each track."""
+        """Return the first row of each track."""
         return np.cumsum(self.tracks.rows) - self.tracks.rows
 
     def place(self, kind: int, owner: int, start_ns: int, ref: int) -> tuple[int, int]:
-        """The track and the row in it where a range lies; (-1, -1) if it is not drawn."""
+        """Return the track of a range and the row in it; (-1, -1) if it is not drawn.
+
+        ``owner`` is the thread or lane, ``ref`` the row in the trace's table.
+        """
         tracks, finest = self.tracks, self.levels[0]
         for track in np.flatnonzero((tracks.kind == kind) & (tracks.owner == owner)).tolist():
             first = int(self.first_row()[track])
@@ -84,16 +87,16 @@ class Pyramid:
     def window(
         self, rows: NDArray[np.int64], start_ns: int, end_ns: int, bin_ns: float, most: int
     ) -> tuple[I64, Ranges]:
-        """What of some rows lies in a window: (the row of each rectangle, the rectangles).
+        """Return the rectangles of some rows within a window: (row of each, rectangles).
 
-        Ranges shorter than ``bin_ns`` are merged; where that leaves more than ``most``
-        rectangles, in bins twice as long, and so on.
+        Ranges shorter than ``bin_ns`` are merged; if that leaves more than ``most`` rectangles, in
+        bins twice as long, and so on.
         """
         fine = max(bin_ns, 1.0)
         levels = [self.levels[0], *(one for one in self.levels[1:] if one.bin_ns <= fine)]
         level, pieces = levels[-1], _pieces(levels[-1], rows, start_ns, end_ns)
         bin_size = int(fine)
-        # Too many are merged, which takes less time from a coarser level that has too many, too.
+        # Merging takes less time from the coarsest level that still has too many.
         for coarser in self.levels[len(levels) :]:
             if _size(pieces) <= most:
                 break
@@ -113,7 +116,7 @@ class Pyramid:
 
 
 def build_pyramid(trace: Trace) -> Pyramid:
-    """The pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
+    """Build the pyramid of a trace: O(n log n), and at most twice as many rectangles as ranges."""
     tracks, edges, exact = _finest(trace)
     levels = [Level(0, edges, exact)]
     span, bin_ns = int(exact.end_ns.max(initial=0)), _FINEST_NS
@@ -125,7 +128,7 @@ def build_pyramid(trace: Trace) -> Pyramid:
 
 
 def _coarser(level: Level, bin_ns: int) -> Level | None:
-    """The next level, if it is worth it; some rows after the other, as each is in memory twice."""
+    """Return the next level, or None if it saves too little; in batches, to limit the memory."""
     rows = len(level.edges) - 1
     firsts = np.flatnonzero(np.diff(level.edges[:-1] // _AT_ONCE, prepend=-1))
     at, parts = [], []
@@ -183,8 +186,8 @@ def _finest(trace: Trace) -> tuple[Tracks, I64, Exact]:
         np.concatenate([np.empty(0, np.int64), *(c[i] for c in columns)]) for i in range(3)
     )
     kind, owner = np.array(kinds, np.int32).reshape(-1, 2).T.copy()
-    told = np.array((busy, hidden), np.int64)
-    tracks = Tracks(kind, owner, np.array(sizes, np.int32), told[0], told[1])
+    sums = np.array((busy, hidden), np.int64)
+    tracks = Tracks(kind, owner, np.array(sizes, np.int32), sums[0], sums[1])
     exact = Exact(start, end, ref.astype(np.int32))
     return tracks, np.cumsum(np.concatenate(counts)), exact
 
@@ -226,7 +229,7 @@ def _tracks(trace: Trace) -> Iterator[_Track]:
 
 
 def _disjoint(track: _Track) -> I32:
-    """Depths at which no range overlaps another: what does lies one row deeper.
+    """Return depths at which no range overlaps another: overlapping ones lie one row deeper.
 
     Host ranges nest, and overlap only where they cross; kernels of one lane may overlap.
     """
@@ -251,7 +254,7 @@ def _size(pieces: _Pieces) -> int:
 
 
 def _pieces(level: Level, rows: NDArray[np.int64], start: int, end: int) -> _Pieces:
-    """What of each row lies in a window."""
+    """Return by row the index range of its ranges within a window."""
     ranges, pieces = level.ranges, []
     for row in rows.tolist():
         low, high = int(level.edges[row]), int(level.edges[row + 1])

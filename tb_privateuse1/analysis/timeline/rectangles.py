@@ -1,4 +1,4 @@
-"""Rectangles on rows, and one in the place of several that lie close together."""
+"""Rectangles on rows, and merging of those that lie close together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tb_privateuse1.trace.table import I32, I64, Table
 class Ranges(Table):
     """Rectangles of a level, by row and start; those of a row do not overlap.
 
-    ``ref`` is the longest range in it (of several, the first): a row of ``Trace.ops`` or, counted
-    on behind these, of ``Trace.launches`` in a track of operators; else of ``frames``, ``kernels``
-    or ``steps``.
+    ``ref`` is the longest range in it (the first of equal ones). In a track of operators, it is a
+    row of ``Trace.ops``, or, counted on behind these, of ``Trace.launches``; else a row of
+    ``frames``, ``kernels`` or ``steps``.
     """
 
     start_ns: I64
@@ -34,21 +34,21 @@ class Exact(Table):
     ref: I32
 
     def each(self) -> Ranges:
-        """The same, as those of which one may stand for many."""
+        """Return the same as mergeable rectangles, each with a count of one."""
         ones = np.ones(len(self), np.int32)
         return Ranges(self.start_ns, self.end_ns, self.end_ns - self.start_ns, ones, self.ref)
 
 
 def merge_short(row: I64, ranges: Ranges, bin_ns: int) -> tuple[I64, Ranges]:
-    """The same with one rectangle for all short ranges of a row that start in the same bin."""
+    """Merge all short ranges of a row that start in the same bin into one rectangle."""
     at = bin_heads(row, ranges, bin_ns)
     return (row, ranges) if len(at) == len(ranges) else (row[at], join_groups(ranges, at))
 
 
 def bin_heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
-    """The first range of each group that becomes one rectangle."""
+    """Return the index of the first range of each group that becomes one rectangle."""
     short = ranges.end_ns - ranges.start_ns < bin_ns
-    # A shift is much quicker than a division, and most bins are powers of two.
+    # A shift is much faster than a division, and most bins are powers of two.
     bits = bin_ns.bit_length() - 1
     key = ranges.start_ns >> bits if bin_ns == 1 << bits else ranges.start_ns // bin_ns
     first = np.ones(len(ranges), np.bool_)
@@ -57,7 +57,7 @@ def bin_heads(row: I64, ranges: Ranges, bin_ns: int) -> I64:
 
 
 def join_groups(ranges: Ranges, at: I64) -> Ranges:
-    """One rectangle for each group; groups start at ``at``."""
+    """Return one rectangle for each group; groups start at ``at``."""
     last = np.append(at[1:], len(ranges)) - 1
     return Ranges(
         ranges.start_ns[at],
@@ -69,10 +69,10 @@ def join_groups(ranges: Ranges, at: I64) -> Ranges:
 
 
 def _longest(length: I64, at: I64) -> I64:
-    """The first of the longest entries of each group; groups start at ``at``."""
+    """Return the first of the longest entries of each group; groups start at ``at``."""
     best = at.copy()
     counts = np.diff(np.append(at, len(length)))
-    several = np.flatnonzero(counts > 1)  # most are alone in theirs
+    several = np.flatnonzero(counts > 1)  # most groups have one entry
     counts = counts[several]
     if not len(several):
         return best
@@ -81,6 +81,6 @@ def _longest(length: I64, at: I64) -> I64:
     entry = np.arange(len(group)) + (at[several] - first)[group]
     inside = length[entry]
     longest = np.flatnonzero(inside == np.maximum.reduceat(inside, first)[group])
-    # The last one written is the first one.
+    # Reversed, so that the first of equal ones is written last.
     best[several[group[longest[::-1]]]] = entry[longest[::-1]]
     return best

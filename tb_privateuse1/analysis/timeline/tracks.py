@@ -1,4 +1,4 @@
-"""The tracks of a timeline as a reader sees them: what belongs to what, and what it is called."""
+"""List the tracks of a timeline as a reader sees them: their group and their name."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _KINDS: tuple[TrackKind, ...] = ("steps", "operators", "frames", "device")
 
 @dataclass(frozen=True)
 class Track:
-    """One track: its rows of rectangles lie below each other."""
+    """One track; its rows of rectangles lie below each other."""
 
     id: int
     kind: TrackKind
     group: str
-    """What it belongs to: a process, a device."""
+    """The process or device that it belongs to."""
     group_key: str
-    """The same in every language."""
+    """Identifier of the group, the same in every language."""
     label: str
     rows: int
     ranges: int
     busy_ns: int
-    """How long its outermost ranges last in all."""
+    """Total duration of its outermost ranges."""
     hidden: int
     """Ranges that lie too deep to be drawn."""
     owner: int
-    """Its thread's row in the trace's table, or its stream's; 0 of the steps."""
+    """Row of its thread or stream in the trace's table; 0 for the steps."""
 
 
 def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
-    """All tracks of a pyramid, in its order."""
-    of, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
+    """Return all tracks of a pyramid, in its order."""
+    tracks, edges, first = pyramid.tracks, pyramid.levels[0].edges, pyramid.first_row()
     found = []
-    # Tracks share the texts of their group: there may be a hundred thousand.
+    # Tracks share the texts of their group: there may be 100,000 tracks.
     groups: dict[str, tuple[str, str]] = {}
-    for i, kind in enumerate(of.kind.tolist()):
-        owner, rows = int(of.owner[i]), int(of.rows[i])
+    for i, kind in enumerate(tracks.kind.tolist()):
+        owner, rows = int(tracks.owner[i]), int(tracks.rows[i])
         group, label = _labels(trace, kind, owner)
         group, key = groups.setdefault(group, (group, str(group)))
         found.append(
@@ -55,8 +55,8 @@ def list_tracks(trace: Trace, pyramid: Pyramid) -> tuple[Track, ...]:
                 label=label,
                 rows=rows,
                 ranges=int(edges[first[i] + rows] - edges[first[i]]),
-                busy_ns=int(of.busy_ns[i]),
-                hidden=int(of.hidden[i]),
+                busy_ns=int(tracks.busy_ns[i]),
+                hidden=int(tracks.hidden[i]),
                 owner=owner,
             )
         )

@@ -1,9 +1,30 @@
 """Infer the device timeline from the elapsed device times of operators (ProfilerStubs).
 
-The kind of the elapsed times is found out first, then the streams they were recorded on. Sums of
-kernel durations only need a queue per stream (``queue``), times between events the pipeline of
-``events``. Anything else is refused with the reason. Each stage is a file of its own;
-docs/internals/inference.md says why each holds.
+The kind of the elapsed times is detected first (``elapsed_kind``), then the streams that they were
+recorded on (``streams``). Sums of kernel durations need a queue per stream (``kernel_sum_queue``),
+times between events the phases of ``event_pipeline``. Anything else is refused with the reason.
+docs/internals/inference.md says why each step holds.
+
+Glossary, as the modules use the words:
+
+- **event pair**: the two events that the profiler records around an operator. An **event** here is
+  one of them, never a row of the trace file. All events of a stream form one sequence in the
+  order of their host times. (Shown results and their JSON names call them *marks*.)
+- **segment**: the time from an event to the next one of the stream; an **own segment** of an
+  operator: from an event to the next one of its thread, with no inner operator open.
+- **launch**: the host's call that submits device work; **latency**: from launch to start on an
+  idle device. A segment or operator is **launch-free** if no thread can have launched in it.
+- **backlog**: submitted work that the device has not finished. With one the device is **behind**
+  the host; without, it is **idle**, and an event executes at the host time plus the latency.
+- **synchronization point**: an event whose device time something else bounds: a call that waited
+  for the device, or another stream. An **anchor** is one that the elapsed times show: a
+  launch-free segment that took the device longer than its event costs, so that it was idle.
+- **bound**: earliest or latest possible time, given the assumptions; an **estimate** is the likely
+  value inside the bounds. Bounds **cross** if they contradict each other.
+- **prior**: who may launch, by name; **evidence**: what the trace shows of it. ``Kernels.evidence``
+  is the class of a kernel's times (``EVENTS``, ``END_PINNED``, ``SYNC``, ``CATALOGUE``, ``BOUND``).
+- **visible**: the kernel ran under a backlog, so that the time between its events is its duration;
+  otherwise it is **hidden** behind host time.
 """
 
 from __future__ import annotations
@@ -17,15 +38,15 @@ from tb_privateuse1.inference.base import Activities, Strings
 from tb_privateuse1.inference.device_timeline import (
     calibration,
     elapsed_kind,
+    event_pairs,
     event_pipeline,
     kernel_sum_queue,
     launching_operators,
-    marks,
     other_recordings,
     stream_joins,
     streams,
 )
-from tb_privateuse1.inference.device_timeline.base import Calibration, Marks, Work
+from tb_privateuse1.inference.device_timeline.base import Calibration, EventPairs, Work
 from tb_privateuse1.inference.device_timeline.other_recordings import Others as Others
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace import groupby
@@ -36,10 +57,11 @@ from tb_privateuse1.trace.model import MISSING, NONE, Frames, Kernels, Lanes, Op
 from tb_privateuse1.trace.table import I64, Bools
 
 __all__ = [
-    "constraints",
+    "Others",
+    "infer_timeline",
 ]
 
-_STRANGE = "elapsed_not_of_a_stream"
+_NOT_OF_A_STREAM = "elapsed_not_of_a_stream"
 
 
 def infer_timeline(
@@ -49,79 +71,81 @@ def infer_timeline(
     frames: Frames | None = None,
     others: other_recordings.Others | None = None,
 ) -> Activities | None:
-    """Inferred kernels on a lane per stream, or None where nothing can be inferred.
+    """Return inferred kernels on a lane per stream, or None without a sidecar.
 
-    ``frames`` are the Python frames, of which calls that wait for the device are of use; ``others``
-    gives other recordings of the run, if durations of this one are hidden.
+    ``frames`` are the Python frames; calls that wait for the device are found among them.
+    ``others`` returns other recordings of the run; it is called if durations are hidden here.
     """
     if sidecar is None:
         return None
     facts = sidecar.facts
-    found = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
+    kind = elapsed_kind.detect(ops, strings, facts.get("elapsed_kind"), facts.get("elapsed_unit"))
     counts = {"shapes": int((ops.shapes >= 0).sum())}
-    grounds = InferenceBasis(found.name, found.evidence, counts=counts)
-    if found.finding is not None or found.name == "none":
-        return _activities(ops, strings, [], [Work.none(found.finding, grounds)])
+    basis = InferenceBasis(kind.name, kind.evidence, counts=counts)
+    if kind.finding is not None or kind.name == "none":
+        return _activities(ops, strings, [], [Work.none(kind.finding, basis)])
     waits = _waits(ops, strings, frames)
     split = streams.split_streams(ops, sidecar)
     parts = [streams.select_operators(ops, s.row) if len(split) > 1 else ops for s in split]
-    read = [_read(part, strings, sidecar, found.resolution_ns) for part in parts]
-    if found.name == "kernel_sum":
+    prepared = [_prepare(part, strings, sidecar, kind.resolution_ns) for part in parts]
+    if kind.name == "kernel_sum":
         work = [
-            kernel_sum_queue.replay_queue(p, r.plain, waits, r.c, grounds)
-            for p, r in zip(parts, read, strict=True)
+            kernel_sum_queue.replay_queue(p, r.events, waits, r.c, basis)
+            for p, r in zip(parts, prepared, strict=True)
         ]
     else:
-        met = _joins(parts, read, strings, waits) if len(split) > 1 else [None]
+        joins = _joins(parts, prepared, strings, waits) if len(split) > 1 else [None]
         work = [
             event_pipeline.place_kernels(
-                part, strings, r.plain, r.may, join, waits, r.c, grounds, others
+                part, strings, r.events, r.may, join, waits, r.c, basis, others
             )
-            for part, r, join in zip(parts, read, met, strict=True)
+            for part, r, join in zip(parts, prepared, joins, strict=True)
         ]
-    if len(split) == 1 and any(f.code == _STRANGE for f in work[0].findings):
-        several = streams.find_parallel(ops, found.resolution_ns)
+    if len(split) == 1 and any(f.code == _NOT_OF_A_STREAM for f in work[0].findings):
+        several = streams.find_parallel(ops, kind.resolution_ns)
         if several is not None:
-            told = dataclasses.replace(grounds, evidence=several.message)
-            work = [dataclasses.replace(work[0], findings=(several,), grounds=told)]
+            reason = dataclasses.replace(basis, evidence=several.message)
+            work = [dataclasses.replace(work[0], findings=(several,), basis=reason)]
     return _activities(ops, strings, split, work)
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What is known of a stream before it is solved."""
+class _Prepared:
+    """A stream before it is solved: its events, who may launch by name, its constants."""
 
-    plain: Marks
+    events: EventPairs
     may: Bools
     c: Calibration
 
 
-def _read(ops: Ops, strings: Strings, sidecar: Sidecar, resolution_ns: int) -> _Read:
-    plain = marks.build_marks(ops)
+def _prepare(ops: Ops, strings: Strings, sidecar: Sidecar, resolution_ns: int) -> _Prepared:
+    events = event_pairs.pair_events(ops)
     may = launching_operators.may_launch(ops, strings)
-    quiet = marks.quiet_segments(plain, launching_operators.launching_segments(plain, may))
-    return _Read(plain, may, calibration.calibrate(ops, sidecar, resolution_ns, plain, quiet))
+    launching = launching_operators.launching_segments(events, may)
+    launch_free = event_pairs.launch_free_segments(events, launching)
+    c = calibration.calibrate(ops, sidecar, resolution_ns, events, launch_free)
+    return _Prepared(events, may, c)
 
 
 def _joins(
-    parts: list[Ops], read: list[_Read], strings: Strings, waits: tuple[I64, I64]
+    parts: list[Ops], prepared: list[_Prepared], strings: Strings, waits: tuple[I64, I64]
 ) -> list[stream_joins.Joins | None]:
     lanes = []
-    for ops, r in zip(parts, read, strict=True):
+    for ops, r in zip(parts, prepared, strict=True):
         between = launching_operators.may_wait_for_streams(ops, strings)
-        held = (r.plain.innermost < 0) | between[r.plain.innermost]
-        still = marks.quiet_segments(r.plain, held)
-        lanes.append(stream_joins.build_lane(ops, r.plain, still, between, r.c))
+        waiting = (r.events.innermost < 0) | between[r.events.innermost]
+        wait_free = event_pairs.launch_free_segments(r.events, waiting)
+        lanes.append(stream_joins.build_lane(ops, r.events, wait_free, between, r.c))
     return [*stream_joins.find_joins(lanes, waits)]
 
 
 def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]:
-    """Host ranges that wait for the device, by their names."""
+    """Return starts and ends of the host ranges that wait for the device, by their names."""
     columns = [ops.name] if frames is None else [ops.name, frames.name]
     used = groupby.distinct_values(np.concatenate(columns)).tolist()
     names = [i for i in used if i >= 0 and blocks(strings.all[i])]
-    mine = np.isin(ops.name, names)
-    starts, ends = [ops.start_ns[mine]], [ops.end_ns[mine]]
+    blocking = np.isin(ops.name, names)
+    starts, ends = [ops.start_ns[blocking]], [ops.end_ns[blocking]]
     if frames is not None:
         calls = np.isin(frames.name, names)
         starts.append(frames.start_ns[calls])
@@ -132,15 +156,16 @@ def _waits(ops: Ops, strings: Strings, frames: Frames | None) -> tuple[I64, I64]
 def _activities(
     ops: Ops, strings: Strings, split: list[streams.Stream], work: list[Work]
 ) -> Activities:
-    """All streams' work in one table, and what there is to say of it, each thing once."""
+    """Return the kernels of all streams in one table by start, and each kind of finding once."""
     findings: dict[str, Finding] = {}
-    for found in (f for w in work for f in w.findings):
-        before = findings.get(found.code, found)
-        both = None if found.count is None else (before.count or 0) + found.count
-        findings[found.code] = found if before is found else dataclasses.replace(found, count=both)
+    for finding in (f for w in work for f in w.findings):
+        before = findings.get(finding.code, finding)
+        total = None if finding.count is None else (before.count or 0) + finding.count
+        merged = dataclasses.replace(finding, count=total)
+        findings[finding.code] = finding if before is finding else merged
     if not any(len(w) for w in work):
         return Activities(
-            Kernels.empty(), Lanes.empty(), tuple(findings.values()), grounds=work[0].grounds
+            Kernels.empty(), Lanes.empty(), tuple(findings.values()), basis=work[0].basis
         )
     lanes = Lanes(
         np.array([s.device for s in split]),
@@ -150,22 +175,22 @@ def _activities(
     kernels = [
         _kernels(ops, s.row, w, lane) for lane, (s, w) in enumerate(zip(split, work, strict=True))
     ]
-    columns = zip(*(table.columns() for table in kernels), strict=True)
-    merged = Kernels(**{parts[0][0]: np.concatenate([p[1] for p in parts]) for parts in columns})
-    order = np.argsort(merged.start_ns, kind="stable")
-    return Activities(merged.take(order), lanes, tuple(findings.values()), grounds=_together(work))
+    columns = zip(*(one.columns() for one in kernels), strict=True)
+    table = Kernels(**{parts[0][0]: np.concatenate([p[1] for p in parts]) for parts in columns})
+    order = np.argsort(table.start_ns, kind="stable")
+    return Activities(table.take(order), lanes, tuple(findings.values()), basis=_merge_basis(work))
 
 
-def _together(work: list[Work]) -> InferenceBasis | None:
-    """The grounds of the stream with most operators, with what was counted on all."""
-    grounds = work[0].grounds
-    counted = [w.grounds.counts for w in work if w.grounds is not None]
-    if grounds is None or len(counted) < 2:
-        return grounds
-    total = {name: sum(c.get(name, 0) for c in counted) for name in counted[0]}
-    names = dict.fromkeys(n for w in work if w.grounds is not None for n in w.grounds.others)
-    counts = {**total, "shapes": counted[0]["shapes"]}
-    return dataclasses.replace(grounds, counts=counts, others=tuple(names))
+def _merge_basis(work: list[Work]) -> InferenceBasis | None:
+    """Return the basis of the stream with most operators, with the counts summed over all."""
+    basis = work[0].basis
+    counts_of = [w.basis.counts for w in work if w.basis is not None]
+    if basis is None or len(counts_of) < 2:
+        return basis
+    total = {name: sum(c.get(name, 0) for c in counts_of) for name in counts_of[0]}
+    names = dict.fromkeys(n for w in work if w.basis is not None for n in w.basis.others)
+    counts = {**total, "shapes": counts_of[0]["shapes"]}
+    return dataclasses.replace(basis, counts=counts, others=tuple(names))
 
 
 def _kernels(ops: Ops, rows: I64, work: Work, lane: int) -> Kernels:

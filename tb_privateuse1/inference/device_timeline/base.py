@@ -1,8 +1,8 @@
-"""What the stages of the timeline hand to each other: marks, their tree, bounds, calibration.
+"""Types that the stages of the timeline share: event pairs, bounds, calibration, work.
 
-A *mark* is one of the two events that the profiler records around an operator, in the order in
+An *event* is one of the two that the profiler records around an operator. They are in the order in
 which the host recorded them, which is the order of a single stream. A *segment* ``p`` lies
-between the marks ``p - 1`` and ``p``. Times are int64 ns.
+between the events ``p - 1`` and ``p``. Times are int64 ns. The package's docstring has a glossary.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tb_privateuse1.trace.inference_basis import Constant, InferenceBasis
 from tb_privateuse1.trace.table import I8, I32, I64, Bools
 
 NEVER, ANY = int(np.iinfo(np.int64).min), 1 << 62
-"""As an earliest and as a latest time: none is known."""
+"""An earliest and a latest time that bound nothing."""
 
 RETURN_NS = 4_000
 """From the end of the work to the return of a call that waits for it."""
@@ -33,13 +33,13 @@ class Calibration:
     latency_bound_ns: int
     latency_measured: bool
     jitter_ns: int
-    """How much later than the latency an idle device may execute a mark."""
+    """How much later than the latency an idle device may execute an event."""
     event_ns: int
     event_high_ns: int
-    """Likely and largest time that one mark takes on a busy device; the least is 0."""
+    """Likely and largest time that one event takes on a busy device."""
     gap_ns: int
     gap_high_ns: int
-    """Likely and largest time from one kernel or mark to the next kernel on a busy device."""
+    """Likely and largest time from one kernel or event to the next kernel on a busy device."""
     resolution_ns: int
     rounding: str
     """``floor``, ``round`` or ``both`` (either event is truncated before the difference)."""
@@ -47,17 +47,18 @@ class Calibration:
     """Largest relative difference of the device's clock from the host's."""
     event_low_ns: int = 0
     constants: tuple[Constant, ...] = ()
-    """The same as they are shown, with their evidence."""
+    """The same values as pages show them, with their evidence."""
 
 
 @dataclass(frozen=True)
-class Marks:
-    """All marks in order, and per operator (row of ``Ops``) where its two marks are.
+class EventPairs:
+    """The 2 n events of a stream in order, and the positions of each operator's two.
 
-    ``host_ns`` is when the mark was likely recorded, ``host_low_ns`` and ``host_high_ns`` when at
-    the earliest and latest, ``host_floor_ns`` when even if its thread was preempted. ``next`` is
-    the next mark of the same thread (itself at the end), ``innermost`` the thread's innermost open
-    operator after the mark, ``NONE`` outside all.
+    Per event: ``op``, its operator (row of ``Ops``). ``host_ns``, ``host_low_ns`` and
+    ``host_high_ns`` are the likely, earliest and latest time of its record; ``host_floor_ns`` is
+    the earliest one if its thread was preempted. ``next`` is the next event of the same thread
+    (itself at the end), ``innermost`` the thread's innermost open operator after the event, or
+    ``NONE``. Per operator: ``start`` and ``end``, the positions of its events.
     """
 
     op: I32
@@ -77,7 +78,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Earliest and latest device time of every mark, and the likely one between them."""
+    """Earliest and latest device time of every event, and the estimate between them."""
 
     low: I64
     high: I64
@@ -85,8 +86,8 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Usual:
-    """What to expect of each kernel's length: -1 where the trace does not tell.
+class TypicalDurations:
+    """The length to expect of each kernel, in ns; -1 if no instance shows it.
 
     ``low`` and ``high`` are limits from the same operator on the same shapes.
     """
@@ -95,8 +96,8 @@ class Usual:
     low: I64
     high: I64
 
-    def first(self, count: int) -> Self:
-        """Those of the first kernels."""
+    def head(self, count: int) -> Self:
+        """Return those of the first ``count`` kernels."""
         return dataclasses.replace(
             self, length=self.length[:count], low=self.low[:count], high=self.high[:count]
         )
@@ -104,7 +105,7 @@ class Usual:
 
 @dataclass(frozen=True)
 class Work:
-    """What ran on one stream: a row per kernel, in order; ``row`` is its operator's."""
+    """The kernels of one stream in order; ``row`` is the operator of each."""
 
     row: I64
     start_ns: I64
@@ -114,20 +115,20 @@ class Work:
     evidence: I8
     activity: I8
     findings: tuple[Finding, ...] = ()
-    grounds: InferenceBasis | None = None
+    basis: InferenceBasis | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
     @classmethod
-    def none(cls, finding: Finding | None, grounds: InferenceBasis) -> Self:
-        """No work, for a reason."""
+    def none(cls, finding: Finding | None, basis: InferenceBasis) -> Self:
+        """Return no work; ``finding`` is the reason."""
         times, few = np.empty(0, np.int64), np.empty(0, np.int8)
-        found = () if finding is None else (finding,)
-        return cls(times, times, times, times, times, few, few, found, grounds)
+        findings = () if finding is None else (finding,)
+        return cls(times, times, times, times, times, few, few, findings, basis)
 
     def take(self, rows: Bools) -> Self:
-        """Some of the work."""
+        """Return the kernels of some rows."""
         columns = ("row", "start_ns", "duration_ns", "start_bound_ns", "duration_bound_ns")
         some = {name: getattr(self, name)[rows] for name in (*columns, "evidence", "activity")}
         return dataclasses.replace(self, **some)

@@ -1,9 +1,9 @@
-"""The constants of the device, from what the capture measured and from the trace itself.
+"""Estimate the constants of the device, from the capture's measurements and from the trace.
 
-Launch latency: measured by the capture on an idle device, else a default; no trace can tell it,
-as it shifts every start alike. Event cost: operators without device work that the device ran
-through faster than the host did only cost it their marks. Jitter: how much the elapsed times of
-operators without device work on an idle device scatter about their host times.
+Launch latency: measured by the capture on an idle device, else a default; no trace shows it, as
+it shifts every start alike. Event cost: a launch-free operator that the device ran faster than the
+host cost the device its events only. Jitter: the scatter of the elapsed times of launch-free
+operators on an idle device about their host times.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import dataclasses
 import numpy as np
 
 from tb_privateuse1.i18n import say
-from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import RETURN_NS, Calibration, EventPairs
 from tb_privateuse1.readers.raw import Sidecar
 from tb_privateuse1.trace.inference_basis import Constant, Name
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 _LATENCY_NS, _LATENCY_BOUND_NS, _MEASURED_BOUND_NS = 6_000, 3_000, 1_000
-"""From launch to start on an idle device where nothing measured it, and how far it may be off."""
+"""From launch to start on an idle device: default, its error, the error of a measured one."""
 
 _EVENT_NS, _EVENT_HIGH_NS = 300, 600
-"""Likely and largest time of a mark where no backlog shows it."""
+"""Likely and largest cost of an event if no backlog shows it."""
 
 _EVENT_MOST_NS = 20_000
-"""No backend's mark takes longer."""
+"""No backend's event takes longer."""
 
 _GAP_NS, _GAP_HIGH_NS = 800, 2_000
-"""Likely and largest time from one kernel or mark to the kernel after it on a busy device."""
+"""Likely and largest time from one kernel or event to the next kernel on a busy device."""
 
 _JITTER_NS, _JITTER_LOW_NS, _JITTER_HIGH_NS = 1_500, 500, 20_000
 
@@ -37,31 +37,31 @@ _TORCH_RESOLUTION_NS = 1_000
 """torch truncates elapsed times to microseconds."""
 
 _ENOUGH, _ALIKE = 20, 5
-"""Operators that a constant needs, and those of one size among them."""
+"""The least number of operators for a constant, and of operators with equal segment counts."""
 
 
 def calibrate(
-    ops: Ops, sidecar: Sidecar, resolution_ns: int, marks: Marks, quiet: Bools
+    ops: Ops, sidecar: Sidecar, resolution_ns: int, events: EventPairs, launch_free: Bools
 ) -> Calibration:
-    """The calibration; ``quiet`` are the segments in which nothing can have launched."""
-    told = _told(sidecar, "launch_latency_ns")
-    measured = told is not None
-    latency = _LATENCY_NS if told is None else told
-    # Everything a multiple of 10 us says that the device's clock is coarse; of 2 us, nothing.
+    """Return the calibration of a stream; ``launch_free`` is per segment."""
+    claim = _claim(sidecar, "launch_latency_ns")
+    measured = claim is not None
+    latency = _LATENCY_NS if claim is None else claim
+    # Multiples of 10 µs show a coarse device clock; multiples of 2 µs show nothing.
     resolution = _TORCH_RESOLUTION_NS
     if resolution_ns >= 4 * _TORCH_RESOLUTION_NS:
         resolution = resolution_ns
     rounding = sidecar.facts.get("elapsed_rounding")
     if rounding not in ("floor", "round"):
         rounding = "floor" if resolution == _TORCH_RESOLUTION_NS else "both"
-    still = _still(ops, marks, quiet)
-    event, event_high, seen = _event_cost(ops, marks, still, resolution)
-    jitter, idle = _jitter(ops, still, resolution)
+    launch_free_ops = _launch_free_operators(ops, events, launch_free)
+    event, event_high, samples = _event_cost(ops, events, launch_free_ops, resolution)
+    jitter, idle = _jitter(ops, launch_free_ops, resolution)
     latency_bound = _MEASURED_BOUND_NS if measured else _LATENCY_BOUND_NS
     constants = (
         _latency(sidecar, latency, latency_bound),
         _sync_return(sidecar),
-        _event(event, 0, event_high, seen),
+        _event(event, 0, event_high, samples),
         Constant(
             "kernel_gap", _GAP_NS, 0, _GAP_HIGH_NS, "assumed", None, say("As on known devices.")
         ),
@@ -83,13 +83,14 @@ def calibrate(
     )
 
 
-def _told(sidecar: Sidecar, key: str) -> int | None:
+def _claim(sidecar: Sidecar, key: str) -> int | None:
+    """Return a time that the capture measured, or None."""
     value = sidecar.facts.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _tries(sidecar: Sidecar, key: str) -> int | None:
-    """How many measurements of the capture a value is the median of."""
+    """Return the number of measurements that a value of the capture is the median of."""
     evidence = sidecar.facts.get("calibration")
     tries = evidence.get(key) if isinstance(evidence, dict) else None
     return len(tries) if isinstance(tries, list) else None
@@ -97,7 +98,7 @@ def _tries(sidecar: Sidecar, key: str) -> int | None:
 
 def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
     least, most = max(value - bound, 0), value + bound
-    if _told(sidecar, "launch_latency_ns") is None:
+    if _claim(sidecar, "launch_latency_ns") is None:
         why = say("No trace can tell it: it shifts every start alike.")
         return Constant("launch_latency", value, least, most, "assumed", None, why)
     why = say("An event recorded on the idle device, until it was done.")
@@ -106,7 +107,7 @@ def _latency(sidecar: Sidecar, value: int, bound: int) -> Constant:
 
 
 def _sync_return(sidecar: Sidecar) -> Constant:
-    value = _told(sidecar, "sync_return_ns")
+    value = _claim(sidecar, "sync_return_ns")
     if value is None:
         why = say("From the end of the work to the return of a call that waits.")
         return Constant("sync_return", RETURN_NS, None, None, "assumed", None, why)
@@ -120,16 +121,16 @@ def _event(value: int, least: int, most: int, samples: int) -> Constant:
 
 
 def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Calibration:
-    """The calibration with the cost of a mark as ranges under backlog tell it.
+    """Return the calibration with an event cost that ranges under backlog show.
 
-    ``samples`` are how many told it; none, and the calibration's own stays, with that doubt.
+    ``samples`` is the number of these ranges; with none, the constant that is shown stays.
     """
     low, high = max(value - doubt, 0), value + doubt
     constants = c.constants
     if samples:
         why = say("Ranges run through behind the host, less the launching operators in them.")
-        told = Constant("event_cost", value, low, high, "trace", samples, why)
-        constants = tuple(told if k.name == "event_cost" else k for k in constants)
+        shown = Constant("event_cost", value, low, high, "trace", samples, why)
+        constants = tuple(shown if k.name == "event_cost" else k for k in constants)
     return dataclasses.replace(
         c, event_ns=value, event_low_ns=low, event_high_ns=high, constants=constants
     )
@@ -138,7 +139,7 @@ def with_event_cost(c: Calibration, value: int, doubt: int, samples: int) -> Cal
 def _of_trace(
     name: Name, value: int, least: int, most: int | None, samples: int, evidence: str
 ) -> Constant:
-    """A constant that the trace tells if there are samples of it."""
+    """Return a constant as shown by the trace if it has samples, else as assumed."""
     if not samples:
         return Constant(name, value, least, most, "assumed", None, say("The trace shows too few."))
     return Constant(name, value, least, most, "trace", samples, evidence)
@@ -155,38 +156,42 @@ def _resolution(ops: Ops, value: int, rounding: str) -> Constant:
     return Constant("elapsed_resolution", value, None, None, "trace", known, why)
 
 
-def _still(ops: Ops, marks: Marks, quiet: Bools) -> I64:
-    """Operators with a device time, between whose marks nothing can have launched."""
-    loud = np.concatenate(([0], np.cumsum(~quiet)))
-    still = loud[marks.end + 1] == loud[marks.start + 1]
-    return np.flatnonzero(still & (ops.elapsed_ns != MISSING))
+def _launch_free_operators(ops: Ops, events: EventPairs, launch_free: Bools) -> I64:
+    """Return the rows of launch-free operators with a device time."""
+    launching = np.concatenate(([0], np.cumsum(~launch_free)))
+    launch_free_ops = launching[events.end + 1] == launching[events.start + 1]
+    return np.flatnonzero(launch_free_ops & (ops.elapsed_ns != MISSING))
 
 
-def _event_cost(ops: Ops, marks: Marks, still: I64, resolution: int) -> tuple[int, int, int]:
-    """The likely time of a mark, one that it does not exceed, and how many operators tell it.
+def _event_cost(
+    ops: Ops, events: EventPairs, launch_free_ops: I64, resolution: int
+) -> tuple[int, int, int]:
+    """Return the likely cost of an event, its upper bound, and the number of operators used.
 
-    An operator of k segments that only cost the device its marks has an elapsed time of the
-    integer part of k times that cost, so that each one bounds the cost from both sides.
+    The elapsed time of an operator of k segments that cost the device its events only is the
+    integer part of k times that cost. So each operator bounds the cost from both sides.
     """
-    host = ops.end_ns[still] - ops.start_ns[still]
-    row = still[(host >= 4_000) & (2 * (ops.elapsed_ns[still] + resolution) <= host)]
+    host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
+    row = launch_free_ops[
+        (host >= 4_000) & (2 * (ops.elapsed_ns[launch_free_ops] + resolution) <= host)
+    ]
     if len(row) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
         return _EVENT_NS, _EVENT_HIGH_NS, 0
-    segments = marks.end[row] - marks.start[row]
+    segments = events.end[row] - events.start[row]
     low, high = 0.0, float(_EVENT_MOST_NS)
     for k, count in zip(*np.unique(segments, return_counts=True), strict=True):
         if count >= _ALIKE:
             middle = float(np.median(ops.elapsed_ns[row][segments == k]))
             low, high = max(low, middle / k), min(high, (middle + resolution) / k)
-    # A device that waited took longer than its marks cost, one that did not never shorter.
+    # A device that waited took longer than the events cost; none ever takes shorter.
     low = min(low, high)
     return int(low + high) // 2, int(high * 1.5) + 100, len(row)
 
 
-def _jitter(ops: Ops, still: I64, resolution: int) -> tuple[int, int]:
-    """How late an idle device may run a mark, from the scatter of still operators; of how many."""
-    host = ops.end_ns[still] - ops.start_ns[still]
-    excess = ops.elapsed_ns[still] + resolution // 2 - host
+def _jitter(ops: Ops, launch_free_ops: I64, resolution: int) -> tuple[int, int]:
+    """Return how late an idle device may run an event, and the number of operators used."""
+    host = ops.end_ns[launch_free_ops] - ops.start_ns[launch_free_ops]
+    excess = ops.elapsed_ns[launch_free_ops] + resolution // 2 - host
     # Shorter than on the host: the device was behind for a while.
     idle = excess[(host >= 4_000) & (excess > -1_000) & (excess < 15_000)]
     if len(idle) < _ENOUGH or resolution > _TORCH_RESOLUTION_NS:
@@ -197,46 +202,44 @@ def _jitter(ops: Ops, still: I64, resolution: int) -> tuple[int, int]:
 
 
 def event_cost(
-    ops: Ops, marks: Marks, may: Bools, behind: Bools, c: Calibration
+    ops: Ops, events: EventPairs, may: Bools, behind: Bools, c: Calibration
 ) -> tuple[int, int]:
-    """The likely time of a mark, from ranges that the device ran through behind the host.
+    """Return the likely cost of an event from ranges under backlog, and how many were used.
 
-    And how many ranges told it: with none it is the calibration's own.
-
-    What such a range took longer than the launching operators in it, its marks cost: the rounding
-    of the parts evens out. ``may`` are the operators that may launch, ``behind`` the marks at
-    which the device was surely late.
+    With none, the cost is the calibration's. A range's device time beyond that of the launching
+    operators in it is the cost of its events; the rounding of the parts evens out. ``may`` are the
+    operators that may launch, ``behind`` the events at which the device surely had a backlog.
     """
     known = ops.elapsed_ns != MISSING
-    unit = _outermost(marks, np.flatnonzero(may & known))
+    unit = _outermost(events, np.flatnonzero(may & known))
     late = np.concatenate(([0], np.cumsum(~behind)))
-    row = np.flatnonzero(known & ~may & (late[marks.end + 1] == late[marks.start]))
+    row = np.flatnonzero(known & ~may & (late[events.end + 1] == late[events.start]))
     if not len(row) or not len(unit):
         return c.event_ns, 0
-    within = np.searchsorted(marks.start[unit], marks.start[row], side="right") - 1
-    row = row[(within < 0) | (marks.end[unit[np.maximum(within, 0)]] < marks.start[row])]
-    after = np.searchsorted(marks.start[unit], marks.start[row])
+    within = np.searchsorted(events.start[unit], events.start[row], side="right") - 1
+    row = row[(within < 0) | (events.end[unit[np.maximum(within, 0)]] < events.start[row])]
+    after = np.searchsorted(events.start[unit], events.start[row])
     row = _outermost(
-        marks, row[marks.start[unit[np.minimum(after, len(unit) - 1)]] < marks.end[row]]
+        events, row[events.start[unit[np.minimum(after, len(unit) - 1)]] < events.end[row]]
     )
     if not len(row):
         return c.event_ns, 0
-    at = np.searchsorted(marks.start[row], marks.start[unit], side="right") - 1
-    unit = unit[(at >= 0) & (marks.end[unit] < marks.end[row[np.maximum(at, 0)]])]
+    at = np.searchsorted(events.start[row], events.start[unit], side="right") - 1
+    unit = unit[(at >= 0) & (events.end[unit] < events.end[row[np.maximum(at, 0)]])]
     half = c.resolution_ns // 2
     total = int((ops.elapsed_ns[row] + half).sum() - (ops.elapsed_ns[unit] + half).sum())
-    segments = int((marks.end - marks.start)[row].sum() - (marks.end - marks.start)[unit].sum())
-    # The scatter of so many roundings must be small beside what is divided by.
+    segments = int((events.end - events.start)[row].sum() - (events.end - events.start)[unit].sum())
+    # The sum of the rounding errors must be small beside the number of segments.
     if segments < _ENOUGH * max(1.0, len(unit) ** 0.5):
         return c.event_ns, 0
     return int(np.clip(total / segments, 0, c.event_high_ns)), len(row)
 
 
-def _outermost(marks: Marks, rows: I64) -> I64:
-    """Those that lie in no other of them, in order of their starts."""
-    rows = rows[np.argsort(marks.start[rows], kind="stable")]
+def _outermost(events: EventPairs, rows: I64) -> I64:
+    """Return the rows that lie inside no other of them, by start."""
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
     if not len(rows):
         return rows
-    reach = np.maximum.accumulate(marks.end[rows])
-    first = np.concatenate(([True], marks.start[rows][1:] > reach[:-1]))
+    reach = np.maximum.accumulate(events.end[rows])
+    first = np.concatenate(([True], events.start[rows][1:] > reach[:-1]))
     return rows[first]

@@ -1,11 +1,11 @@
-"""Bounds on a chain of instants whose nested spans are known within limits, near-linear.
+"""Solve difference constraints on a chain of events with nested spans, in near-linear time.
 
-Instants ("marks") follow each other. Between neighbours (a segment) and between the first and the
-last mark of a node lies a time that is at least ``low`` and at most ``high``. Nodes are disjoint
-or nested, so that these difference constraints need no sweeps over the chain: spans are summed
-from the leaves up, and what a parent leaves is shared from the root down; then absolute bounds
-travel the same way, inside a level by running maxima. Every pass is sound by itself: it only
-takes away what the constraints exclude.
+Events follow each other. Between neighbors (a segment) and between the first and the last event
+of a node lies a time that is at least ``low`` and at most ``high``. Nodes are disjoint or nested,
+so that the constraints need no sweeps over the chain. Spans are summed from the leaves up, and the
+rest of a parent is shared among its parts from the root down. Then absolute bounds travel the same
+way, inside a level by running maxima. Every pass is sound by itself: it only removes what the
+constraints exclude.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tb_privateuse1.trace.model import NONE
 from tb_privateuse1.trace.table import I64, Bools
 
 UNKNOWN = 1 << 40
-"""A span (18 minutes in ns) that stands for: no largest time is known."""
+"""A span (18 minutes in ns) that stands for an unknown largest time."""
 
 _MOST = 1 << 62
-"""No sum of times on a level may reach this."""
+"""Sums of times on a level must stay below this: int64."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """The series of points inside some nodes of one depth: own marks and those of the children.
+    """The series of points inside some nodes of one depth: own events and those of the children.
 
-    ``point`` are positions of marks; ``first`` and ``last`` index ``point`` per node (its own
+    ``point`` are positions of events; ``first`` and ``last`` index ``point`` per node (its own
     start and end), ``size`` counts its points, ``node`` is its number (``NONE`` for the root,
-    which has no marks). The step ``k`` leads from point ``k - 1`` to ``k``; ``step`` is its row in
-    the tables of ``Spans``, which is an empty one where a node begins.
+    which has no events). The step ``k`` leads from point ``k - 1`` to ``k``; ``step`` is its row in
+    the tables of ``Spans``, an empty one at the beginning of a node.
     """
 
     point: I64
@@ -43,16 +43,16 @@ class Level:
 
     @property
     def is_root(self) -> bool:
-        """Whether these are the points outside all nodes."""
+        """Return whether these are the points outside all nodes."""
         return bool(self.node[0] == NONE)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The levels, each before those inside its nodes, and the nodes that hold no points.
+    """The levels, each before those inside its nodes, and the nodes without points inside.
 
-    Those ``leaves`` are in no level of their own: such a node is its one segment, which ends with
-    the mark ``leaf_end``.
+    These ``leaves`` have no level: such a node is its one segment, which ends with the event
+    ``leaf_end``.
     """
 
     levels: list[Level]
@@ -62,9 +62,9 @@ class Tree:
 
 @dataclass(frozen=True)
 class Spans:
-    """Least and largest time of each segment and node (between its marks).
+    """Least and largest time of each segment and node (between its events), in ns.
 
-    The tables ``low`` and ``high`` have a row per segment (``p`` lies between the marks ``p - 1``
+    The tables ``low`` and ``high`` have a row per segment (``p`` lies between the events ``p - 1``
     and ``p``), then one per node, then one of length 0.
     """
 
@@ -81,7 +81,7 @@ class Spans:
 
     @property
     def segment_high(self) -> I64:
-        """Largest time of each segment, at least ``UNKNOWN`` where there is none."""
+        """Largest time of each segment, ``UNKNOWN`` or more if there is none."""
         return self.high[: self.segments]
 
     @property
@@ -100,7 +100,7 @@ class Path:
     """Sums along a level, from its beginning to each point, and the times of its nodes.
 
     ``least`` and ``most`` are of the least and largest times of the steps; ``spare`` is their
-    difference. ``most`` is None where the sums grow too large: then it limits nothing.
+    difference. ``most`` is None if the sums grow too large: then it bounds nothing.
     """
 
     least: I64
@@ -118,11 +118,11 @@ def tighten_spans(
     segment_high: I64,
     reach: int = UNKNOWN,
 ) -> tuple[Spans, Bools]:
-    """The tightest spans of nodes and segments, and the segments of which too much was said.
+    """Return the tightest spans of nodes and segments, and the segments with wrong limits.
 
-    The arguments are what is known of each by itself; they are not changed. Where a node
-    contradicts its parts, its own segments lose their limits. ``reach`` is a time from one mark
-    to the next that none exceeds, in any bound on them.
+    The arguments are the limits of each by itself; they are not changed. If a node contradicts its
+    parts, its own segments lose their limits. ``reach`` exceeds the time from any event to the next
+    in any bound on them.
     """
     empty = np.zeros(1, np.int64)
     low = np.concatenate((segment_low, node_low, empty))
@@ -142,7 +142,7 @@ def tighten_spans(
         least, most = _sums(level, low, high)
         crossed = (low[node] > most) | (high[node] < least)
         if crossed.any():
-            # What is said of the node's own segments is wrong: nothing is known of them.
+            # The limits of the node's own segments are wrong: drop them.
             own = level.step[np.repeat(crossed, level.size)]
             own = own[own < segments]
             low[own], high[own], doubted[own] = 0, UNKNOWN, True
@@ -169,12 +169,12 @@ def tighten_spans(
     return Spans(low, high, segments, tuple(paths)), doubted
 
 
-def earliest_times(tree: Tree, known: Spans, low: I64) -> I64:
-    """The least times that are not before ``low`` and keep all spans."""
+def earliest_times(tree: Tree, spans: Spans, low: I64) -> I64:
+    """Return the least times that are not before ``low`` and satisfy all spans."""
     low = low.copy()
-    both = list(zip(tree.levels, known.paths, strict=True))
+    both = list(zip(tree.levels, spans.paths, strict=True))
     for level, path in both[:0:-1]:
-        # From the leaves up only a node's two marks matter to those around it.
+        # From the leaves up, only a node's two events matter to the nodes around it.
         at = _not_before(low[level.point], path)
         first, last = at[level.first], at[level.last]
         last = np.maximum(last, first + path.node_low)
@@ -186,10 +186,10 @@ def earliest_times(tree: Tree, known: Spans, low: I64) -> I64:
     return low
 
 
-def latest_times(tree: Tree, known: Spans, high: I64) -> I64:
-    """The greatest times that are not after ``high`` and keep all spans."""
+def latest_times(tree: Tree, spans: Spans, high: I64) -> I64:
+    """Return the largest times that are not after ``high`` and satisfy all spans."""
     high = high.copy()
-    both = list(zip(tree.levels, known.paths, strict=True))
+    both = list(zip(tree.levels, spans.paths, strict=True))
     for level, path in both[:0:-1]:
         at = _not_after(high[level.point], path)
         first, last = at[level.first], at[level.last]
@@ -203,9 +203,9 @@ def latest_times(tree: Tree, known: Spans, high: I64) -> I64:
 
 
 def _not_before(at: I64, path: Path) -> I64:
-    """Raises the times of a level's points until its steps are kept. Changes ``at``."""
-    # Counted from the sums of the least times no point comes before another, and from those of
-    # the largest none after.
+    """Raise the times of a level's points until its steps are satisfied; may change ``at``."""
+    # Less the sums of least times, points may not decrease; less those of largest times, they may
+    # not increase.
     at -= path.least
     np.maximum.accumulate(at, out=at)
     if path.most is None:
@@ -218,7 +218,7 @@ def _not_before(at: I64, path: Path) -> I64:
 
 
 def _not_after(at: I64, path: Path) -> I64:
-    """Lowers the times of a level's points until its steps are kept. Changes ``at``."""
+    """Lower the times of a level's points until its steps are satisfied; may change ``at``."""
     at -= path.least
     at = np.minimum.accumulate(at[::-1])[::-1]
     if path.most is None:
@@ -231,7 +231,7 @@ def _not_after(at: I64, path: Path) -> I64:
 
 
 def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
-    """Least and largest sum of the steps of each node."""
+    """Return the least and largest sum of the steps of each node."""
     return (
         np.add.reduceat(low[level.step], level.first),
         np.add.reduceat(high[level.step], level.first),
@@ -239,12 +239,12 @@ def _sums(level: Level, low: I64, high: I64) -> tuple[I64, I64]:
 
 
 def _path(level: Level, low: I64, high: I64, node_low: I64, node_high: I64, reach: int) -> Path:
-    """The sums along a level. From one node to the next nothing is known but the order."""
+    """Return the sums along a level. Between nodes, only the order is known."""
     least = np.cumsum(low)
     inside = node_low[level.node], node_high[level.node]
     if len(low) * reach >= _MOST:
         return Path(least, None, least, *inside)
-    # No step takes longer than ``reach``, so that it stands for no limit.
+    # No step takes longer than ``reach``, so that it stands for an unknown limit.
     high = np.where(high < UNKNOWN, high, reach)
     high[level.first] = reach
     most = np.cumsum(high)

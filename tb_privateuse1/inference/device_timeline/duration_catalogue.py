@@ -1,11 +1,10 @@
-"""Durations of an operator's work from its instances that ran under a backlog.
+"""Estimate durations of hidden kernels from visible instances of the same operator.
 
-Where the device was behind, the time between an operator's marks is that of its work. Instances
-of the same operator, shapes and dtypes elsewhere, whose work hides behind host time, are taken to
-last as long; failing that, those of the same operator alone. Several instances on the same shapes
-also bound the others: by their extremes and as much again as these lie apart, shared among them.
-All steps of a trace are one (docs/internals/inference.md, section 7); what other traces of the run
-add is found in ``elsewhere``.
+If the device was behind, the time between an operator's events is the duration of its work. Hidden
+instances of the same operator, shapes and dtypes are taken to last as long; failing that, those of
+the same operator alone. Several instances on the same shapes also bound the others: by their
+extremes, plus their range shared among them. All steps of a trace count together
+(docs/internals/inference.md, section 7). ``other_recordings`` adds other traces of the run.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ from typing import Self
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.base import Usual
+from tb_privateuse1.inference.device_timeline.base import TypicalDurations
 from tb_privateuse1.trace.table import I64, Bools
 
 _SPREAD = 0.5
-"""Instances that differ by more than this share of their median (interquartile) tell nothing."""
+"""Instances with an interquartile range above this share of their median are not used."""
 
 LEAST = 3
-"""Instances that bound the others."""
+"""The least number of instances that bound the others."""
 
 _MOST_KERNELS = 64
-"""Own segments of an operator that are told apart, from its end."""
+"""The number of an operator's own segments that get their own keys, from its end."""
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Calls of operators: ``key`` groups the same ones on the same shapes, ``name`` the same ones.
+    """Kernels as instances: ``key`` groups the same operator and shapes, ``name`` the operator.
 
-    ``shaped``: whose shapes are known; ``low`` and ``high``: each one's own limits; ``seen``: those
-    that ran under a backlog. Lengths in ns.
+    ``shaped``: the shapes are known. ``low`` and ``high``: each one's own limits. ``seen``:
+    visible, that is under a backlog. Lengths in ns.
     """
 
     key: I64
@@ -46,36 +45,36 @@ class Instances:
     seen: Bools
 
     def append(self, more: Self) -> Self:
-        """These and then more of them."""
+        """Return these instances followed by more."""
         names = [f.name for f in dataclasses.fields(self)]
         both = {n: np.concatenate((getattr(self, n), getattr(more, n))) for n in names}
         return dataclasses.replace(self, **both)
 
 
 def segment_place(op: I64, last: I64) -> I64:
-    """Which of its operator's segments each is, from the end; ``last`` is where it ends."""
+    """Return the place of each segment in its operator, from the end; ``last`` is where it ends."""
     order = np.lexsort((-last, op))
     first = np.concatenate(([True], op[order][1:] != op[order][:-1]))[: len(op)]
     at = np.arange(len(op))
-    found = np.empty(len(op), np.int64)
-    found[order] = at - np.maximum.accumulate(np.where(first, at, 0))
-    return np.minimum(found, _MOST_KERNELS - 1)
+    place = np.empty(len(op), np.int64)
+    place[order] = at - np.maximum.accumulate(np.where(first, at, 0))
+    return np.minimum(place, _MOST_KERNELS - 1)
 
 
 def segment_keys(group: I64, op: I64, last: I64, use: Bools) -> I64:
-    """One number per group of operators and place of the kernel's segment in them.
+    """Return one number per group of operators and place of the kernel's segment in them.
 
     ``op`` and ``last`` are the operator and the end of each own segment, ``use`` those with a
     kernel; ``group`` has one entry per operator.
     """
     pair = group[op[use]] * _MOST_KERNELS + segment_place(op, last)[use]
     _, key = np.unique(pair, return_inverse=True)
-    found: I64 = key.astype(np.int64)
-    return found
+    keys: I64 = key.astype(np.int64)
+    return keys
 
 
 def trusted_instances(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> Bools:
-    """Whose own length counts: those surely seen; others only where too few of their key are.
+    """Return whose own length counts: those surely visible, and likely ones of rare keys.
 
     Without shapes a key holds work of any size, and the own length is the better guess.
     """
@@ -84,31 +83,31 @@ def trusted_instances(key: I64, shaped: Bools, surely: Bools, likely: Bools) -> 
     return own
 
 
-def usual_durations(of: Instances) -> Usual:
-    """The median of those seen, and limits from their extremes."""
-    key, name = of.key, of.name
-    narrow = _medians(key, of.length, of.seen)
-    wide = _medians(name, of.length, of.seen)
+def typical_durations(instances: Instances) -> TypicalDurations:
+    """Return the median length of visible instances, and limits from their extremes."""
+    key, name = instances.key, instances.name
+    narrow = _medians(key, instances.length, instances.seen)
+    wide = _medians(name, instances.length, instances.seen)
     count = len(narrow)
-    rows = np.flatnonzero(of.seen & of.shaped & (narrow[key] >= 0))
+    rows = np.flatnonzero(instances.seen & instances.shaped & (narrow[key] >= 0))
     size = np.bincount(key[rows], minlength=count)
     least = np.full(count, np.iinfo(np.int64).max)
     most, shortest, longest = np.full(count, -1), least.copy(), np.full(count, -1)
-    np.minimum.at(least, key[rows], of.low[rows])
-    np.maximum.at(most, key[rows], of.high[rows])
-    np.minimum.at(shortest, key[rows], of.length[rows])
-    np.maximum.at(longest, key[rows], of.length[rows])
+    np.minimum.at(least, key[rows], instances.low[rows])
+    np.maximum.at(most, key[rows], instances.high[rows])
+    np.minimum.at(shortest, key[rows], instances.length[rows])
+    np.maximum.at(longest, key[rows], instances.length[rows])
     enough = size >= LEAST
-    # The next one lies beyond n others in one of n + 1 cases on either side, by little as a rule.
+    # Another instance exceeds n others in 1 of n + 1 cases on either side, usually by little.
     beyond = np.where(enough, 2 * (longest - shortest) // np.maximum(size - 1, 1), 0)
     bottom = np.where(enough, np.maximum(least - beyond, 0), -1)
     top = np.where(enough, most + beyond, -1)
     typical = np.where(narrow[key] >= 0, narrow[key], wide[name])
-    return Usual(typical, bottom[key], top[key])
+    return TypicalDurations(typical, bottom[key], top[key])
 
 
 def _medians(group: I64, length: I64, seen: Bools) -> I64:
-    """The median length of those seen of each group; -1 of none, and of those too far apart."""
+    """Return the median length of each group's visible instances; -1 if none or too far apart."""
     count = int(group.max(initial=-1)) + 1
     rows = np.flatnonzero(seen)
     order = rows[np.lexsort((length[rows], group[rows]))]

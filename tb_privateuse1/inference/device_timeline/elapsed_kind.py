@@ -1,10 +1,10 @@
-"""What the elapsed times of a trace are, with the evidence. Backends differ.
+"""Detect what a backend's elapsed times are, with the evidence.
 
-``event``: the time between two marks on the stream. ``kernel_sum``: the sum of the durations of
-what was launched between the marks, 0 for what launches nothing. ``host``: operators run on the
-host's thread, so that there is no device timeline apart from its. ``coarse``: in steps too large to
-tell kernels apart. ``unit``: not microseconds. Whether events really ran on a stream beside the
-host shows only once the constraints are solved (``contradiction``).
+``event``: the time between two events on the stream. ``kernel_sum``: the sum of the durations of
+the kernels launched between the events, 0 for none. ``host``: operators run on the host's thread,
+so that there is no separate device timeline. ``coarse``: in steps too large to separate kernels.
+``unit``: not microseconds. Whether events ran on a stream beside the host shows only after the
+constraints are solved (``contradiction``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.table import I64
 
 _COARSE_NS = 100_000
-"""Elapsed times in steps of this size or more cannot tell one kernel from the next."""
+"""Elapsed times in steps of this size or more cannot separate kernels."""
 
 _VALUES, _MILLISECOND_NS = 6, 1_000_000
-"""Different values that a resolution takes to be seen, but for whole milliseconds."""
+"""The number of different values that show a resolution, except whole milliseconds."""
 
 _MICROSECONDS = say("ProfilerStubs::elapsed must return microseconds (torch 2.13).")
 
@@ -33,28 +33,28 @@ _LONG_NS = 1_000_000
 """Operators and steps of this host time are long enough to compare the clocks' units."""
 
 _UNIT = 100
-"""Device and host times of long ranges that differ more than this are in different units."""
+"""Device and host times of long ranges that differ by this factor are in different units."""
 
 _LONG_RANGES, _SHORT_UNIT = 4, 10
-"""With fewer long ranges than this, short ones speak too: theirs differ by no more than that."""
+"""With fewer long ranges than this, short ones count too, if they differ by less than that."""
 
 _STEP = "ProfilerStep#"
 
 _LEAST_CHILDREN, _LEAST_CHILD_NS = 10, 20_000
 _LEAST_STEPS = 3
-"""In fewer, a device that is busy all the time looks like one whose idle time does not count."""
+"""In fewer steps, idle time may be absent rather than not counted."""
 _EQUAL_NS = 2_000
-"""A step's elapsed time equals the sum of its parts: within what rounding makes of both."""
+"""The difference up to which a step's elapsed time equals the sum of its parts."""
 _ROUNDING = 1_200
-"""Four standard deviations of what one part's rounding to microseconds is off."""
+"""Four standard deviations of the error of one part's rounding to microseconds."""
 
 _CONTRADICTING = 0.2
-"""Marks that no schedule of one stream explains, as a share: more is no stream."""
+"""The largest share of contradicting events for which there is a timeline."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind, the resolution of the elapsed times, and the reason in words."""
+    """The kind and resolution of the elapsed times, and the reason in words."""
 
     name: Name
     resolution_ns: int
@@ -62,11 +62,11 @@ class Kind:
     finding: Finding | None = None
 
 
-def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None) -> Kind:
-    """The kind of the trace's elapsed times.
+def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None) -> Kind:
+    """Return the kind of the trace's elapsed times.
 
-    ``told`` is what the capture says of it (``elapsed_kind`` of the sidecar), which counts where
-    the trace itself does not show it; ``unit`` the ``elapsed_unit`` that it measured.
+    ``claim`` is the capture's ``elapsed_kind`` in the sidecar; it counts if the trace itself does
+    not show the kind. ``unit`` is the ``elapsed_unit`` that the capture measured.
     """
     known = ops.elapsed_ns[ops.elapsed_ns != MISSING]
     positive = known[known > 0]
@@ -89,19 +89,19 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
             "The capture measured that the backend's elapsed times are in {unit}.", unit=unit
         )
         return Kind("unit", resolution, message, _unusable("elapsed_unit", message, _MICROSECONDS))
-    if told == "host":
+    if claim == "host":
         message = say(
             "The capture found that this backend runs its operators on the host's thread."
         )
         hint = say("Its operator times on the host are its device times.")
         return Kind("host", resolution, message, _unusable("elapsed_of_the_host", message, hint))
     equal, steps = _equal_sums(ops, strings)
-    if equal == steps and (steps >= _LEAST_STEPS or (steps and told == "kernel_sum")):
+    if equal == steps and (steps >= _LEAST_STEPS or (steps and claim == "kernel_sum")):
         evidence = say(
             "In {steps} steps the elapsed time equals the sum of its operators'.", steps=steps
         )
         return Kind("kernel_sum", resolution, evidence)
-    if told == "kernel_sum" and not steps:
+    if claim == "kernel_sum" and not steps:
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
@@ -121,13 +121,13 @@ def detect(ops: Ops, strings: Strings, told: object = None, unit: object = None)
             )
             finding = _unusable("elapsed_unit", message, _MICROSECONDS)
             return Kind("unit", resolution, message, finding)
-    return Kind("event", resolution, _passing(equal, steps, told))
+    return Kind("event", resolution, _event_evidence(equal, steps, claim))
 
 
-def _passing(equal: int, steps: int, told: object) -> str:
-    """Why they are times between two marks on a stream."""
+def _event_evidence(equal: int, steps: int, claim: object) -> str:
+    """Return why they are times between two events on a stream."""
     reasons = []
-    if told == "event":
+    if claim == "event":
         reasons.append(
             say("The capture saw an idle range take as long on the device as on the host.")
         )
@@ -153,15 +153,15 @@ def _passing(equal: int, steps: int, told: object) -> str:
     )
 
 
-def contradiction(crossing: int, marks: int) -> Finding | None:
-    """Why there is no timeline, if too many marks fit no schedule of one stream."""
-    if crossing <= _CONTRADICTING * marks:
+def contradiction(crossing: int, events: int) -> Finding | None:
+    """Return why there is no timeline if too many events contradict a single stream."""
+    if crossing <= _CONTRADICTING * events:
         return None
     message = say(
         "{crossing} of {marks} device times contradict the others: no order of work on one "
         "stream beside the host explains them.",
         crossing=crossing,
-        marks=marks,
+        marks=events,
     )
     hint = say(
         "The backend probably runs its operators on the host's thread, so that there is no "
@@ -175,7 +175,7 @@ def _unusable(code: str, message: str, hint: str, count: int | None = None) -> F
 
 
 def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
-    """In how many steps the elapsed time equals that of the parts, of how many that can tell."""
+    """Return in how many steps the elapsed time equals that of the parts, and of how many."""
     steps = [i for i, text in enumerate(strings.all) if text.startswith(_STEP)]
     row = np.flatnonzero(np.isin(ops.name, steps) & (ops.elapsed_ns != MISSING))
     if not len(row):
@@ -188,7 +188,7 @@ def _equal_sums(ops: Ops, strings: Strings) -> tuple[int, int]:
 
 
 def _inside(ops: Ops, step: I64) -> tuple[I64, I64]:
-    """Sum and number of the elapsed times of the outermost ranges in each step, any thread."""
+    """Return sum and number of the elapsed times of the outermost ranges in each step."""
     others = np.ones(len(ops), np.bool_)
     others[step] = False
     top = others & (ops.elapsed_ns != MISSING)

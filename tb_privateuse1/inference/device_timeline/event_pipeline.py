@@ -1,13 +1,16 @@
-"""Elapsed times between marks on one stream -> kernels.
+"""Infer one stream's kernels from the times between its event pairs, in five phases.
 
-Marks, what is quiet, bounds from both sides, who launched, where the work ran: first cautiously,
-so that the bounds hold, then as it likely was. docs/internals/inference.md says why each step
-holds.
+``prior``: bounds if every operator may launch that its name allows. ``cautious``: who launches,
+by evidence, and bounds that hold wherever in an operator the launch was. ``likely``: a second
+solution that assumes one launch segment per kernel, for estimates inside those bounds. ``place``:
+limits and a draft of each kernel. ``lengths``: durations of hidden kernels from their visible
+instances. docs/internals/inference.md says why each holds. Times are int64 ns.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,16 +20,27 @@ from tb_privateuse1.inference.device_timeline import (
     calibration,
     duration_catalogue,
     elapsed_kind,
+    event_pairs,
     kernel_placement,
     launching_operators,
-    marks,
     other_recordings,
     rounding_errors,
     solver,
     sync_points,
 )
-from tb_privateuse1.inference.device_timeline.base import NEVER, Bounds, Calibration, Marks, Work
+from tb_privateuse1.inference.device_timeline.base import (
+    NEVER,
+    Bounds,
+    Calibration,
+    EventPairs,
+    Work,
+)
+from tb_privateuse1.inference.device_timeline.constraints import Tree
+from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
+from tb_privateuse1.inference.device_timeline.launching_operators import Segments
+from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import FAR, Joins
+from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
@@ -34,184 +48,399 @@ from tb_privateuse1.trace.model import KERNEL, MEMCPY, MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 _EVENT_DOUBT_NS = 15
-"""How far the likely time of a mark may be from what the trace tells."""
+"""How far the likely cost of an event may be from the one that the trace shows."""
 
 _HOPELESS = 0.8
-"""The share of marks at which the likely assumptions contradict each other too much."""
+"""The share of contradicting events above which the likely solution is not used at all."""
 
 _ALMOST_NONE = 0.01
-"""The share of marks up to which they contradict each other too little to matter."""
+"""The share of contradicting events up to which the likely solution narrows the bounds."""
 
 _UNBOUNDED = 0.1
-"""A share of kernels without a bound that is worth a finding."""
+"""The share of kernels without a start bound above which there is a finding."""
+
+
+@dataclass(frozen=True)
+class StreamInput:
+    """What was recorded of one stream; no phase changes it.
+
+    ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
+    that are nodes of it, ``keys`` one number per operator, shapes and dtypes. ``joins``: when the
+    stream may have waited for others, if there are any. ``waits``: starts and ends of host ranges
+    that wait for the device.
+    """
+
+    ops: Ops
+    strings: Strings
+    events: EventPairs
+    tree: Tree
+    in_tree: Bools
+    keys: I64
+    joins: Joins | None
+    waits: tuple[I64, I64]
+    c: Calibration
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The solution in which every operator launches that its name allows.
+
+    ``may`` are these operators. ``behind`` are the events at which the device surely had a backlog.
+    """
+
+    may: Bools
+    solution: Solution
+    events: EventPairs
+    behind: Bools
+
+
+@dataclass(frozen=True)
+class Cautious:
+    """The solution whose bounds hold, and where work is placed.
+
+    Per operator: ``may`` launch, ``blocking`` (waits for its work). ``segments`` are the own
+    segments of operators that may launch, ``use`` those that get a kernel. ``sites`` has a row per
+    kernel; ``blocked`` are the kernels of blocking operators.
+    """
+
+    may: Bools
+    blocking: Bools
+    solution: Solution
+    events: EventPairs
+    segments: Segments
+    use: Bools
+    sites: LaunchSites
+    blocked: Bools
+
+
+@dataclass(frozen=True)
+class Likely:
+    """The solution that assumes launches at the sites only, with ``c`` as the trace shows it.
+
+    ``within`` are the bounds that estimates keep. ``bounds`` are those that are stated:
+    ``narrowed`` by the statistics of rounding, or those of the cautious solution.
+    """
+
+    solution: Solution
+    events: EventPairs
+    c: Calibration
+    within: Bounds
+    bounds: Bounds
+    narrowed: bool
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Limits of each kernel, a draft of the estimates, and which are capture's ``priming`` work."""
+
+    limits: Placed
+    draft: Placed
+    priming: Bools
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The kernels with final estimates; how many other recordings ``helped``, and their names."""
+
+    placed: Placed
+    helped: int
+    names: tuple[str, ...]
 
 
 def place_kernels(
     ops: Ops,
     strings: Strings,
-    plain: Marks,
+    events: EventPairs,
     may: Bools,
     joins: Joins | None,
     waits: tuple[I64, I64],
     c: Calibration,
-    grounds: InferenceBasis,
+    basis: InferenceBasis,
     others: other_recordings.Others | None = None,
 ) -> Work:
-    """The work on a stream, by the marks ``plain`` of its operators.
+    """Return the kernels of a stream, or no work and the reason in a finding.
 
-    ``may``: operators that may launch, by their names. ``joins``: where the stream may
-    have waited for others, if there are any. ``waits``: host ranges that wait for the device, and
-    return soon after its last work unless another stream may have been the last.
+    ``may``: per operator, whether its name allows that it launches. ``joins``: when the stream may
+    have waited for others. ``waits``: host ranges that wait for the device and return soon after
+    its last work, unless another stream may have been the last.
     """
-    tree, kept = marks.build_tree(plain, ops)
-    nobody = np.zeros(len(ops), np.bool_)
+    tree, in_tree = event_pairs.build_tree(events, ops)
     keys = launching_operators.operator_keys(ops)
-
-    def solve(
-        loud: Bools, blocking: Bools, c: Calibration, likely: bool = False
-    ) -> tuple[solver.Solution, Marks]:
-        quiet = marks.quiet_segments(plain, loud)
-        order = marks.make_room_for_preemption(plain, ops, quiet)
-        found = sync_points.blocking_pins(order, blocking, waits, c)
-        until = None
-        if joins is not None:
-            # What was waited for last may have run on another stream.
-            found = sync_points.without_waits(found)
-            until = joins.likely_ns if likely else joins.latest_ns
-            quiet &= until < FAR
-            found = sync_points.join_pins(found, until) if likely else found
-            found = sync_points.limit_pins(found, joins.likely_by_ns if likely else joins.by_ns)
-            found = sync_points.idle_pins(found, order, waits, until, c)
-        solved = solver.solve(order, tree, kept, quiet, ops.elapsed_ns, found, c, until)
-        if solved.crossing and (found.earliest > NEVER).any():
-            # A wait returns late where the host's cores are busy: then it found nothing.
-            loose = sync_points.without_waits(found)
-            free = solver.solve(order, tree, kept, quiet, ops.elapsed_ns, loose, c, until)
-            found = sync_points.without_waits(found, found.earliest > free.bounds.high[found.mark])
-            solved = solver.solve(order, tree, kept, quiet, ops.elapsed_ns, found, c, until)
-            if free.crossing < solved.crossing:
-                solved = free
-        return solved, order
-
-    # By their names alone, who may launch; then by what the bounds say of them.
-    prior = may
-    solved, order = solve(launching_operators.launching_segments(plain, may), nobody, c)
-    refusal = elapsed_kind.contradiction(solved.crossing, len(order))
+    stream = StreamInput(ops, strings, events, tree, in_tree, keys, joins, waits, c)
+    prior = solve_prior(stream, may)
+    refusal = elapsed_kind.contradiction(prior.solution.crossing, len(events))
     if refusal is not None:
-        return Work.none(refusal, _host(refusal, grounds, solved, len(order)))
-    behind = solved.bounds.low > order.host_high_ns + c.latency_ns + c.jitter_ns
-    own = launching_operators.own_segments(order, may)
-    surely, none = launching_operators.classify_segments(own, order, solved.bounds, solved.spans, c)
-    left = may & launching_operators.operators_with_rest(
-        ops, order, tree, solved.bounds, solved.spans, c
-    )
-    may = launching_operators.correct_by_evidence(may, ops, keys, own, surely, none, left)
-    blocking = launching_operators.blocking_operators(
-        ops, keys, strings, may, order, solved.bounds, c
-    )
+        return Work.none(refusal, _refused(refusal, basis, prior.solution, len(events)))
+    cautious = solve_cautious(stream, prior)
+    likely = solve_likely(stream, prior, cautious)
+    refusal = elapsed_kind.contradiction(likely.solution.crossing, len(events))
+    if refusal is not None and not len(cautious.sites.op):
+        return Work.none(refusal, _refused(refusal, basis, likely.solution, len(events)))
+    placement = draft_placement(stream, cautious, likely)
+    lengths = estimate_lengths(stream, cautious, likely, placement, others)
+    return _work(stream, cautious, likely, placement, lengths, basis)
 
-    # Cautiously, work may lie in any segment of theirs: bounds that hold.
-    solved, order = solve(launching_operators.launching_segments(plain, may), blocking, c)
-    own = launching_operators.own_segments(order, may)
-    surely, none = launching_operators.classify_segments(own, order, solved.bounds, solved.spans, c)
+
+def solve_prior(stream: StreamInput, may: Bools) -> Prior:
+    """Return the solution by the operators' names alone.
+
+    Assumes that an operator outside ``may`` launches nothing, and that no operator blocks. The
+    names allow too much rather than too little, so that the bounds hold but are wide. Evidence
+    needs them: only where the device is surely behind is the time between events device time.
+    """
+    launching = launching_operators.launching_segments(stream.events, may)
+    nobody = np.zeros(len(stream.ops), np.bool_)
+    solution, events = _solve(stream, launching, nobody, stream.c)
+    prompt = events.host_high_ns + stream.c.latency_ns + stream.c.jitter_ns
+    return Prior(may, solution, events, solution.bounds.low > prompt)
+
+
+def solve_cautious(stream: StreamInput, prior: Prior) -> Cautious:
+    """Return who launches by evidence, bounds that hold, and the segments that hold work.
+
+    Assumes that the same operator on the same shapes launches always or never. Any own segment of
+    an operator that may launch may hold its work: so the bounds do not rest on the choice of
+    ``use``, which only the estimates need.
+    """
+    ops, strings, c = stream.ops, stream.strings, stream.c
+    may, blocking = _correct_prior(stream, prior)
+    launching = launching_operators.launching_segments(stream.events, may)
+    solution, events = _solve(stream, launching, blocking, c)
+    bounds, spans = solution.bounds, solution.spans
+    segments = launching_operators.own_segments(events, may)
+    surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
+    foreign = launching_operators.custom_operators(ops, strings)
     use = launching_operators.choose_segments(
-        prior,
-        may,
-        order,
-        ops,
-        keys,
-        own,
-        surely,
-        none,
-        launching_operators.custom_operators(ops, strings),
+        prior.may, may, events, ops, stream.keys, segments, surely, none, foreign
     )
-    # What the device did in there cannot all be that of the operators inside.
-    left = launching_operators.operators_with_rest(ops, order, tree, solved.bounds, solved.spans, c)
-    use |= launching_operators.unexplained_rests(own, use, left)
-    copies = launching_operators.copy_operators(ops, strings)[own.op[use]]
-    where = kernel_placement.Where(own.op[use], own.first[use], own.last[use], surely[use], copies)
-    blocked = blocking[where.op]
-    placed = kernel_placement.placement_limits(
-        where, blocked, order, ops, solved.bounds, solved.spans, c
+    # Device time beyond that of the operators inside belongs to the operator itself.
+    unexplained = launching_operators.operators_with_unexplained_time(
+        ops, events, stream.tree, bounds, spans, c
     )
+    use |= launching_operators.closing_segments_of(segments, use, unexplained)
+    copies = launching_operators.copy_operators(ops, strings)[segments.op[use]]
+    sites = LaunchSites(
+        segments.op[use], segments.first[use], segments.last[use], surely[use], copies
+    )
+    blocked = blocking[sites.op]
+    return Cautious(may, blocking, solution, events, segments, use, sites, blocked)
 
-    # Likely, it lies where a launch was seen or fits best: estimates inside those bounds.
-    loud = np.zeros(len(order), np.bool_)
-    loud[where.first] = True
-    idle = solver.host_paced(plain, ops, c)
-    event, ranges = calibration.event_cost(ops, order, may, behind, c)
-    likely_c = calibration.with_event_cost(c, event, _EVENT_DOUBT_NS, ranges)
-    guess, order = solve(loud, blocking | idle, likely_c, likely=True)
-    refusal = elapsed_kind.contradiction(guess.crossing, len(order))
-    if refusal is not None and not len(where.op):
-        return Work.none(refusal, _host(refusal, grounds, guess, len(order)))
-    within = closer = solved.bounds
-    if guess.crossing <= _HOPELESS * len(order):
-        likely = np.clip(guess.bounds.likely, within.low, within.high)
-        within = dataclasses.replace(guess.bounds, likely=likely)
-    if guess.crossing <= _ALMOST_NONE * len(order):
-        width = np.maximum(likely - solved.bounds.low, solved.bounds.high - likely)
-        elapsed = np.where(ops.elapsed_ns == MISSING, 0, ops.elapsed_ns + c.resolution_ns // 2)
-        near = (
-            rounding_errors.rounding_deviation(tree, guess.spans, elapsed, width) + c.jitter_ns // 2
-        )
-        low = np.maximum(solved.bounds.low, likely - near)
-        high = np.minimum(solved.bounds.high, likely + near)
-        closer = Bounds(low, high, likely)
-        placed = kernel_placement.placement_limits(
-            where, blocked, order, ops, closer, solved.spans, c
-        )
-    drafted = kernel_placement.estimate_placement(
-        placed, where, order, within, guess.spans, likely_c
+
+def solve_likely(stream: StreamInput, prior: Prior, cautious: Cautious) -> Likely:
+    """Return the likely device time of each event, and the bounds that are stated.
+
+    Assumes launches at the sites only, the cost of an event as ranges under backlog show it, and
+    an idle device where several operators in a row kept the host's pace. These may be wrong, so
+    that the estimates are clipped into the cautious bounds. The more events contradict the
+    assumptions, the less is used of them.
+    """
+    ops, c = stream.ops, stream.c
+    launching = np.zeros(len(stream.events), np.bool_)
+    launching[cautious.sites.first] = True
+    idle = solver.host_paced(stream.events, ops, c)
+    cost, samples = calibration.event_cost(ops, cautious.events, cautious.may, prior.behind, c)
+    likely_c = calibration.with_event_cost(c, cost, _EVENT_DOUBT_NS, samples)
+    blocking = cautious.blocking | idle
+    solution, events = _solve(stream, launching, blocking, likely_c, likely=True)
+    certain = cautious.solution.bounds
+    within = bounds = certain
+    likely = np.clip(solution.bounds.likely, certain.low, certain.high)
+    if solution.crossing <= _HOPELESS * len(events):
+        within = dataclasses.replace(solution.bounds, likely=likely)
+    narrowed = solution.crossing <= _ALMOST_NONE * len(events)
+    if narrowed:
+        bounds = _narrow(stream, solution, certain, likely)
+    return Likely(solution, events, likely_c, within, bounds, narrowed)
+
+
+def draft_placement(stream: StreamInput, cautious: Cautious, likely: Likely) -> Placement:
+    """Return limits of start and length per kernel, and their first estimates.
+
+    Assumes one kernel per site, on the device between the site's two events. The draft does not
+    use other instances: it is what these are found by.
+    """
+    events = likely.events if likely.narrowed else cautious.events
+    limits = kernel_placement.placement_limits(
+        cautious.sites,
+        cautious.blocked,
+        events,
+        stream.ops,
+        likely.bounds,
+        cautious.solution.spans,
+        stream.c,
     )
-    ours = _inside(ops, priming_ranges(ops, strings))[where.op]
-    key, name = (
-        duration_catalogue.segment_keys(group, own.op, own.last, use)
-        for group in (keys, ops.name.astype(np.int64))
+    draft = kernel_placement.estimate_placement(
+        limits, cautious.sites, likely.events, likely.within, likely.solution.spans, likely.c
     )
-    shaped = ops.shapes[where.op] >= 0
-    seen = duration_catalogue.trusted_instances(key, shaped, placed.seen, drafted.seen)
-    own_lengths = duration_catalogue.Instances(
-        key, name, shaped, drafted.length, drafted.length_low, drafted.length_high, seen & ~ours
+    priming = _inside(stream.ops, priming_ranges(stream.ops, stream.strings))[cautious.sites.op]
+    return Placement(limits, draft, priming)
+
+
+def estimate_lengths(
+    stream: StreamInput,
+    cautious: Cautious,
+    likely: Likely,
+    placement: Placement,
+    others: other_recordings.Others | None,
+) -> Lengths:
+    """Return the kernels in order, without overlap, with final estimates and limits.
+
+    Assumes that the same work takes as long elsewhere in the trace, and within 5 % in ``others``.
+    Instances under backlog give the durations of hidden ones. Work of known end and length shows
+    where operators launch, which narrows the starts of the rest.
+    """
+    sites, events = cautious.sites, likely.events
+    instances, visible = _instances(stream, cautious, placement)
+    instances, helped, names = other_recordings.add_recordings(
+        instances, sites.op, sites.last, stream.keys, stream.ops, stream.strings, others
     )
-    known, helped, names = other_recordings.add_recordings(
-        own_lengths, where.op, where.last, keys, ops, strings, others
-    )
-    usual = duration_catalogue.usual_durations(known).first(len(key))
-    shares = kernel_placement.launch_share(drafted, where, usual.length, order, likely_c)
+    typical = duration_catalogue.typical_durations(instances).head(len(visible))
+    limits, c = placement.limits, likely.c
+    shares = kernel_placement.launch_share(placement.draft, sites, typical.length, events, c)
     if shares is not None:
-        placed = kernel_placement.placement_limits(
-            where, blocked, order, ops, closer, solved.spans, c, shares
+        limits = kernel_placement.placement_limits(
+            sites,
+            cautious.blocked,
+            events,
+            stream.ops,
+            likely.bounds,
+            cautious.solution.spans,
+            stream.c,
+            shares,
         )
     placed = kernel_placement.estimate_placement(
-        placed, where, order, within, guess.spans, likely_c, shares
+        limits, sites, events, likely.within, likely.solution.spans, c, shares
     )
-    placed = dataclasses.replace(placed, seen=seen)
-    placed, usual = kernel_placement.distrust_held_up(placed, where, usual, order, solved.bounds, c)
-    placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, usual))
+    placed = dataclasses.replace(placed, seen=visible)
+    placed, typical = kernel_placement.distrust_preempted(
+        placed, sites, typical, events, cautious.solution.bounds, stream.c
+    )
+    placed = kernel_placement.serialize(kernel_placement.fill_lengths(placed, typical))
+    return Lengths(placed, helped, names)
 
-    start_bound, length_bound = kernel_placement.placement_errors(placed, c)
-    unbounded = solved.unknown[where.first] | solved.unknown[where.last]
+
+def _solve(
+    stream: StreamInput,
+    launching: Bools,
+    blocking: Bools,
+    c: Calibration,
+    *,
+    likely: bool = False,
+) -> tuple[Solution, EventPairs]:
+    """Return the bounds of all events, and the events with room for preempted threads.
+
+    ``launching``: per event, whether its thread may launch before its next one. ``blocking``:
+    operators that wait for their work. ``likely``: take waits for other streams as made.
+    """
+    ops, joins = stream.ops, stream.joins
+    launch_free = event_pairs.launch_free_segments(stream.events, launching)
+    events = event_pairs.make_room_for_preemption(stream.events, ops, launch_free)
+    points = sync_points.find_sync_points(events, blocking, stream.waits, c)
+    until = None
+    if joins is not None:
+        until = joins.likely_ns if likely else joins.latest_ns
+        launch_free &= until < FAR
+        # The work that a call waited for last may have run on another stream.
+        points = sync_points.drop_earliest(points)
+        points = sync_points.add_joins(points, until) if likely else points
+        points = sync_points.add_limits(points, joins.likely_by_ns if likely else joins.by_ns)
+        points = sync_points.add_idle_start(points, events, stream.waits, until, c)
+
+    def solve(points: SyncPoints) -> Solution:
+        return solver.solve(
+            events, stream.tree, stream.in_tree, launch_free, ops.elapsed_ns, points, c, until
+        )
+
+    solution = solve(points)
+    if solution.crossing and (points.earliest > NEVER).any():
+        # A wait returns late if the host's cores are busy: then its return bounds nothing.
+        free = solve(sync_points.drop_earliest(points))
+        late = points.earliest > free.bounds.high[points.event]
+        solution = solve(sync_points.drop_earliest(points, late))
+        if free.crossing < solution.crossing:
+            solution = free
+    return solution, events
+
+
+def _correct_prior(stream: StreamInput, prior: Prior) -> tuple[Bools, Bools]:
+    """Return which operators launch and which block, by what the prior's bounds show of them."""
+    ops, c, keys, events = stream.ops, stream.c, stream.keys, prior.events
+    bounds, spans = prior.solution.bounds, prior.solution.spans
+    segments = launching_operators.own_segments(events, prior.may)
+    surely, none = launching_operators.classify_segments(segments, events, bounds, spans, c)
+    unexplained = prior.may & launching_operators.operators_with_unexplained_time(
+        ops, events, stream.tree, bounds, spans, c
+    )
+    may = launching_operators.correct_by_evidence(
+        prior.may, ops, keys, segments, surely, none, unexplained
+    )
+    blocking = launching_operators.blocking_operators(
+        ops, keys, stream.strings, may, events, bounds, c
+    )
+    return may, blocking
+
+
+def _narrow(stream: StreamInput, solution: Solution, certain: Bounds, likely: I64) -> Bounds:
+    """Return the certain bounds, less what independent roundings leave out around ``likely``."""
+    ops, c = stream.ops, stream.c
+    width = np.maximum(likely - certain.low, certain.high - likely)
+    elapsed = np.where(ops.elapsed_ns == MISSING, 0, ops.elapsed_ns + c.resolution_ns // 2)
+    near = rounding_errors.rounding_deviation(stream.tree, solution.spans, elapsed, width)
+    near = near + c.jitter_ns // 2
+    return Bounds(
+        np.maximum(certain.low, likely - near), np.minimum(certain.high, likely + near), likely
+    )
+
+
+def _instances(
+    stream: StreamInput, cautious: Cautious, placement: Placement
+) -> tuple[duration_catalogue.Instances, Bools]:
+    """Return each kernel as an instance of its operator, and whose own lengths are visible."""
+    segments, draft = cautious.segments, placement.draft
+    key, name = (
+        duration_catalogue.segment_keys(group, segments.op, segments.last, cautious.use)
+        for group in (stream.keys, stream.ops.name.astype(np.int64))
+    )
+    shaped = stream.ops.shapes[cautious.sites.op] >= 0
+    visible = duration_catalogue.trusted_instances(key, shaped, placement.limits.seen, draft.seen)
+    # The priming work is capture's own, not the run's: it says nothing of the run's kernels.
+    evidence = visible & ~placement.priming
+    instances = duration_catalogue.Instances(
+        key, name, shaped, draft.length, draft.length_low, draft.length_high, evidence
+    )
+    return instances, visible
+
+
+def _work(
+    stream: StreamInput,
+    cautious: Cautious,
+    likely: Likely,
+    placement: Placement,
+    lengths: Lengths,
+    basis: InferenceBasis,
+) -> Work:
+    """Return the result of all phases, less the work that capture added itself."""
+    sites, solution, placed = cautious.sites, cautious.solution, lengths.placed
+    start_bound, length_bound = kernel_placement.placement_errors(placed, stream.c)
+    unbounded = solution.unknown[sites.first] | solution.unknown[sites.last]
     start_bound = np.where(unbounded, MISSING, start_bound)
-    grounds = dataclasses.replace(
-        grounds,
-        constants=likely_c.constants,
-        counts={**grounds.counts, **_counts(solved, len(order)), "elsewhere": helped},
-        others=names,
+    counts = {**_counts(solution, len(stream.events)), "elsewhere": lengths.helped}
+    basis = dataclasses.replace(
+        basis,
+        constants=likely.c.constants,
+        counts={**basis.counts, **counts},
+        others=lengths.names,
     )
-    found = Work(
-        where.op, placed.start, placed.length, start_bound, length_bound,
-        placed.evidence, np.where(blocked, MEMCPY, KERNEL).astype(np.int8),
+    work = Work(
+        sites.op, placed.start, placed.length, start_bound, length_bound,
+        placed.evidence, np.where(cautious.blocked, MEMCPY, KERNEL).astype(np.int8),
     )  # fmt: skip
-    return dataclasses.replace(
-        found.take(~ours),
-        findings=_unbounded(unbounded[~ours]),
-        grounds=grounds,
-    )
+    own = ~placement.priming
+    return dataclasses.replace(work.take(own), findings=_unbounded(unbounded[own]), basis=basis)
 
 
 def _inside(ops: Ops, outer: I64) -> Bools:
-    """The operators inside some ranges, on their threads."""
+    """Return which operators are inside some ranges, on their threads."""
     at = intervals.innermost(
         ops.thread[outer], ops.start_ns[outer], ops.end_ns[outer], ops.thread, ops.start_ns
     )
@@ -219,25 +448,27 @@ def _inside(ops: Ops, outer: I64) -> Bools:
     return inside
 
 
-def _counts(solved: solver.Solution, marks: int) -> dict[str, int]:
+def _counts(solution: Solution, events: int) -> dict[str, int]:
+    """Return the counts that the method page shows of a solution."""
     return {
-        "marks": marks,
-        "anchors": int(solved.anchors.sum()),
-        "refuted_anchors": int(solved.refuted.sum()),
-        "late_stamps": solved.relaxed,
-        "crossing": solved.crossing,
+        "marks": events,
+        "anchors": int(solution.anchors.sum()),
+        "refuted_anchors": int(solution.refuted.sum()),
+        "late_stamps": solution.relaxed,
+        "crossing": solution.crossing,
     }
 
 
-def _host(
-    found: Finding, grounds: InferenceBasis, solved: solver.Solution, marks: int
+def _refused(
+    finding: Finding, basis: InferenceBasis, solution: Solution, events: int
 ) -> InferenceBasis:
-    """The grounds of a refusal because no stream explains the elapsed times."""
-    counts = {**grounds.counts, **_counts(solved, marks)}
-    return dataclasses.replace(grounds, kind="host", evidence=found.message, counts=counts)
+    """Return the basis of a refusal because no stream explains the elapsed times."""
+    counts = {**basis.counts, **_counts(solution, events)}
+    return dataclasses.replace(basis, kind="host", evidence=finding.message, counts=counts)
 
 
 def _unbounded(unbounded: Bools) -> tuple[Finding, ...]:
+    """Return a finding if many kernels have no start bound."""
     count = int(unbounded.sum())
     if count <= _UNBOUNDED * len(unbounded):
         return ()

@@ -1,7 +1,7 @@
-"""Elapsed times that are sums of kernel durations -> kernels: a queue without a loop.
+"""Place kernels by a queue if elapsed times are sums of kernel durations.
 
-A backend that adds up the durations of what it launched tells them directly; only the starts
-must be inferred: as soon as the launch reaches the device and the kernel before it is done.
+Such a backend adds up the durations of the kernels it launched, so that only the starts are
+inferred: when the launch has reached the device and the kernel before is done. No Python loop.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import numpy as np
 
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference.device_timeline import sync_points
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks, Work
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs, Work
 from tb_privateuse1.trace.findings import DEVICE, Finding
 from tb_privateuse1.trace.inference_basis import InferenceBasis
 from tb_privateuse1.trace.model import EVENTS, KERNEL, NONE, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
-Three = tuple[I64, I64, I64]
-"""At the earliest, likely, at the latest."""
+Triple = tuple[I64, I64, I64]
+"""The earliest, likely and latest value."""
 
-_MARK_MOST_NS, _HALVINGS = 20_000, 24
-"""No backend's mark takes longer; how often the range is halved to find what one takes."""
+_EVENT_MOST_NS, _HALVINGS = 20_000, 24
+"""The largest cost of an event, and the bisection steps to find the actual one."""
 
 _TAIL_NS = 1_500
 """From the launch to the operator's end on the host."""
 
 
 def replay_queue(
-    ops: Ops, marks: Marks, waits: tuple[I64, I64], c: Calibration, grounds: InferenceBasis
+    ops: Ops, events: EventPairs, waits: tuple[I64, I64], c: Calibration, basis: InferenceBasis
 ) -> Work:
-    """The work of a stream. ``waits`` are host ranges that wait for the device.
+    """Return the kernels of a stream. ``waits`` are host ranges that wait for the device.
 
-    An operator launches between its start and its end, probably near the end. Such a backend's
-    queue may be a thread of the host, so that a latency that nobody measured may be none. From
-    one kernel to the next a queue takes its time, too.
+    An operator launches between its start and its end, likely near the end. Such a backend's queue
+    may be a thread of the host: so an unmeasured latency may be 0. The queue also takes time from
+    one kernel to the next.
     """
     row = _launching(ops)
     duration = ops.elapsed_ns[row]
@@ -41,52 +41,57 @@ def replay_queue(
     likely = c.latency_ns if c.latency_measured else 0
     tail = np.minimum(_TAIL_NS, ops.end_ns[row] - ops.start_ns[row])
     half = c.resolution_ns // 2
-    # The sums leave out what the marks between two kernels cost the device.
-    between = np.diff(marks.start[row], append=len(marks))
+    # The sums do not include the cost of the events between two kernels.
+    between = np.diff(events.start[row], append=len(events))
     ready = (
         ops.start_ns[row] + least,
         ops.end_ns[row] - tail + likely,
         ops.end_ns[row] + c.latency_ns + c.latency_bound_ns,
     )
     taken = (duration - half, duration + c.gap_ns, duration + c.gap_high_ns + half)
-    cost = _mark_costs(
-        marks,
+    cost = _event_costs(
+        events,
         row,
-        sync_points.blocking_pins(marks, np.zeros(len(ops), np.bool_), waits, c),
+        sync_points.find_sync_points(events, np.zeros(len(ops), np.bool_), waits, c),
         ready,
         taken,
         between,
     )
     starts = [
-        _starts(launch, np.maximum(more + (between * mark).astype(np.int64), 0))
-        for launch, more, mark in zip(ready, taken, cost, strict=True)
+        _starts(launch, np.maximum(more + (between * event).astype(np.int64), 0))
+        for launch, more, event in zip(ready, taken, cost, strict=True)
     ]
     bound = np.maximum(starts[1] - starts[0], starts[2] - starts[1])
-    message = say("{evidence} So they are taken as kernel durations.", evidence=grounds.evidence)
+    message = say("{evidence} So they are taken as kernel durations.", evidence=basis.evidence)
     hint = say("Starts are inferred from the host's launches and the order of the queue.")
     finding = Finding("elapsed_kernel_sum", message, hint, severity="info", affects=DEVICE)
     return Work(
         row, starts[1], duration, bound, np.full(len(row), c.resolution_ns),
         np.full(len(row), EVENTS, np.int8), np.full(len(row), KERNEL, np.int8),
-        (finding,), grounds,
+        (finding,), basis,
     )  # fmt: skip
 
 
-def _mark_costs(
-    marks: Marks, row: I64, known: sync_points.Pins, ready: Three, taken: Three, between: I64
+def _event_costs(
+    events: EventPairs,
+    row: I64,
+    points: sync_points.SyncPoints,
+    ready: Triple,
+    taken: Triple,
+    between: I64,
 ) -> tuple[float, float, float]:
-    """What a mark costs if kernels start as early as possible, likely, and as late as possible.
+    """Return the cost of an event if kernels start as early as possible, likely, and late.
 
-    Such that the queue is done when waits return. Without one that took long, marks cost nothing.
+    The queue is then done when waits return. Without a long wait, events cost nothing.
     """
-    last = np.searchsorted(marks.start[row], known.mark, side="right") - 1
+    last = np.searchsorted(events.start[row], points.event, side="right") - 1
     some = last >= 0
-    last, latest = last[some], known.latest[some]
-    lengthy = known.earliest[some] > NEVER
+    last, latest = last[some], points.latest[some]
+    lengthy = points.earliest[some] > NEVER
 
     def most(which: int, limit: I64, among: Bools) -> float:
-        """The largest cost with which the queue is done by a limit."""
-        low, high = 0.0, float(_MARK_MOST_NS)
+        """Return the largest cost with which the queue is done by a limit."""
+        low, high = 0.0, float(_EVENT_MOST_NS)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             duration = np.maximum(taken[which] + between * middle, 0).astype(np.int64)
@@ -97,21 +102,21 @@ def _mark_costs(
     if not lengthy.any():
         return 0.0, 0.0, 0.0
     return (
-        most(0, known.earliest[some], lengthy),
-        most(1, (known.nearer[some] + latest) // 2, lengthy),
+        most(0, points.earliest[some], lengthy),
+        most(1, (points.nearer[some] + latest) // 2, lengthy),
         most(2, latest, lengthy),
     )
 
 
 def _starts(ready: I64, taken: I64) -> I64:
-    """start[i] = max(ready[i], start[i - 1] + taken[i - 1]), without a loop."""
+    """Return start[i] = max(ready[i], start[i - 1] + taken[i - 1]), without a loop."""
     done = np.cumsum(taken) - taken
     result: I64 = done + np.maximum.accumulate(ready - done)
     return result
 
 
 def _launching(ops: Ops) -> I64:
-    """Operators with device time, without one inside that has some, in the host's order."""
+    """Return the innermost operators with device time, in the host's order."""
     own: Bools = ops.elapsed_ns > 0
     outer = np.zeros(len(ops), np.bool_)
     up = ops.parent[own & (ops.parent != NONE)]

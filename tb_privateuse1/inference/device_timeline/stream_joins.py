@@ -1,10 +1,10 @@
-"""Where the streams of a device may have waited for each other, and until when.
+"""Find where streams of a device may have waited for each other, and until when.
 
-No trace tells of such waits. A stream may have been made to wait wherever a program or autograd's
-engine is between two operators; then it waits at most until all that the others were given before
-is done. So the streams are followed together, operator by operator in the order of their launches:
-each begins once it is launched, the one before it on its stream is done, and, where others were
-given work since, they are. Only changes from one stream to another cost a step in Python.
+No trace records such waits. A stream may have been made to wait wherever a program or autograd's
+engine is between two operators. Then it waits at most until the other streams finished all work
+submitted before. So the streams are simulated together, operator by operator in launch order: each
+begins once it is launched, the one before it on its stream is done, and so is work submitted to
+others since. Only changes from one stream to another cost a step in Python.
 """
 
 from __future__ import annotations
@@ -14,49 +14,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, Marks
+from tb_privateuse1.inference.device_timeline.base import NEVER, Calibration, EventPairs
 from tb_privateuse1.trace.model import MISSING, Ops
 from tb_privateuse1.trace.table import I64, Bools
 
 FAR = 1 << 60
-"""As a time: no one knows how late."""
+"""A time without an upper bound."""
 
 _MOST_CHANGES = 100_000
-"""So many changes between streams take seconds; with more nothing is known of waits."""
+"""More changes between streams would take seconds: then waits are taken as unbounded."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A stream: its operators and marks, the segments in which no wait can lie, its constants.
+    """A stream: its operators and events, the segments without a wait, its constants.
 
-    ``unit`` are the outermost operators in whose own body no wait can lie, in order.
+    ``unit`` are the outermost operators whose own body cannot make the stream wait, in order.
     """
 
     ops: Ops
-    order: Marks
-    still: Bools
+    order: EventPairs
+    wait_free: Bools
     unit: I64
     c: Calibration
 
 
 @dataclass(frozen=True)
 class Joins:
-    """Of one stream, per segment (ending with a mark): when what it may have waited for was done.
+    """Per event of a stream: when the work was done that its segment may have waited for.
 
-    ``latest_ns``: at the latest, ``FAR`` where it is not known, ``NEVER`` where no wait can lie.
-    ``likely_ns``: likely, where others were given work since the stream's last operator (programs
+    ``latest_ns``: the latest time, ``FAR`` if unknown, ``NEVER`` if no wait is possible.
+    ``likely_ns``: the likely time if others got work since the stream's last operator (programs
     that change streams order them), else ``NEVER``.
     """
 
     latest_ns: I64
     likely_ns: I64
     by_ns: I64
-    """When the stream had reached the mark at the latest, ``FAR`` where it is not known."""
+    """The latest time at which the stream reached the event, ``FAR`` if unknown."""
     likely_by_ns: I64
 
 
-def build_lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibration) -> Lane:
-    """``waits`` are the operators in whose own body the stream may be made to wait."""
+def build_lane(ops: Ops, order: EventPairs, wait_free: Bools, waits: Bools, c: Calibration) -> Lane:
+    """Return a lane; ``waits`` are the operators whose own body may make the stream wait."""
     plain = ~waits
     outer = np.zeros(len(ops), np.bool_)
     up = ops.parent
@@ -68,11 +68,11 @@ def build_lane(ops: Ops, order: Marks, still: Bools, waits: Bools, c: Calibratio
             break
         outer |= more
     unit = np.flatnonzero(plain & ~outer & (ops.elapsed_ns != MISSING))
-    return Lane(ops, order, still, unit[np.argsort(order.start[unit], kind="stable")], c)
+    return Lane(ops, order, wait_free, unit[np.argsort(order.start[unit], kind="stable")], c)
 
 
 def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
-    """The joins of each stream. ``waits`` are host ranges that wait for the whole device."""
+    """Return the joins of each stream. ``waits`` are host ranges that wait for the whole device."""
     of = np.concatenate([np.full(len(x.unit), k) for k, x in enumerate(lanes)])
     host = np.concatenate([x.order.host_ns[x.order.start[x.unit]] for x in lanes])
     order = np.argsort(host, kind="stable")
@@ -83,7 +83,7 @@ def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
     ]
     if len(begins) > _MOST_CHANGES:
         for join, x in zip(found, lanes, strict=True):
-            join.latest_ns[~x.still] = FAR
+            join.latest_ns[~x.wait_free] = FAR
         return found
     queues = [_Queue(x, join) for x, join in zip(lanes, found, strict=True)]
     rank = np.argsort(waits[1], kind="stable")
@@ -105,13 +105,13 @@ def find_joins(lanes: list[Lane], waits: tuple[I64, I64]) -> list[Joins]:
 
 
 class _Queue:
-    """A stream as it is followed: when it is done with what it was given so far."""
+    """The simulated state of a stream: when its submitted work is done."""
 
     def __init__(self, lane: Lane, found: Joins) -> None:
         self.latest, self.likely = FAR, NEVER
         self._lane, self._found = lane, found
         self._at = 0
-        self._mark = 0
+        self._event = 0
         ops, order, unit, c = lane.ops, lane.order, lane.unit, lane.c
         start, end = order.start[unit], order.end[unit]
         self._last = end
@@ -129,14 +129,14 @@ class _Queue:
         )
 
     def waited(self, start: int, done: int) -> None:
-        """The host waited for the whole device and came back."""
+        """Record that the host waited for the whole device from ``start`` to ``done``."""
         if not self._at or self._host[self._at - 1] <= start:
             self.latest, self.likely = min(self.latest, done), min(self.likely, done)
 
     def run(self, count: int, latest: int, likely: int) -> None:
-        """The stream is given its next ``count`` operators; others are done by those times."""
+        """Submit the next ``count`` operators; others are done by ``latest`` and ``likely``."""
         at = slice(self._at, self._at + count)
-        self._join(int(self._last[at.stop - 1]) + 1, latest, likely)
+        self._add_waits(int(self._last[at.stop - 1]) + 1, latest, likely)
         before = max(self.latest, latest)
         if before < FAR:
             done = _done(self._due[0][at], self._taken[0][at], before)
@@ -148,18 +148,18 @@ class _Queue:
         self._at = at.stop
 
     def finish(self, latest: int, likely: int) -> None:
-        """No operator follows on any stream."""
-        self._join(len(self._lane.order), latest, likely)
+        """Handle the events after the last operator of all streams."""
+        self._add_waits(len(self._lane.order), latest, likely)
 
-    def _join(self, stop: int, latest: int, likely: int) -> None:
-        held = self._mark + np.flatnonzero(~self._lane.still[self._mark : stop])
+    def _add_waits(self, stop: int, latest: int, likely: int) -> None:
+        held = self._event + np.flatnonzero(~self._lane.wait_free[self._event : stop])
         self._found.latest_ns[held] = latest
         self._found.likely_ns[held[:1]] = likely
-        self._mark = max(self._mark, stop)
+        self._event = max(self._event, stop)
 
 
 def _done(due: I64, taken: I64, before: int) -> I64:
-    """When a queue that is done ``before`` has worked off each that falls due and takes so long."""
+    """Return when a queue that is busy until ``before`` finishes each item, due and lasting so."""
     end = np.cumsum(taken)
     waiting = due - (end - taken)
     waiting[0] = max(int(waiting[0]), before)

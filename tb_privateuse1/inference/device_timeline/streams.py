@@ -1,8 +1,8 @@
-"""The streams of a trace: which operator's events were recorded on which.
+"""Split operators by the stream on which their events were recorded.
 
-Nothing in torch's results tells it; a backend may (``device`` and ``stream`` of the sidecar, see
-docs/guide/capture.md). Then each stream has marks of its own and is solved by itself. What joins
-them are waits of one stream for another (``joins``).
+torch does not record it; a backend may (``device`` and ``stream`` of the sidecar, see
+docs/guide/capture.md). Then each stream has its own events and is solved by itself. Only waits of
+one stream for another connect them (``stream_joins``).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tb_privateuse1.trace.model import MISSING, NONE, Ops
 from tb_privateuse1.trace.table import I64
 
 _PARALLEL_NS = 2_000
-"""Parts that take so much longer than their whole, beyond roundings, ran at the same time."""
+"""Parts that exceed their whole by more than this, beyond rounding, ran at the same time."""
 
 _ENOUGH = 3
-"""Ranges whose parts did."""
+"""The least number of such ranges for a finding."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Stream:
 
 
 def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
-    """The streams that the sidecar tells, the one with most operators first; else one with all.
+    """Return the streams in the sidecar, by falling number of operators; else one with all.
 
-    Ranges that begin on one stream and end on another are of none.
+    Ranges that begin on one stream and end on another belong to no stream.
     """
     everything = [Stream(0, 0, np.arange(len(ops)))]
     if sidecar.device is None or sidecar.stream is None:
@@ -52,28 +52,28 @@ def split_streams(ops: Ops, sidecar: Sidecar) -> list[Stream]:
         return everything
     pairs, of = np.unique(np.stack((device, stream))[:, known], axis=1, return_inverse=True)
     rows = np.flatnonzero(known)
-    found = [
+    split = [
         Stream(int(pairs[0, k]), int(pairs[1, k]), rows[of == k]) for k in range(pairs.shape[1])
     ]
-    return sorted(found, key=lambda s: (-len(s.row), s.device, s.stream))
+    return sorted(split, key=lambda s: (-len(s.row), s.device, s.stream))
 
 
 def select_operators(ops: Ops, row: I64) -> Ops:
-    """The operators of some rows as a table of their own, with their nearest parents among them."""
-    kept = np.zeros(len(ops), np.bool_)
-    kept[row] = True
+    """Return the operators of some rows as a table, with their nearest parents among them."""
+    chosen = np.zeros(len(ops), np.bool_)
+    chosen[row] = True
     number = np.full(len(ops) + 1, NONE, np.int32)
     number[row] = np.arange(len(row))
-    up = number[intervals.nearest(ops.parent, kept)]
+    up = number[intervals.nearest(ops.parent, chosen)]
     taken = ops.take(row)
     columns = {name: column for name, column in taken.columns() if name != "parent"}
     return Ops(parent=up[row], **columns)
 
 
 def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:
-    """What to say where operators surely ran at the same time, though no stream is known of any.
+    """Return a finding if operators surely ran at the same time although no streams are known.
 
-    On one stream the parts of a range, one after the other, take no longer than the range.
+    On one stream, the parts of a range, one after the other, take no longer than the range.
     """
     known = ops.elapsed_ns != MISSING
     inside = np.flatnonzero(known & (ops.parent != NONE))
@@ -82,15 +82,15 @@ def find_parallel(ops: Ops, resolution_ns: int) -> Finding | None:
     np.add.at(total, ops.parent[inside], ops.elapsed_ns[inside])
     np.add.at(count, ops.parent[inside], 1)
     room = (count + 1) * resolution_ns + _PARALLEL_NS + total // 10_000
-    found = int((known & (total > ops.elapsed_ns + room)).sum())
-    if found < _ENOUGH:
+    parallel = int((known & (total > ops.elapsed_ns + room)).sum())
+    if parallel < _ENOUGH:
         return None
     message = say(
         "In {count} ranges the operators took the device longer than the whole range: they "
         "ran at the same time on several streams, and nothing tells which on which.",
-        count=found,
+        count=parallel,
     )
     hint = say(
         "A backend can tell: elapsed_streams() of its module (docs/guide/capture.md, Streams)."
     )
-    return Finding("several_streams", message, hint, found, "error", DEVICE)
+    return Finding("several_streams", message, hint, parallel, "error", DEVICE)

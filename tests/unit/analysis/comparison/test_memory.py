@@ -12,12 +12,13 @@ from tb_privateuse1.trace.table import I64
 from tests.support.make import Event, memory, op, step, trace
 
 
-def events(*steps: tuple[int, int], device_type: int = 1, kept: int = 0) -> list[Event]:
-    """Steps of 100 us, in each of which ``aten::mm`` gets so many bytes by ``aten::empty`` and
-    ``aten::add`` so many; both are released again, but for ``kept`` bytes of each step.
+def events(*steps: tuple[int, int], device_type: int = 1, retained: int = 0) -> list[Event]:
+    """Build steps of 100 µs in which ``aten::mm`` allocates by ``aten::empty``, and ``aten::add``.
+
+    Both are released again, except for ``retained`` bytes of each step.
     """
     made: list[Event] = []
-    held = 1000
+    total = 1000
     for i, (mm, add) in enumerate(steps):
         at = 100 * i
         made += [
@@ -25,11 +26,11 @@ def events(*steps: tuple[int, int], device_type: int = 1, kept: int = 0) -> list
             op("aten::empty", at + 11, at + 13), op("aten::add", at + 30, at + 40),
         ]  # fmt: skip
         where = {"device_type": device_type}
-        for time, change in ((12, mm), (35, add), (60, kept - mm - add)):
-            held += change
-            told = {"Total Reserved": 8192 if held > 1500 else 4096, "Addr": 4096 * time + i}
+        for time, change in ((12, mm), (35, add), (60, retained - mm - add)):
+            total += change
+            addresses = {"Total Reserved": 8192 if total > 1500 else 4096, "Addr": 4096 * time + i}
             if change:
-                made.append(memory(at + time, change, held, **where, **told))
+                made.append(memory(at + time, change, total, **where, **addresses))
     return made
 
 
@@ -50,10 +51,11 @@ def allocators(base: Trace, now: Trace) -> dict[str, DiffAllocator]:
 
 
 def test_figures_per_step() -> None:
-    base, now = trace(*events(*[(300, 100)] * 4)), trace(*events(*[(500, 200)] * 4, kept=10))
+    """Each figure is a mean over the steps of both traces."""
+    base, now = trace(*events(*[(300, 100)] * 4)), trace(*events(*[(500, 200)] * 4, retained=10))
     found = figures(base, now)
-    told = {name: (f.base, f.now, f.change, f.verdict) for (_, name), f in found.items()}
-    assert told == {
+    rows = {name: (f.base, f.now, f.change, f.verdict) for (_, name), f in found.items()}
+    assert rows == {
         # 1000 held from before, 10 more with each step
         "peak": (1400, 1715, 315, "more"),
         "peak_reserved": (4096, 8192, 4096, "more"),
@@ -73,6 +75,7 @@ def test_figures_per_step() -> None:
 
 
 def test_what_lies_within_the_spread_is_noise() -> None:
+    """A change smaller than the spread over steps is noise."""
     base = trace(*events((300, 100), (700, 100), (300, 100), (700, 100)))
     now = trace(*events((350, 100), (700, 100), (350, 100), (700, 100)))
     assert figures(base, now)["CUDA 0", "peak"].verdict == "within_noise"
@@ -81,6 +84,7 @@ def test_what_lies_within_the_spread_is_noise() -> None:
 
 
 def test_a_single_step_has_no_spread() -> None:
+    """With one step the noise is unknown."""
     found = figures(trace(*events((300, 1))), trace(*events((500, 1))))
     assert found["CUDA 0", "peak"].change == 200
     assert found["CUDA 0", "peak"].noise is None
@@ -88,7 +92,8 @@ def test_a_single_step_has_no_spread() -> None:
     assert ("CUDA 0", "growth") not in found  # nothing is before the first
 
 
-def test_operators_by_what_they_get() -> None:
+def test_allocations_by_operator() -> None:
+    """Allocations are attributed to the operator that does more than allocate."""
     base = trace(*events(*[(300, 100)] * 3))
     now = trace(*events(*[(500, 0)] * 3), op("aten::late", 250, 255), memory(251, 60, 99999,
                 device_type=1))  # fmt: skip
@@ -107,6 +112,7 @@ def test_operators_by_what_they_get() -> None:
 
 
 def test_devices_of_different_kinds_stand_side_by_side() -> None:
+    """Different accelerators are compared pairwise."""
     cpu = memory(12, 64, 64, device_type=0)
     base = trace(*events((300, 1), (300, 1)), cpu)
     now = trace(*events((500, 1), (500, 1), device_type=20))
@@ -119,6 +125,7 @@ def test_devices_of_different_kinds_stand_side_by_side() -> None:
 
 
 def test_chosen_steps_alone_count() -> None:
+    """Only the chosen steps count."""
     base, now = trace(*events((300, 1), (900, 1))), trace(*events((300, 1), (400, 1)))
     (peak,) = (
         f
@@ -132,6 +139,7 @@ def test_chosen_steps_alone_count() -> None:
 
 @pytest.mark.parametrize("other", [Trace(), trace(op("a", 0, 9)), trace(step(1, 0, 9))])
 def test_without_memory_there_is_nothing(other: Trace) -> None:
+    """Traces without memory events give no rows."""
     assert figures(other, other) == {}
     assert allocators(other, other) == {}
     one = trace(*events((300, 1)))
@@ -140,6 +148,7 @@ def test_without_memory_there_is_nothing(other: Trace) -> None:
 
 
 def test_a_trace_without_totals_or_sizes_of_absurd_kinds() -> None:
+    """Missing totals and absurd sizes raise no error."""
     bare = events((300, 1), (300, 1))
     for event in bare:
         for key in ("Total Allocated", "Total Reserved"):
@@ -152,6 +161,7 @@ def test_a_trace_without_totals_or_sizes_of_absurd_kinds() -> None:
 
 
 def test_what_no_operator_allocates_is_a_row() -> None:
+    """Allocations outside of operators have their own row."""
     one = trace(step(0, 0, 50), memory(5, 8, 8), op("a", 10, 20), memory(15, 2, 10))
     rows = allocators(Trace(), one)
     # The step is an annotation: no operator.
@@ -161,6 +171,7 @@ def test_what_no_operator_allocates_is_a_row() -> None:
 
 
 def test_amounts_in_words() -> None:
+    """Bytes have a unit, counts have separators."""
     assert format_amount("bytes", 1536) == "1.500 KiB"
     assert format_amount("allocations", 12345.0) == "12,345"
     assert format_amount("allocations", 2.25) == "2.2"

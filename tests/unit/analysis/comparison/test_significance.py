@@ -9,7 +9,7 @@ from tb_privateuse1.analysis.comparison import significance
 
 
 def rows(*values: float) -> significance.Sample:
-    """A row with these values in its steps."""
+    """Return a row with these values in its steps."""
     return of(np.array([values], np.float64))
 
 
@@ -29,24 +29,27 @@ def test_welchs_interval_by_hand() -> None:
 
 
 def test_without_spread_there_is_no_noise() -> None:
+    """Equal values have a noise of 0."""
     found = significance.noise(rows(5, 5, 5), rows(7, 7))
     assert found is not None
     assert found.tolist() == [0.0]
 
 
-def test_one_step_says_nothing() -> None:
+def test_one_step_has_no_noise() -> None:
+    """The noise is unknown with one step."""
     assert significance.noise(rows(5), rows(5, 6)) is None
     assert significance.noise(rows(5, 6), rows(5)) is None
 
 
 def test_quantiles() -> None:
+    """The quantiles match a table of Student's t."""
     freedom = np.array([0.5, 1, 1.9, 30, 60, 1e9])
     expected = [63.657, 63.657, 63.657, 2.750, 2.660, 2.576]  # any table of Student's t
     assert significance.student_t_quantile(freedom).tolist() == pytest.approx(expected, rel=3e-3)
 
 
-def test_it_holds_what_it_says() -> None:
-    """Of samples without a difference about one in a hundred is called one."""
+def test_false_positives_are_one_percent() -> None:
+    """About 1 % of samples without a difference are reported as different."""
     random = np.random.default_rng(7)
     a, b = random.normal(100, 5, (20_000, 5)), random.normal(100, 9, (20_000, 8))
     found = significance.noise(of(a), of(b))
@@ -56,6 +59,7 @@ def test_it_holds_what_it_says() -> None:
 
 
 def test_a_sample_is_as_if_every_step_had_a_value() -> None:
+    """A sparse sample equals a dense one with zeros."""
     random = np.random.default_rng(11)
     values = np.where(random.random((7, 5)) < 0.4, random.integers(1, 900, (7, 5)), 0)
     row, step = np.nonzero(values)
@@ -69,6 +73,7 @@ def test_a_sample_is_as_if_every_step_had_a_value() -> None:
 
 
 def test_a_sample_takes_memory_by_its_entries() -> None:
+    """Memory depends on the entries, not on rows times steps."""
     one = np.array([999_999])
     found = significance.sample_row(one, one, one, 1_000_000, 1_000_000)
     assert found.mean[-1] == pytest.approx(0.999999)
@@ -84,7 +89,6 @@ def test_a_sample_takes_memory_by_its_entries() -> None:
         (7, 1, 5, "longer"), (-7, 1, 5, "shorter"),
     ],
 )  # fmt: skip
-def test_what_may_be_said(
-    change: float, noise: float | None, bound: float | None, expected: str
-) -> None:
+def test_verdicts(change: float, noise: float | None, bound: float | None, expected: str) -> None:
+    """The verdict follows from change, noise and bound."""
     assert significance.verdict(change, noise, bound) == expected

@@ -26,6 +26,7 @@ PARTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, m
 def test_each_part_has_its_greatest_value(
     steps: list[tuple[int, int]], start: int, length: int, bins: int
 ) -> None:
+    """A level's part has its greatest value."""
     at, value = np.cumsum([gap for gap, _ in steps]), np.array([v for _, v in steps])
     curve = Curve("c", "bytes", "memory", curve_forms.level(at, value))
     points = curve.window(start, start + length, bins)
@@ -42,7 +43,7 @@ def named(*events: dict[str, object]) -> dict[str, Curve]:
 
 
 def values(curve: Curve, start_ns: int, end_ns: int, parts: int) -> list[float]:
-    """Of each part, that of those that have no entry of their own too."""
+    """Return the value of each part, those without an entry included."""
     points = curve.window(start_ns, end_ns, parts)
     edges = start_ns + np.arange(parts) * (end_ns - start_ns) // parts
     held: list[float] = points.value[
@@ -52,6 +53,7 @@ def values(curve: Curve, start_ns: int, end_ns: int, parts: int) -> list[float]:
 
 
 def test_utilisation_is_the_busy_share() -> None:
+    """Utilization is the busy share of each part."""
     found = named(kernel("a", 0, 10), kernel("b", 5, 10, stream=8), kernel("c", 20, 25))
     curve = found["Utilisation of device 0"]
     assert (curve.unit, curve.what, curve.inferred) == ("share", "utilisation", False)
@@ -63,12 +65,14 @@ def test_utilisation_is_the_busy_share() -> None:
 
 
 def test_a_device_has_its_own() -> None:
+    """Each device has its own curves."""
     found = named(kernel("a", 0, 10), kernel("b", 20, 30, device=1), op("o", 0, 40))
     assert values(found["Utilisation of device 0"], 0, 40_000, 4) == [1, 0, 0, 0]
     assert values(found["Utilisation of device 1"], 0, 40_000, 4) == [0, 0, 1, 0]
 
 
 def test_kernels_wait_from_their_launch_to_their_start() -> None:
+    """The queue depth counts from launch to start."""
     found = named(op("a", 0, 9), launch(1, 2, 1), launch(3, 4, 2), kernel("k", 5, 8, 1),
                   kernel("k", 8, 9, 2))  # fmt: skip
     curve = found["Kernels waiting for device 0"]
@@ -76,16 +80,19 @@ def test_kernels_wait_from_their_launch_to_their_start() -> None:
 
 
 def test_without_a_launch_they_wait_from_the_end_of_their_operator() -> None:
+    """Without a launch it counts from the operator's end."""
     found = named(op("a", 0, 4, id=3), kernel("k", 6, 9, **{"External id": 3}))
     assert values(found["Kernels waiting for device 0"], 0, 9_000, 9) == [0] * 4 + [1] * 2 + [0] * 3
 
 
 def test_a_kernel_that_starts_at_once_does_not_wait() -> None:
+    """A kernel without delay is not in the queue."""
     found = named(op("a", 0, 9), launch(3, 4, 1), kernel("k", 3, 8, 1))
     assert values(found["Kernels waiting for device 0"], 0, 9_000, 9) == [0] * 9
 
 
-def test_kernels_start_so_often_per_ms() -> None:
+def test_launch_rate_per_ms() -> None:
+    """The launch rate is starts per ms."""
     found = named(*(kernel("k", at, at + 5) for at in (0, 100, 900, 1500, 3999)), op("o", 0, 4000))
     curve = found["Kernels starting on device 0"]
     assert (curve.unit, curve.what) == ("kernels/ms", "rate")
@@ -100,6 +107,7 @@ def test_kernels_start_so_often_per_ms() -> None:
 
 
 def test_the_data_loader_on_any_thread() -> None:
+    """Data loading counts on every thread."""
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     found = named(annotation(loader, 0, 10), annotation(loader, 5, 20, thread=2), op("a", 30, 40))
     curve = found["Data loader"]
@@ -112,6 +120,7 @@ def copy(way: str, start: float, end: float, **args: object) -> dict[str, object
 
 
 def test_copies_are_as_fast_as_their_bytes_by_their_time() -> None:
+    """A copy's rate is its bytes by its duration."""
     found = named(
         copy("HtoD (Pageable -> Device)", 0, 10, bytes=1000), copy("DtoH", 20, 30, bytes=4000),
         copy("HtoD (Pinned -> Device)", 5, 15, bytes=3000, stream=8), copy("DtoD", 0, 5),
@@ -130,6 +139,7 @@ def test_copies_are_as_fast_as_their_bytes_by_their_time() -> None:
 
 
 def test_the_most_absurd_size_leaves_the_others_as_they_are() -> None:
+    """An absurd size does not change other copies."""
     found = named(copy("HtoD", 0, 10, bytes=2**62), copy("HtoD", 20, 30, bytes=10),
                   copy("HtoD", 40, 50, bytes=-5), copy("HtoD", 60, 60, bytes=5))  # fmt: skip
     curve = found["Copies to device 0"]
@@ -137,22 +147,25 @@ def test_the_most_absurd_size_leaves_the_others_as_they_are() -> None:
 
 
 def test_communication_by_the_bytes_of_its_collectives() -> None:
-    told = {"Collective name": "allreduce", "In msg nelems": 500, "Out msg nelems": 500,
+    """Communication has the bytes of its collectives."""
+    arguments = {"Collective name": "allreduce", "In msg nelems": 500, "Out msg nelems": 500,
             "dtype": "Float", "Group size": 2}  # fmt: skip
-    found = named(kernel("ncclDevKernel_AllReduce", 0, 10, **told), op("o", 0, 20))
+    found = named(kernel("ncclDevKernel_AllReduce", 0, 10, **arguments), op("o", 0, 20))
     curve = found["Communication"]
     assert (curve.unit, curve.what) == ("bytes/s", "communication")
     assert values(curve, 0, 20_000, 2) == pytest.approx([2000 / 10e-6, 0])
 
 
 def test_memory_is_what_was_allocated() -> None:
+    """The memory curve is the allocated total."""
     found = named(op("a", 0, 10), memory(2, 100, 300), memory(5, -50, 250))
     (curve,) = (one for one in found.values() if one.what == "memory")
     assert curve.window(0, 10_000, 10).value.tolist() == [200, 300, 250]
 
 
 @pytest.mark.parametrize("events", [(), (op("a", 0, 10),)])
-def test_what_is_not_told_has_no_curve(events: tuple[dict[str, object], ...]) -> None:
+def test_missing_data_has_no_curve(events: tuple[dict[str, object], ...]) -> None:
+    """Missing data gives no curve."""
     assert named(*events) == {}
     assert counters.build_curves(Trace()) == ()
 
@@ -188,6 +201,7 @@ def test_integrals(some: list[tuple[int, int, int, int]]) -> None:
 @settings(max_examples=40)
 @given(KERNELS, st.integers(1, 30))
 def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) -> None:
+    """A flow's integral is the bytes of its copies."""
     start = np.array([s for s, _, _, _ in some])
     end, size = start + [d + 1 for _, d, _, _ in some], np.array([b + 1 for _, _, b, _ in some])
     curve = Curve("c", "bytes/s", "copies", curve_forms.flow(start, end, size))
@@ -199,6 +213,7 @@ def test_all_bytes_are_moved(some: list[tuple[int, int, int, int]], parts: int) 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
+    """The true value is within the bound of an inferred one."""
     shown, true = uncertain.pair(seed, lanes)
     pairs = list(zip(counters.build_curves(shown), counters.build_curves(true), strict=True))
     inferred = [(mine, truth) for mine, truth in pairs if mine.inferred]
@@ -206,18 +221,19 @@ def test_what_is_inferred_lies_within_its_bound(seed: int, lanes: int) -> None:
     for mine, truth in inferred:
         assert mine.label == f"{mine.name} (inferred)"
         for start, end, parts in ((0, shown.end_ns, 50), (100_000, 160_000, 300), (0, 10**7, 3)):
-            told = mine.window(start, end, parts)
+            points = mine.window(start, end, parts)
             edges = start + np.arange(parts) * (end - start) // parts
-            at = np.searchsorted(told.at_ns, edges, side="right") - 1
-            off = np.abs(told.value[at] - values(truth, start, end, parts))
-            assert (off <= told.bound[at] + 1e-6).all()
-            assert (told.bound >= 0).all()
+            at = np.searchsorted(points.at_ns, edges, side="right") - 1
+            off = np.abs(points.value[at] - values(truth, start, end, parts))
+            assert (off <= points.bound[at] + 1e-6).all()
+            assert (points.bound >= 0).all()
     (loader,) = (mine for mine, _ in pairs if mine.what == "data_loader")
     assert not loader.inferred
     assert (loader.window(0, shown.end_ns, 9).bound == 0).all()
 
 
 def test_a_start_that_nothing_limits_has_no_bound() -> None:
+    """An unlimited start has the bound -1."""
     shown, _ = uncertain.pair(1)
     lost = shown.kernels.start_bound_ns.copy()
     lost[3] = MISSING
@@ -238,6 +254,7 @@ def test_a_start_that_nothing_limits_has_no_bound() -> None:
     [(0, 1, 4000), (5, 5, 10), (10, 3, 10), (-(10**15), 10**15, 4000), (10**18, 10**18 + 7, 100)],
 )
 def test_absurd_windows(start: int, end: int, parts: int) -> None:
+    """Empty, inverted and distant windows have finite values of at least 0."""
     some = (op("a", 0, 9), launch(1, 2, 1), kernel("k", 5, 8, 1), memory(2, 5, 9),
             copy("HtoD", 8, 9, bytes=5))  # fmt: skip
     for curve in named(*some).values():
@@ -249,6 +266,7 @@ def test_absurd_windows(start: int, end: int, parts: int) -> None:
 
 
 def test_changes_and_parts_for_other_programs() -> None:
+    """An export has all changes, or parts."""
     found = named(op("a", 0, 9), launch(1, 2, 1), kernel("k", 5, 9, 1), memory(2, 100, 300))
     changes = found["Kernels waiting for device 0"].changes(2_000, 6_000)
     assert changes is not None
@@ -262,4 +280,5 @@ def test_changes_and_parts_for_other_programs() -> None:
 
 @pytest.mark.parametrize("parts", [1, 10_000])
 def test_no_curves_have_no_windows(parts: int) -> None:
+    """Without curves there are no windows."""
     assert windows([], 0, 1000, parts, 3000) == []

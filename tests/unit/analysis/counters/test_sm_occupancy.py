@@ -1,4 +1,4 @@
-"""How full the multiprocessors were: by what CUPTI tells of launches."""
+"""SM efficiency and occupancy from CUPTI's data of launches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.support.make import kernel, step, trace
 OF_DEVICE = "SM efficiency of device 0"
 
 
-def told(blocks: float, percent: float) -> dict[str, Any]:
+def estimates(blocks: float, percent: float) -> dict[str, Any]:
+    """Return the arguments of a launch with CUPTI's estimates."""
     launched = {"grid": [8, 1, 1], "block": [128, 1, 1]}
     return {**launched, "blocks per SM": blocks, "est. achieved occupancy %": percent}
 
@@ -27,14 +28,15 @@ def made() -> Trace:
     """A third of the time two kernels that fill a quarter and a half; then more than all."""
     return trace(
         step(1, 0, 60),
-        kernel("a", 0, 20, **told(0.25, 10)),
-        kernel("b", 0, 20, stream=8, **told(0.5, 30)),
-        kernel("c", 20, 30, **told(7, 80)),
+        kernel("a", 0, 20, **estimates(0.25, 10)),
+        kernel("b", 0, 20, stream=8, **estimates(0.5, 30)),
+        kernel("c", 20, 30, **estimates(7, 80)),
         kernel("d", 30, 40),
     )
 
 
 def test_of_steps_and_over_time() -> None:
+    """Efficiency is a mean over windows and a curve over time."""
     one = made()
     result = overview(one)
     assert result.sm_efficiency == pytest.approx((20 * 0.75 + 10) / 60)
@@ -46,19 +48,21 @@ def test_of_steps_and_over_time() -> None:
     assert points.value[at] == pytest.approx([0.75, 0.75, 1, 0, 0, 0])
 
 
-def test_what_nobody_tells_is_not_zero() -> None:
-    one = trace(step(1, 0, 60), kernel("a", 0, 20), kernel("b", 20, 20, **told(1, 1)))
+def test_missing_data_is_not_zero() -> None:
+    """Missing data is None and not 0."""
+    one = trace(step(1, 0, 60), kernel("a", 0, 20), kernel("b", 20, 20, **estimates(1, 1)))
     result = overview(one)
     assert (result.sm_efficiency, result.occupancy) == (None, None)
     assert not [c for c in counters.build_curves(one) if c.what == "sm_efficiency"]
     assert (overview(trace()).sm_efficiency, overview(trace()).occupancy) == (None, None)
 
 
-def test_devices_that_tell_count_alike() -> None:
+def test_devices_with_data_have_equal_weight() -> None:
+    """Devices with data have equal weight."""
     one = trace(
         step(1, 0, 40),
-        kernel("a", 0, 20, **told(1, 50)),
-        kernel("b", 0, 40, device=1, **told(1, 50)),
+        kernel("a", 0, 20, **estimates(1, 50)),
+        kernel("b", 0, 40, device=1, **estimates(1, 50)),
         kernel("c", 0, 40, device=2),
     )
     assert overview(one).sm_efficiency == pytest.approx((0.5 + 1) / 2)
@@ -74,6 +78,7 @@ STRETCHES = st.lists(
 @settings(max_examples=60)
 @given(STRETCHES, st.integers(1, 12))
 def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int) -> None:
+    """Each part's mean equals the mean over its ns."""
     start, length, value = map(np.array, zip(*stretches, strict=True))
     form = curve_forms.mean(start, start + length, value.astype(np.float64))
     edges = np.arange(parts + 1) * 120 // parts
@@ -85,6 +90,7 @@ def test_a_mean_is_the_mean(stretches: list[tuple[int, int, float]], parts: int)
 
 
 def test_no_window_has_no_share() -> None:
+    """An empty window has no share."""
     one = made()
     none = np.zeros(0, np.int64)
     assert sm_occupancy.sm_efficiency(one, one.kernels, none, none) is None

@@ -1,4 +1,4 @@
-"""Calls that return when the device is done, on plain cases."""
+"""Calls that wait for the device, in small traces."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ from tests.support.make import kernel, launch, op, span, trace
     ],
 )  # fmt: skip
 def test_names(name: str, expected: bool) -> None:
+    """Blocking calls are recognized by name."""
     t = trace(op("a", 0, 9), span("cuda_runtime", name, 1, 2))
     assert blocking_calls.blocking_calls(t).tolist() == [expected]
 
 
-def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
+def test_a_call_that_outlives_its_copy_waits() -> None:
+    """A call that ends after its copy is a wait."""
+
     def called(end: float) -> list[bool]:
         copied = kernel("Memcpy DtoH", 5, 20, 1, category="gpu_memcpy")
         return blocking_calls.blocking_calls(trace(launch(0, end, 1), copied)).tolist()
@@ -36,7 +39,9 @@ def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("name", ["aten::_local_scalar_dense", "aten::nonzero"])
-def test_operators_that_hand_over_a_value(name: str) -> None:
+def test_operators_that_return_a_value_wait(name: str) -> None:
+    """Operators that return a value to Python wait."""
+
     def read(end: float, category: str = "gpu_memcpy", named: str = name) -> list[int]:
         copied = kernel("Memcpy DtoH", 5, 20, 1, category=category)
         return blocking_calls.blocking_operators(
@@ -48,6 +53,7 @@ def test_operators_that_hand_over_a_value(name: str) -> None:
 
 
 def test_an_empty_trace_has_none() -> None:
+    """An empty trace has no blocking call."""
     assert (
         len(blocking_calls.blocking_names(Trace()))
         == len(blocking_calls.blocking_calls(Trace()))

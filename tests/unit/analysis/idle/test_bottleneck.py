@@ -1,4 +1,4 @@
-"""What limits: the host while the device has nothing to do, the device where somebody waits."""
+"""Limits of a program: the host while the device is idle, the device while it is awaited."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def kernels_of(trace: Trace) -> intervals.Set:
     return intervals.union(trace.kernels.start_ns, trace.kernels.end_ns)
 
 
-def test_in_a_program_that_the_host_limits_faster_kernels_save_nothing() -> None:
+def test_host_bound_program_gains_nothing_from_faster_kernels() -> None:
+    """A host-bound program gains nothing from faster kernels."""
     run = Program()
     for _ in range(50):
         run.op("aten::mm", 100, kernel=20)
@@ -32,8 +33,8 @@ def test_in_a_program_that_the_host_limits_faster_kernels_save_nothing() -> None
     assert intervals.length(found.of_device(kernels_of(run.trace()))) <= 21_000, "only the last"
 
 
-def test_in_a_program_that_waits_they_save_the_wait() -> None:
-    """The host is done after 50 x 10 us and waits for 50 x 100 us of work."""
+def test_waiting_program_gains_the_wait() -> None:
+    """The host is done after 50 x 10 µs and waits for 50 x 100 µs of work."""
     run = Program()
     for _ in range(3):
         for _ in range(50):
@@ -57,6 +58,7 @@ def test_a_gap_inside_the_queue_is_not_the_hosts() -> None:
 
 
 def test_idle_that_ends_with_a_late_launch_is_the_hosts() -> None:
+    """A gap that ends with a late launch is host time."""
     trace = make.trace(
         make.op("aten::mm", 0, 140, id=1), make.launch(1, 2, 1), make.launch(130, 131, 2),
         make.kernel("a", 10, 100, 1), make.kernel("b", 150, 200, 2),
@@ -65,6 +67,7 @@ def test_idle_that_ends_with_a_late_launch_is_the_hosts() -> None:
 
 
 def test_what_the_bounds_allow_is_neither_idle_nor_busy() -> None:
+    """Times within the bounds are neither idle nor busy."""
     pair = [Op("aten::mm", 10_000, 2_000, kernel=20_000), Op("aten::view", 200_000, 200)]
     result = simulate(pair * 100)
     found = whole(result.trace)
@@ -75,6 +78,7 @@ def test_what_the_bounds_allow_is_neither_idle_nor_busy() -> None:
 
 
 def test_waits_are_calls_copies_and_reads() -> None:
+    """Calls, copies and reads are waits."""
     run = Program()
     run.op("aten::mm", 10, kernel=500)
     run.wait("cudaDeviceSynchronize")
@@ -91,6 +95,7 @@ def test_waits_are_calls_copies_and_reads() -> None:
 
 
 def test_without_device_times_only_a_host_alone_is_judged() -> None:
+    """Without device times only host-only programs have limits."""
     host = make.trace(make.op("aten::mm", 0, 100))
     found = whole(host)
     assert (found.known, intervals.length(found.idle)) == ("host", 100_000)
@@ -99,7 +104,8 @@ def test_without_device_times_only_a_host_alone_is_judged() -> None:
     assert (found.known, intervals.length(found.idle)) == ("none", 0)
 
 
-def test_activities_of_no_length_tell_nothing() -> None:
+def test_activities_of_no_length_give_no_limits() -> None:
+    """Activities without length give no limits."""
     trace = make.trace(make.op("aten::mm", 0, 100), make.kernel("a", 10, 10), make.step(1, 0, 90))
     found = whole(trace)
     assert (found.known, intervals.length(found.idle)) == ("none", 0)
@@ -114,8 +120,8 @@ def test_a_blocked_launch_is_a_wait() -> None:
     assert intervals.length(whole(trace).of_device(kernels_of(trace))) > 3_900_000
 
 
-def test_waits_of_a_thread_that_launches_no_kernel_stop_nobody() -> None:
-    """Such as one that pins memory, or watches collectives."""
+def test_threads_without_launches_have_no_waits() -> None:
+    """Threads that pin memory or watch collectives do not count."""
     run = Program()
     run.op("aten::mm", 10, kernel=500)
     run.wait()

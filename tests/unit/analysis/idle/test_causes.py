@@ -1,4 +1,4 @@
-"""Causes of idle time: on plain cases, and at random against a look at every single microsecond."""
+"""Causes of idle time: in small traces, and at random against a check of every µs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHARED = Path(__file__).parents[5] / "shared" / "traces"
 
 
 def causes_of(t: Trace) -> dict[str, list[tuple[int, int]]]:
-    """The stretches of each cause that there is, in us."""
+    """Return the stretches of each cause, in µs."""
     sets = idle_causes.classify_gaps(t, idle_causes.find_gaps(t))
     return {
         cause: [(a // 1000, b // 1000) for a, b in zip(*one, strict=True)]
@@ -32,6 +32,7 @@ def causes_of(t: Trace) -> dict[str, list[tuple[int, int]]]:
 
 
 def test_before_the_launch_it_is_the_host_and_behind_it_the_device() -> None:
+    """The launch separates host and device causes."""
     t = trace(
         op("a", 0, 9), launch(1, 2, 1), kernel("k", 5, 10, 1),
         op("b", 14, 30), launch(20, 22, 2), kernel("k", 27, 29, 2),
@@ -44,6 +45,7 @@ def test_before_the_launch_it_is_the_host_and_behind_it_the_device() -> None:
 
 
 def test_of_what_the_host_does_at_once_the_first_cause_counts() -> None:
+    """The first of simultaneous causes counts."""
     t = trace(
         launch(0, 1, 1), kernel("k", 1, 10, 1),
         frame("train.py(3): main", 0, 90),
@@ -61,6 +63,7 @@ def test_of_what_the_host_does_at_once_the_first_cause_counts() -> None:
 
 
 def test_the_launching_thread_counts_before_others() -> None:
+    """The launching thread has precedence."""
     t = trace(
         launch(0, 1, 1, thread=1), kernel("k", 1, 10, 1),
         op("aten::mm", 12, 30, thread=1), launch(28, 29, 2, thread=1), kernel("k", 29, 40, 2),
@@ -71,6 +74,7 @@ def test_the_launching_thread_counts_before_others() -> None:
 
 
 def test_python_of_another_thread_is_no_cause() -> None:
+    """Python code of other threads is not a cause."""
     t = trace(
         launch(0, 1, 1), kernel("k", 1, 10, 1), launch(20, 21, 2), kernel("k", 21, 30, 2),
         frame("threading.py(359): wait", 0, 30, thread=9),
@@ -79,6 +83,7 @@ def test_python_of_another_thread_is_no_cause() -> None:
 
 
 def test_gloo_and_barriers_are_waits_for_communication() -> None:
+    """Gloo and barriers wait for other ranks."""
     t = trace(
         launch(0, 1, 1), kernel("k", 1, 10, 1), launch(50, 51, 2), kernel("k", 51, 60, 2),
         annotation("gloo:all_reduce", 12, 20, thread=7), op("c10d::barrier", 30, 40),
@@ -87,6 +92,7 @@ def test_gloo_and_barriers_are_waits_for_communication() -> None:
 
 
 def test_waiting_for_an_event_on_the_stream_is_no_synchronisation() -> None:
+    """A stream's wait for an event does not block the host."""
     t = trace(
         launch(0, 1, 1), kernel("k", 1, 10, 1), launch(50, 51, 2), kernel("k", 51, 60, 2),
         span("cuda_runtime", "cudaStreamWaitEvent", 12, 20),
@@ -101,7 +107,8 @@ def test_waiting_for_an_event_on_the_stream_is_no_synchronisation() -> None:
     assert found["host_code"] == [(40, 42)]
 
 
-def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
+def test_a_call_that_outlives_its_copy_is_a_synchronization() -> None:
+    """A call that ends after its copy is a synchronization."""
     t = trace(
         launch(0, 30, 1), kernel("Memcpy DtoH", 5, 20, 1, category="gpu_memcpy"),
         launch(40, 41, 2), kernel("k", 41, 60, 2),
@@ -109,12 +116,14 @@ def test_a_copy_that_its_call_outlives_is_waited_for() -> None:
     assert causes_of(t)["synchronisation"] == [(20, 30)]
 
 
-def test_an_activity_whose_launch_is_not_told_has_an_unknown_cause() -> None:
+def test_activity_without_a_known_launch_has_an_unknown_cause() -> None:
+    """Without a known launch the cause is unknown."""
     t = trace(op("a", 0, 40), kernel("k", 1, 10), kernel("k", 20, 30))
     assert causes_of(t)["unknown"] == [(0, 1), (10, 20)]
 
 
 def test_in_inferred_times_an_activity_is_launched_a_latency_before_it() -> None:
+    """Inferred launches precede by one latency."""
     ops = [op("aten::mm", 20 * i, 20 * i + 10, id=i + 1) for i in range(6)]
     t = trace(step(1, 0, 200), *ops, elapsed={i + 1: 5 for i in range(6)})
     assert t.meta.timeline == "inferred"
@@ -128,6 +137,7 @@ def test_in_inferred_times_an_activity_is_launched_a_latency_before_it() -> None
 
 
 def test_a_step_whose_neighbour_runs_between_its_activities_says_so() -> None:
+    """Another step's activities are ``other_step``."""
     t = trace(
         step(1, 0, 100), step(2, 100, 200),
         launch(10, 11, 1), launch(90, 91, 2), launch(110, 111, 3),
@@ -140,12 +150,14 @@ def test_a_step_whose_neighbour_runs_between_its_activities_says_so() -> None:
 
 
 def test_without_device_times_there_are_no_causes() -> None:
+    """Without device times the table is empty."""
     for empty in (Trace(), trace(op("a", 0, 10))):
         result = overview(empty)
         assert (result.idle, result.idle_steps, result.idle_before) == ((), (), ())
 
 
-def test_idle_time_is_told_by_the_operator_behind_it() -> None:
+def test_idle_time_by_awaited_operator() -> None:
+    """Idle time is listed by the operator that ends it."""
     t = trace(
         launch(0, 1, 1), kernel("k", 1, 10, 1),
         op("a", 10, 20), launch(12, 13, 2), kernel("k", 15, 20, 2),
@@ -157,7 +169,7 @@ def test_idle_time_is_told_by_the_operator_behind_it() -> None:
 
 
 def _random(seed: int) -> tuple[Trace, list[dict[str, Any]]]:
-    """A recording of a few threads and streams with everything that may be a cause."""
+    """Build a recording of some threads and streams with all possible causes."""
     random = np.random.default_rng(seed)
     names = [
         ("cuda_runtime", "cudaStreamSynchronize"), ("cuda_runtime", "cudaMalloc"),
@@ -180,7 +192,7 @@ def _random(seed: int) -> tuple[Trace, list[dict[str, Any]]]:
 
 
 def _cause(t: Trace, events: list[dict[str, Any]], at: float) -> str | None:
-    """The cause at one instant (us), by looking at everything; None if the device is busy."""
+    """Return the cause at one instant (µs) from all events; None if the device is busy."""
     kernels = [e for e in events if e["cat"] == "kernel"]
     if any(k["ts"] <= at < k["ts"] + k["dur"] for k in kernels):
         return None
@@ -213,7 +225,8 @@ def _cause(t: Trace, events: list[dict[str, Any]], at: float) -> str | None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_every_instant_has_the_cause_that_a_look_at_it_tells(seed: int) -> None:
+def test_every_instant_has_the_cause_of_a_direct_check(seed: int) -> None:
+    """Every instant has the cause of the direct check."""
     t, events = _random(seed)
     base = min(e["ts"] for e in events)
     assert t.start_ns == base * 1000
@@ -234,6 +247,7 @@ def test_every_instant_has_the_cause_that_a_look_at_it_tells(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_causes_sum_to_the_idle_time_in_total_and_by_step(seed: int) -> None:
+    """Causes sum to the idle time."""
     t, _ = _random(seed)
     _sums(t)
 
@@ -243,6 +257,7 @@ def test_causes_sum_to_the_idle_time_in_total_and_by_step(seed: int) -> None:
 def test_inferred_causes_sum_too_and_idle_is_within_its_bound(
     seed: int, lanes: int, hosted: bool
 ) -> None:
+    """Causes of inferred times sum to the idle time, too."""
     shown, true = pair(seed, lanes, hosted)
     _sums(shown)
     rows = zip(overview(shown).idle_steps, overview(true).idle_steps, strict=True)
@@ -257,13 +272,14 @@ def test_inferred_causes_sum_too_and_idle_is_within_its_bound(
     ids=lambda p: f"{p.parent.name}-{p.name[:12]}",
 )
 def test_causes_of_real_traces_sum_to_the_idle_time(path: Path) -> None:
+    """Causes of real traces sum to the idle time."""
     from tests.peers.test_shared_traces import load
 
     _sums(load(path))
 
 
 def test_a_slow_data_loader_is_found() -> None:
-    """Of two recordings of one program, that without workers waits for its data."""
+    """Of two recordings of one program, the one without workers waits for its data."""
     from tests.peers.test_shared_traces import load
 
     shares = []
@@ -279,7 +295,7 @@ def test_a_slow_data_loader_is_found() -> None:
 
 
 def _sums(t: Trace) -> None:
-    """All that has to sum, sums: in total, in each step, and for each step selected."""
+    """Check all sums: in total, in each step, and for each selected step."""
     numbers = [t.text(name).rpartition("#")[2] for name in t.steps.name]
     for selected in (None, *(int(n) for n in numbers if n.isdigit())):
         result = overview(t, step=selected)
@@ -290,7 +306,7 @@ def _sums(t: Trace) -> None:
     start, end = t.steps.start_ns, t.steps.end_ns
     busy = intervals.covered_length(breakdown.busy(t.kernels), start, end)
     for row, free in zip(result.idle_steps, (end - start - busy).tolist(), strict=True):
-        told = dataclasses.asdict(row)
+        columns = dataclasses.asdict(row)
         assert row.idle_ns == free
-        assert sum(told[f"{cause}_ns"] for cause in idle_causes.CAUSES) == free
+        assert sum(columns[f"{cause}_ns"] for cause in idle_causes.CAUSES) == free
     assert len(table.idle_table(t, t.kernels).awaited) <= 10

@@ -1,4 +1,4 @@
-"""What ran before the first recorded activity: nothing, or what was launched before."""
+"""Unrecorded work before the first recorded activity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.program import Program, found
 
 
 def queued(delay_us: float, later_us: float = 5) -> Trace:
-    """Four activities; the first starts so long after its launch, the others after theirs."""
+    """Build four activities; the first starts this long after its launch."""
     first = 1 + delay_us
     events = [make.launch(0, 1, 1), make.kernel("k", first, first + 10, 1)]
     for number in range(2, 5):
@@ -26,13 +26,14 @@ def queued(delay_us: float, later_us: float = 5) -> Trace:
 
 
 def lengths(trace: Trace) -> tuple[int, int]:
-    """Of the unseen time, and of what is idle for the host."""
+    """Return the unrecorded time and the time that is idle for the host."""
     window = intervals.union(np.array([0]), trace.kernels.end_ns[-1:])
     limits = bottleneck.find_limits(trace, window)
     return intervals.length(launch_times.unrecorded_start(trace)), intervals.length(limits.idle)
 
 
 def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
+    """A late first activity waited for unrecorded work."""
     trace = queued(delay_us=8000)
     unseen, idle_ns = lengths(trace)
     assert unseen == 8_001_000
@@ -43,21 +44,24 @@ def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
 
 @pytest.mark.parametrize(("delay_us", "expected"), [(499, 0), (501, 502_000)])
 def test_half_a_millisecond_is_queued(delay_us: float, expected: int) -> None:
+    """A delay of half a millisecond means a queue."""
     assert lengths(queued(delay_us))[0] == expected
 
 
 @pytest.mark.parametrize(("later_us", "expected"), [(2001, 0), (1990, 8_001_000)])
 def test_a_device_that_is_always_late_was_not_busy(later_us: float, expected: int) -> None:
+    """A delay that is usual does not mean a queue."""
     assert lengths(queued(8000, later_us))[0] == expected
 
 
-def test_nothing_tells_without_activities_or_launches() -> None:
+def test_no_unrecorded_time_without_activities_or_launches() -> None:
+    """Without activities or launches there is no unrecorded time."""
     for trace in (Trace(), make.trace(make.op("a", 0, 9), make.kernel("k", 5000, 5010))):
         assert launch_times.unrecorded_start(trace) == intervals.EMPTY
 
 
 def behind(unseen_us: float) -> Trace:
-    """Steps of 6 ms, device-bound; at the first one the device works on what came before."""
+    """Build steps of 6 ms, device-bound; the device runs earlier work in the first one."""
     run = Program()
     run.device = unseen_us
     for _ in range(4):
@@ -70,6 +74,7 @@ def behind(unseen_us: float) -> Trace:
 
 
 def test_unseen_work_is_neither_a_late_host_nor_an_uneven_step() -> None:
+    """Unrecorded work gives no finding."""
     trace = behind(20_000)
     duration = trace.steps.end_ns - trace.steps.start_ns
     assert duration[0] > 4 * duration[1]

@@ -43,7 +43,7 @@ def listed(blocks: Blocks) -> set[tuple[int, int, int, int, str]]:
 
 
 def by_loop(rows: list[Row]) -> set[tuple[int, int, int, int, str]]:
-    """The same, one event after the other."""
+    """Return the same by a loop over the events."""
     found, open_at, seen = set(), {}, set()
     for i, (address, size) in enumerate(rows):
         if not size:
@@ -75,11 +75,13 @@ def by_loop(rows: list[Row]) -> set[tuple[int, int, int, int, str]]:
     )
 )
 def test_blocks_are_those_of_a_plain_loop(rows: list[Row]) -> None:
+    """Blocks equal those of a plain loop."""
     assert listed(allocations.pair_blocks(events(rows))) == by_loop(rows)
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=200), st.integers(10, 60))
-def test_a_reduced_curve_keeps_its_extremes_and_its_edges(values: list[int], most: int) -> None:
+def test_a_thinned_curve_has_the_same_extremes_and_edges(values: list[int], most: int) -> None:
+    """A thinned curve has the same extremes and edges."""
     column = np.array(values)
     rows = allocations.thin_out(np.arange(len(values)) * 7, (column, -column), most)
     assert len(rows) <= most
@@ -96,6 +98,7 @@ def test_reducing_at_one_instant() -> None:
 
 
 def test_level_before_at_and_peak() -> None:
+    """Totals give the level before, at and at the peak."""
     level = allocations.memory_level(events([(1, 5), (2, 7), (1, -5)], [105, 112, 107]))
     assert (level.told, level.before) == (True, 100)
     assert [level.at(t) for t in (0, 1, 10, 11, 99)] == [100, 105, 105, 112, 107]
@@ -104,11 +107,13 @@ def test_level_before_at_and_peak() -> None:
 
 
 def test_level_without_totals_is_the_sum_of_bytes() -> None:
+    """Without totals the level is the sum of bytes."""
     level = allocations.memory_level(events([(None, 5), (None, None), (None, -2)]))
     assert (level.told, level.before, level.allocated.tolist()) == (False, 0, [5, 5, 3])
 
 
 def test_steps_of_the_total_that_no_event_explains() -> None:
+    """Changes of the total without an event are counted."""
     assert allocations.explained_steps(events([(1, 5), (2, 5), (1, -5)], [5, 10, 4])) == (1, 2)
     assert allocations.explained_steps(events([(1, 5)])) == (0, 0)
 
@@ -127,4 +132,5 @@ def test_steps_of_the_total_that_no_event_explains() -> None:
     ],
 )
 def test_labels(device: tuple[int, int], backend: str | None, label: str) -> None:
+    """Devices have a name for people."""
     assert allocations.device_label(Trace(meta=Meta(backend=backend)), device) == label

@@ -1,4 +1,4 @@
-"""What memory is for: the rules, and against torch's own memory profiler on a real training."""
+"""Purpose of memory: the rules, and against torch's memory profiler on a real training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.unit.analysis.steps.test_training_phases import backward, forward
 
 
 def iteration(at: float, batch: int) -> list[Event]:
-    """Loads, computes, and resets; what it allocates is named by its size."""
+    """Build one iteration: load, compute, reset; each allocation is identified by its size."""
     a = batch * 16
     return [
         annotation("enumerate(DataLoader)#_Single.__next__", at, at + 10),
@@ -48,7 +48,7 @@ def iteration(at: float, batch: int) -> list[Event]:
 
 
 def totals(before: int, events: list[Event]) -> list[Event]:
-    """The same events with their totals."""
+    """Return the same events with their totals."""
     for one in sorted((e for e in events if e["name"] == "[memory]"), key=lambda e: e["ts"]):
         before += one["args"]["Bytes"]
         one["args"]["Total Allocated"] = before
@@ -66,7 +66,8 @@ def by_size(result: MemoryUse) -> dict[int, str]:
     return {row.bytes: row.category for row in result.rows}
 
 
-def test_where_a_block_was_allocated_and_how_long_it_lived_says_what_it_is() -> None:
+def test_place_and_lifetime_determine_the_category() -> None:
+    """Place and lifetime determine the category."""
     assert by_size(memory(training())) == {
         10: "inputs", 20: "inputs", 30: "activations", 40: "gradients", 50: "optimizer_state",
         3: "temporaries", 5: "temporaries", 7: "temporaries", 11: "temporaries",
@@ -74,6 +75,7 @@ def test_where_a_block_was_allocated_and_how_long_it_lived_says_what_it_is() -> 
 
 
 def test_categories_sum_to_the_total_at_each_time() -> None:
+    """Categories sum to the total at each time."""
     result = memory(training())
     peak = result.window and result.window.peak_bytes
     assert sum(row.at_peak_bytes for row in result.categories) == peak
@@ -88,13 +90,15 @@ def test_categories_sum_to_the_total_at_each_time() -> None:
 
 
 def test_a_selected_part_has_its_own_rows() -> None:
+    """A selected part has its own rows."""
     result = memory(training(), start_ns=120_000, end_ns=135_000)
     rows = {row.category: row for row in result.categories}
     assert (rows["inputs"].at_start_bytes, rows["inputs"].allocations) == (30, 0)
     assert (rows["activations"].peak_bytes, rows["activations"].at_end_bytes) == (30, 30)
 
 
-def test_parameters_are_what_making_a_module_leaves() -> None:
+def test_remaining_allocations_of_a_constructor_are_parameters() -> None:
+    """Allocations of a module's constructor that stay are parameters."""
     t = trace(*totals(0, [
         frame("torch/nn/modules/linear.py(1): __init__", 0, 30), op("aten::empty", 1, 3),
         event(2, 100, 0, Addr=1), op("aten::uniform_", 4, 8), event(5, 9, 0, Addr=2),
@@ -105,6 +109,7 @@ def test_parameters_are_what_making_a_module_leaves() -> None:
 
 
 def test_what_a_module_computes_without_gradients_is_activations() -> None:
+    """A module's results without gradients are activations."""
     t = trace(*totals(0, [
         op("aten::randn", 0, 3), event(1, 64, 0, Addr=1), event(90, -64, 0, Addr=1),
         frame("nn.Module: Linear_0", 10, 30), op("aten::linear", 11, 20), event(12, 32, 0, Addr=2),
@@ -114,14 +119,16 @@ def test_what_a_module_computes_without_gradients_is_activations() -> None:
     assert by_size(memory(t)) == {64: "inputs", 32: "activations", 16: "unknown"}
 
 
-def test_a_recording_cut_off_in_the_backward_pass_tells_no_gradients() -> None:
+def test_gradients_are_unknown_in_a_cut_backward_pass() -> None:
+    """In a cut backward pass gradients are unknown."""
     t = trace(*totals(0, [
         forward("aten::mm", 0, 5, 1), backward(10, 20, 1), event(12, 40, 0, Addr=1),
     ]))  # fmt: skip
     assert by_size(memory(t)) == {40: "unknown"}
 
 
-def test_who_releases_what_was_there_before_says_what_it_was() -> None:
+def test_releasing_range_determines_earlier_blocks() -> None:
+    """The releasing range determines the category of earlier blocks."""
     t = trace(*totals(60, [
         forward("aten::mm", 1, 5, 1), backward(8, 19, 1), event(12, -10, 0, Addr=1),
         annotation("Optimizer.zero_grad#SGD.zero_grad", 20, 30), event(25, -20, 0, Addr=2),
@@ -143,7 +150,8 @@ def lasting_memory(before: int) -> dict[str, int]:
     return {row.category: row.at_start_bytes for row in rows if row.at_start_bytes}
 
 
-def test_what_was_there_before_is_told_by_shapes_and_the_optimizer() -> None:
+def test_shapes_and_optimizer_size_earlier_memory() -> None:
+    """Shapes and optimizer give the size of earlier memory."""
     assert lasting_memory(450) == {
         "parameters": 100, "optimizer_state": 200, "gradients": 100, "unknown": 50,
     }  # fmt: skip
@@ -151,7 +159,8 @@ def test_what_was_there_before_is_told_by_shapes_and_the_optimizer() -> None:
     assert lasting_memory(0) == {}
 
 
-def test_without_totals_or_addresses_nothing_is_told() -> None:
+def test_no_categories_without_totals_or_addresses() -> None:
+    """Without totals or addresses there are no categories."""
     assert memory(Trace()).categories == ()
     gone: dict[str, Any] = {"Addr": None}
     assert memory(trace(event(1, 8, 8, **gone))).category_curve == ()
@@ -174,10 +183,10 @@ class Images(torch.utils.data.Dataset[Any]):
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
-    """By bytes, over 99 % of what torch tells live is told from the saved trace.
+    """By bytes, over 99 % of the categories in torch's profiler are found in the saved trace.
 
     Left out: samples that the loader merges into a batch, and what the optimizer computes with.
-    torch calls those inputs, and activations or parameters, as they come from such.
+    torch calls those inputs, and activations or parameters, as they derive from such.
     """
     batches = iter(torch.utils.data.DataLoader(Images(), 64))
     activities = [ProfilerActivity.CPU]
@@ -208,7 +217,7 @@ def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
 
 
 def joined(prof: Any, folder: Path) -> Iterator[tuple[str, str, int, int]]:
-    """Blocks that torch tells the use of: torch's word, ours, what is around it, bytes."""
+    """Yield blocks that torch categorizes: torch's word, ours, the range around, bytes."""
     found = Store(jobs=0).trace(catalog.scan(str(folder)).find(None))
     events = found.memory
     level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
@@ -220,21 +229,21 @@ def joined(prof: Any, folder: Path) -> Iterator[tuple[str, str, int, int]]:
     )
     around = near.kind.tolist()
     times = (events.ts_ns[rows] + found.base_ns).tolist()
-    told = list(told_by_torch(prof))
+    known = list(torch_categories(prof))
     for i, at, address, kind in zip(made, times, events.address[rows], around, strict=True):
-        for time, pointer, category in told:
+        for time, pointer, category in known:
             if pointer == address and abs(time - at) <= 2000:
                 size = int(blocks.bytes[i])
                 yield category, categories.CATEGORIES[of[i]], kind, size
 
 
-def told_by_torch(prof: Any) -> Iterator[tuple[int, int, str]]:
-    """When and where each tensor was allocated, and the last that torch says it was."""
-    told = prof._memory_profile()
+def torch_categories(prof: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield when and where each tensor was allocated, and its last category in torch."""
+    profile = prof._memory_profile()
     made: dict[Any, tuple[int, int]] = {}
     last: dict[Any, str] = {}
-    for time, action, (key, version), _ in told.timeline:
-        category = told._categories.get(key, version) if hasattr(key, "storage") else None
+    for time, action, (key, version), _ in profile.timeline:
+        category = profile._categories.get(key, version) if hasattr(key, "storage") else None
         if category is not None:
             last[key] = category.name
         if action.name == "CREATE" and hasattr(key, "storage"):

@@ -23,6 +23,7 @@ def accumulate(start: float, dims: object, kind: str, add: bool = False) -> list
 
 
 def test_the_largest_backward_pass_has_all_parameters() -> None:
+    """The largest backward pass has all gradients."""
     t = trace(
         *accumulate(0, [10, 3], "float"), *accumulate(10, [5], "c10::Half", add=True),
         annotation("Optimizer.step#SGD.step", 30, 40),
@@ -36,12 +37,15 @@ def test_the_largest_backward_pass_has_all_parameters() -> None:
     ("dims", "kind"),
     [([3], "Strange"), ("x", "float"), (None, "float"), ([2**40, 2**40], "float"), ([-3], "float")],
 )
-def test_a_size_that_is_not_known_counts_nothing(dims: object, kind: str) -> None:
+def test_an_unknown_size_counts_zero(dims: object, kind: str) -> None:
+    """An unknown size counts 0."""
     t = trace(*accumulate(0, dims, kind))
     assert parameter_sizes.gradient_bytes(t, training_phases.find_passes(t), 1) == (0, 0)
 
 
-def test_an_optimizer_keeps_what_torch_says() -> None:
+def test_optimizer_state_as_in_torch() -> None:
+    """Optimizers have the state tensors of torch.optim."""
+
     def states(name: str, *events: Event) -> int:
         return parameter_sizes.optimizer_states(
             trace(annotation(f"Optimizer.step#{name}.step", 0, 90), *events)

@@ -61,6 +61,7 @@ NAMES = {
 
 @pytest.mark.parametrize("kind", kinds_of_work.KINDS)
 def test_kinds(kind: str) -> None:
+    """Each name has its kind."""
     names = re.findall(r"autograd::engine::evaluate_function: \S+|\S+", NAMES[kind])
     assert {name: kinds_of_work.kind_of(name, GENERIC) for name in names} == dict.fromkeys(
         names, kind
@@ -68,6 +69,7 @@ def test_kinds(kind: str) -> None:
 
 
 def test_every_kind_has_a_rule() -> None:
+    """Every kind has a pattern."""
     ruled = {kind for kind, _ in (*kinds_of_work.WHOLE_NAMES, *kinds_of_work.PATTERNS)}
     assert ruled | {"autograd", "other"} == set(kinds_of_work.KINDS)
 
@@ -82,6 +84,7 @@ def test_every_kind_has_a_rule() -> None:
     ],
 )
 def test_a_vendors_own_words_count_in_its_traces(name: str, kind: str) -> None:
+    """A vendor's words apply to its traces."""
     acme = Vendor(
         name="acme",
         title="Acme",
@@ -93,6 +96,7 @@ def test_a_vendors_own_words_count_in_its_traces(name: str, kind: str) -> None:
 
 
 def test_words_of_a_vendor_are_no_patterns() -> None:
+    """A vendor's words are not regular expressions."""
     acme = Vendor(name="acme", title="Acme", communication_prefixes=("a.c",))
     assert kinds_of_work.kind_of("a.c:x", acme) == "communication"
     assert kinds_of_work.kind_of("abc:x", acme) == "other"
@@ -100,5 +104,6 @@ def test_words_of_a_vendor_are_no_patterns() -> None:
 
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 def test_a_trace_mixes_the_words_of_several_vendors(vendor: Vendor) -> None:
+    """Words of all known vendors apply to every trace."""
     names = ("nccl:sum_up", "hccl:sum_up", "cncl:sum_up", "xccl:sum_up", "gloo:sum_up")
     assert {kinds_of_work.kind_of(name, vendor) for name in names} == {"communication"}

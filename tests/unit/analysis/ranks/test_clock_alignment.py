@@ -18,7 +18,7 @@ LABEL = collectives.Label("all_reduce", "0", "dp", on_host=False)
 def part(
     ends: I64, base_ns: int = 0, group: str = "0", other: I64 | None = None
 ) -> collectives.RankPart:
-    """A rank with a step of collectives that end then, and others of a second group."""
+    """Build a rank with a step of collectives with these ends, and others of a second group."""
     more = np.empty(0, np.int64) if other is None else other
     n, m = len(ends), len(more)
     alone = collectives.reduce_trace(trace(step(0, 0, 1000)))
@@ -41,6 +41,7 @@ def found(*parts: collectives.RankPart) -> clock_alignment.Clocks:
 
 
 def test_ends_that_agree_give_the_shift_exactly() -> None:
+    """Equal ends give exact shifts."""
     ends = np.arange(1, 40) * 1_000_000
     one = found(part(ends), part(ends - 250_000), part(ends + 7))
     assert one.shift_ns.tolist() == [0, 250_000, -7]
@@ -58,6 +59,7 @@ def test_the_offset_counts_from_absolute_times() -> None:
 
 
 def test_the_residual_is_what_ends_disagree_by() -> None:
+    """The residual is the disagreement of ends."""
     random = np.random.default_rng(3)
     ends = np.cumsum(random.integers(100_000, 900_000, 2000))
     noisy = [ends + random.normal(0, 2000, 2000).astype(np.int64) + 5000 * r for r in range(8)]
@@ -68,6 +70,7 @@ def test_the_residual_is_what_ends_disagree_by() -> None:
 
 
 def test_a_few_far_ends_move_nothing() -> None:
+    """A few outliers do not change the shift."""
     ends = np.arange(1, 201) * 1_000_000
     random = np.random.default_rng(5)
     other = ends + 300 + random.integers(-20, 20, 200)
@@ -78,8 +81,8 @@ def test_a_few_far_ends_move_nothing() -> None:
     assert one.residual_ns[1] < 20
 
 
-def test_what_is_not_the_same_is_told_apart_and_left_out() -> None:
-    """Half of the calls are others, as in traces of which events were dropped."""
+def test_wrong_matches_are_detected_and_excluded() -> None:
+    """Half of the calls differ, as in traces with dropped events."""
     ends = np.arange(1, 11) * 100_000_000
     other = ends + np.array([-3, 2, -1, 1, 0, 1, -238, -68, 62, 134]) * 1_000_000 // 10
     calls = collectives.match_calls([part(ends), part(other)])
@@ -110,7 +113,7 @@ def test_all_reduces_of_different_sizes_are_not_the_same() -> None:
 
 
 def sized(of: collectives.RankPart, sizes: I64) -> collectives.RankPart:
-    """The same with calls of these bytes; there are 4 and 8."""
+    """Return the same with calls of these bytes; there are 4 and 8."""
     shapes = tuple(collectives.Shape(LABEL, None, size) for size in (4, 8))
     calls = dataclasses.replace(of.calls, shape=(sizes == 8).astype(np.int32))
     return dataclasses.replace(of, shapes=shapes, calls=calls)
@@ -134,5 +137,6 @@ def test_ranks_are_tied_over_others() -> None:
 
 
 def test_without_anything_in_common() -> None:
+    """Without common collectives there is no shift."""
     assert found(part(np.arange(3))).shift_ns.tolist() == [MISSING]
     assert found().shift_ns.tolist() == []

@@ -1,4 +1,4 @@
-"""All ranks together: what a step goes to, and the same collective across ranks."""
+"""All ranks together: parts of a step, and the same collective across ranks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ ARGUMENTS = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 
 def reduced(
     at: float, lasts: float, n: int, name: str = "allreduce", **more: object
 ) -> list[Event]:
-    """An operator that launches a collective."""
-    told = ARGUMENTS | {"Collective name": name} | more
+    """Build an operator that launches a collective."""
+    arguments = ARGUMENTS | {"Collective name": name} | more
     return [
         op("record_param_comms", at, at + 4), launch(at + 1, at + 2, n),
-        kernel("ncclKernel", at + 10, at + 10 + lasts, n, stream=9, **told),
+        kernel("ncclKernel", at + 10, at + 10 + lasts, n, stream=9, **arguments),
     ]  # fmt: skip
 
 
 def one(*lasts: float, **more: object) -> Trace:
-    """A rank with a step, and a collective every 100 us of it."""
+    """Build a rank with a step, and a collective every 100 µs of it."""
     events = [reduced(100 * i, d, i + 1, **more) for i, d in enumerate(lasts)]  # type: ignore[arg-type]
     return trace(step(1, 0, 1000), *(e for some in events for e in some))
 
@@ -38,6 +38,7 @@ def matched(*traces: Trace) -> collectives.MatchedCalls:
 
 
 def test_the_parts_of_a_step_sum_to_it() -> None:
+    """The parts of a step sum to its duration."""
     t = trace(
         step(1, 0, 100), op("aten::mm", 0, 9),
         launch(1, 2, 1), kernel("gemm", 10, 40, 1),
@@ -57,6 +58,7 @@ def test_the_parts_of_a_step_sum_to_it() -> None:
 
 
 def test_without_a_device_operators_compute_and_gloo_communicates() -> None:
+    """Without a device operators are computation."""
     t = trace(
         step(1, 0, 100), op("aten::mm", 10, 40), annotation("gloo:all_reduce", 30, 70, thread=2)
     )
@@ -70,6 +72,7 @@ def test_without_a_device_operators_compute_and_gloo_communicates() -> None:
 
 
 def test_the_last_to_come_waits_for_nobody() -> None:
+    """The last rank's duration is the transfer."""
     found = matched(one(30, 50), one(80, 20))
     assert found.match.tolist() == [0, 1, 0, 1]
     assert found.transfer_ns.tolist() == [30_000, 20_000, 30_000, 20_000]
@@ -78,6 +81,7 @@ def test_the_last_to_come_waits_for_nobody() -> None:
 
 
 def test_calls_are_matched_within_step_and_group() -> None:
+    """Calls match within step and group."""
     other = reduced(500, 5, 9, **{"Process Group Name": "1"})
     both = [trace(step(1, 0, 1000), *reduced(0, d, 1), *other) for d in (10, 20)]
     found = matched(*both)
@@ -88,35 +92,41 @@ def test_calls_are_matched_within_step_and_group() -> None:
     assert matched(both[0], later).match.tolist() == [NONE] * 3
 
 
-def test_different_numbers_are_not_matched_but_told() -> None:
+def test_different_numbers_of_calls_are_uneven() -> None:
+    """Different numbers of calls are counted as uneven."""
     found = matched(one(10, 20), one(10))
     assert (found.match.tolist(), found.uneven) == ([NONE] * 3, 1)
 
 
 def test_more_ranks_than_the_group_has_are_several_groups() -> None:
+    """More ranks than members are not matched."""
     found = matched(one(10), one(20), one(30))
     assert found.match.tolist() == [NONE] * 3
     assert found.uneven == 0
 
 
 @pytest.mark.parametrize("kind", ["send", "broadcast", "strange"])
-def test_what_a_rank_may_leave_early_says_nothing(kind: str) -> None:
+def test_asymmetric_collectives_are_not_matched(kind: str) -> None:
+    """A broadcast is not matched."""
     found = matched(one(10, name=kind), one(20, name=kind))
     assert found.match.tolist() == [NONE] * 2
     assert found.transfer_ns.tolist() == [10_000, 20_000]
 
 
 def test_outside_of_steps_nothing_is_matched() -> None:
+    """Calls outside of steps are not matched."""
     apart = [trace(step(1, 0, 50), *reduced(500, d, 1)) for d in (10, 20)]
     assert matched(*apart).match.tolist() == [NONE] * 2
 
 
 def test_no_ranks() -> None:
+    """No ranks give no calls."""
     assert len(matched().match) == 0
     assert len(matched(Trace()).match) == 0
 
 
 def test_many_ranks_are_matched_quickly() -> None:
+    """Hundreds of ranks in one group have all calls matched."""
     part = collectives.reduce_trace(one(*range(10, 110, 10), **{"Group size": 500}))
     found = collectives.match_calls([part] * 500)
     assert len(found.match) == 5000

@@ -1,4 +1,4 @@
-"""What of one rank says why it is slow, on plain cases."""
+"""Reasons for a rank being slow, in small traces."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def host(t: Trace) -> HostParts:
 
 
 def test_idle_time_by_cause_without_communication() -> None:
+    """Idle time by cause excludes communication."""
     found = host(
         trace(
             step(1, 0, 1000), annotation(LOADER, 0, 300), op("aten::mm", 300, 320),
@@ -33,6 +34,7 @@ def test_idle_time_by_cause_without_communication() -> None:
 
 
 def test_causes_sum_to_the_idle_time_of_the_step() -> None:
+    """Causes sum to the step's idle time."""
     part = collectives.reduce_trace(
         trace(
             step(1, 0, 1000), op("aten::mm", 0, 20), launch(10, 11, 1), kernel("gemm", 30, 200, 1),
@@ -43,14 +45,15 @@ def test_causes_sum_to_the_idle_time_of_the_step() -> None:
     assert sum(int(c.sum()) for c in part.host.idle.values()) == int(part.steps.idle_ns.sum())
 
 
-def test_on_a_host_alone_only_the_loader_is_told() -> None:
+def test_without_a_device_only_the_loader_is_a_cause() -> None:
+    """Without a device only data loading is a cause."""
     found = host(trace(step(1, 0, 100), annotation(LOADER, 0, 40), op("aten::mm", 30, 60)))
     assert {name: ns.tolist() for name, ns in found.idle.items()} == {"data_loader": [30_000]}
     assert found.kernels == {}
 
 
 def waits(returns: float, thread: int = 1) -> int:
-    """How long the host is held by a collective of 100 us; its call returns so long after it."""
+    """Return the host's wait for a collective of 100 µs whose call returns this long after it."""
     events: list[Event] = [
         step(1, 0, 1000), op("aten::mm", 0, 9), launch(1, 2, 1), kernel("gemm", 10, 100, 1),
         op("c10d::allreduce_", 10, 30), launch(20, 21, 2),
@@ -61,14 +64,17 @@ def waits(returns: float, thread: int = 1) -> int:
 
 
 def test_a_wait_that_returns_behind_a_collective_holds_the_host() -> None:
+    """A wait that returns behind a collective counts."""
     assert (waits(1), waits(99), waits(101)) == (100_000, 100_000, 0)
 
 
-def test_a_thread_that_launches_nothing_is_no_program() -> None:
+def test_threads_without_launches_do_not_count() -> None:
+    """Threads without launches do not count."""
     assert waits(1, thread=5) == 0
 
 
 def test_kernels_per_complete_step() -> None:
+    """Kernel times are means over complete steps."""
     both = [
         e
         for i in range(2)

@@ -1,4 +1,4 @@
-"""Changes in words, what they touch, and what they do to a replay: by hand."""
+"""Changes as text, their scope, and their effect on a replay: by hand."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ US = 1000
     ],
 )
 def test_a_change_in_words(text: str, found: Change) -> None:
+    """A change is parsed and printed."""
     assert changes.parse_changes(waiting(), text) == (found,)
     assert changes.parse_changes(waiting(), found.text) == (found,)
 
 
 def test_several_changes() -> None:
+    """Lines are separate changes."""
     assert len(changes.parse_changes(waiting(), "aten::mm=0.5\n\n copies=0 \nmm=0.5")) == 3
     assert changes.parse_changes(waiting(), None) == ()
 
@@ -51,20 +53,22 @@ def test_several_changes() -> None:
         ("\n" * 200 + "mm=1", "more than 100"),
     ],
 )
-def test_what_is_no_change(text: str, says: str) -> None:
+def test_invalid_changes_are_refused(text: str, says: str) -> None:
+    """Invalid texts raise ``bad_change``."""
     with pytest.raises(TraceError, match=says) as error:
         changes.parse_changes(waiting(), text)
     assert error.value.code == "bad_change"
 
 
 def test_a_near_name_is_offered() -> None:
+    """An unknown name gives similar names."""
     with pytest.raises(TraceError) as error:
         changes.parse_changes(waiting(), "operator:aten::mn=0.5")
     assert error.value.hint == "Near to it: aten::mm, aten::add."
 
 
 def gain(made: Trace, text: str) -> float:
-    """In us, over all steps."""
+    """Return the saving in µs, over all steps."""
     graph = dependency_graph.build_graph(made)
     base = prediction.replay_baseline(made, graph)
     found = prediction.predict(made, graph, base, changes.parse_changes(made, text))
@@ -95,18 +99,20 @@ def gain(made: Trace, text: str) -> float:
         ("data_loader=0", 0),
     ],
 )
-def test_what_a_change_gains(text: str, us: float) -> None:
+def test_savings_of_changes(text: str, us: float) -> None:
+    """Each change has the saving computed by hand."""
     assert gain(waiting(), text) == us
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_factor_of_one_changes_nothing(kind: str) -> None:
+    """A factor of 1 saves nothing."""
     names = {"operator": ":aten::mm", "kernel": ":mm", "category": ":gemm", "module": ":Linear"}
     assert gain(modules(), f"{kind}{names.get(kind, '')}=1") == 0
 
 
 def modules() -> Trace:
-    """A module with a forward and a backward operator, and a batch."""
+    """Build a module with a forward and a backward operator, and a batch."""
     return trace(
         step(1, 0, 100),
         annotation("enumerate(DataLoader)#x.__next__", 0, 10),
@@ -130,10 +136,12 @@ def modules() -> Trace:
     ],
 )
 def test_modules_and_batches(text: str, us: float) -> None:
+    """Modules and data loading can be scaled."""
     assert gain(modules(), text) == us
 
 
-def test_what_a_module_touches() -> None:
+def test_scope_of_a_module() -> None:
+    """A module's scope includes its backward pass."""
     made = modules()
     (change,) = changes.parse_changes(made, "Linear_0=0")
     assert change.kind == "module"

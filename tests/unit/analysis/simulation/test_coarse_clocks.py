@@ -1,4 +1,4 @@
-"""Clocks with ticks of 10 us to 1 ms, on which many events share an instant: all still ends."""
+"""Clocks with ticks of 10 µs to 1 ms, on which many events share an instant."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz")
 
 
 def check(made: Trace) -> None:
-    """The recording is its own replay, no edge leads back, paths fill steps, What if answers."""
+    """Check that the replay equals the recording, edges lead forward, and paths fill steps."""
     graph = dependency_graph.build_graph(made)
     own = graph.network.replay(graph.held)
     assert own.tolist() == graph.time_ns.tolist()
@@ -31,12 +31,12 @@ def check(made: Trace) -> None:
     _, forward = replay.settled(graph.time_ns, graph.before, graph.edges.source, graph.edges.target)
     assert forward.all()
     test_critical_path.tiles(made)
-    told = result(whatif, made)
-    assert len(told.steps) == len(prediction.judged_steps(made, None))
+    answer = result(whatif, made)
+    assert len(answer.steps) == len(prediction.judged_steps(made, None))
 
 
 def coarse(source: Path, tick_us: int, folder: Path) -> Path:
-    """A trace with all times cut to whole ticks, and its sidecar as it is."""
+    """Return a trace with all times rounded down to ticks, and its unchanged sidecar."""
     opened: Any = gzip.open if source.suffix == ".gz" else open
     with opened(source, "rt") as file:
         document = json.load(file)
@@ -56,12 +56,13 @@ def coarse(source: Path, tick_us: int, folder: Path) -> Path:
 @pytest.mark.parametrize("tick_us", [10, 100, 1000])
 @pytest.mark.parametrize("path", OWN + TRACES, ids=lambda p: p.parent.name)
 def test_a_real_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
+    """Real traces work on a coarse clock."""
     check(load(coarse(path, tick_us, tmp_path)))
 
 
 @st.composite
 def tiny(draw: st.DrawFn) -> list[Event]:
-    """A few operators, launches, activities, waits and steps within three instants."""
+    """Build a few operators, launches, activities, waits and steps within three instants."""
 
     def times() -> tuple[int, int]:
         start, end = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
@@ -80,20 +81,21 @@ def tiny(draw: st.DrawFn) -> list[Event]:
         events.append(kernel("k", *times(), number, stream, **category))
         if draw(st.booleans()):
             call = draw(st.sampled_from(["cudaStreamSynchronize", "cudaMemcpyAsync"]))
-            told = {"correlation": number + 100} if call == "cudaMemcpyAsync" else {}
-            events.append(span("cuda_runtime", call, *times(), thread=thread, **told))
-            if told:
+            correlation = {"correlation": number + 100} if call == "cudaMemcpyAsync" else {}
+            events.append(span("cuda_runtime", call, *times(), thread=thread, **correlation))
+            if correlation:
                 events.append(kernel("c", *times(), number + 100, stream, category="gpu_memcpy"))
     return events
 
 
 @given(tiny())
 def test_a_few_events_at_equal_times(events: list[Event]) -> None:
+    """Random events at equal times work."""
     check(trace(*events))
 
 
 def test_a_wait_of_no_length() -> None:
-    """A launch, what it launched and the wait for that, all at one instant."""
+    """A launch, its activity and the wait for it, all at one instant."""
     made = trace(
         step(1, 0, 40),
         op("aten::mm", 10, 20),
@@ -108,7 +110,7 @@ def test_a_wait_of_no_length() -> None:
 
 
 def test_the_circle_of_five_events() -> None:
-    """Seconds instead of microseconds: everything within a nanosecond or so."""
+    """Seconds instead of microseconds: all events within about a nanosecond."""
     at = 1682725898
     check(
         trace(

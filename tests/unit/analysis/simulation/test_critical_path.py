@@ -1,4 +1,4 @@
-"""The path that decides when a step ends: by hand, and as long as the step on every trace."""
+"""The critical path: by hand, and as long as the step on every trace."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.support.make import frame, kernel, launch, op, step, trace
 from tests.unit.analysis.simulation.test_dependency_graph import backward, needs_traces, waiting
 
 
-def told(made: Trace) -> list[tuple[str, str, int, int]]:
-    """The pieces: cause, name, start and end in us."""
+def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:
+    """Return the pieces: cause, name, start and end in µs."""
     path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
     names = critical_path.piece_names(made, path)
     return [
@@ -27,7 +27,8 @@ def told(made: Trace) -> list[tuple[str, str, int, int]]:
 
 
 def test_through_host_and_device() -> None:
-    assert told(waiting()) == [
+    """The path leads through host and device."""
+    assert pieces_of(waiting()) == [
         ("host_code", "ProfilerStep#1", 0, 10),
         ("operator", "aten::mm", 10, 12),
         ("launch_latency", "mm", 12, 17),
@@ -40,7 +41,8 @@ def test_through_host_and_device() -> None:
 
 
 def test_through_threads() -> None:
-    assert told(backward()) == [
+    """The path leads through hand-offs of threads."""
+    assert pieces_of(backward()) == [
         ("host_code", "ProfilerStep#1", 0, 10),
         ("operator", "aten::mm", 10, 30),
         ("turn", "", 30, 40),
@@ -62,7 +64,7 @@ def test_a_host_that_is_too_slow() -> None:
         launch(32, 34, 2),
         kernel("add", 36, 60, 2),
     )
-    assert told(made) == [
+    assert pieces_of(made) == [
         ("host_code", "ProfilerStep#1", 0, 10),
         ("operator", "aten::mm", 10, 12),
         ("runtime", "cudaLaunchKernel", 12, 15),
@@ -75,11 +77,12 @@ def test_a_host_that_is_too_slow() -> None:
 
 
 def test_nested_and_equal_ranges() -> None:
+    """Nested and equal ranges split the host's time."""
     made = trace(
         op("outer", 0, 30), op("inner", 10, 20), op("deepest", 10, 20), frame("f", 0, 40),
         op("after", 30, 40),
     )  # fmt: skip
-    assert told(made) == [
+    assert pieces_of(made) == [
         ("operator", "outer", 0, 10),
         ("operator", "deepest", 10, 20),
         ("operator", "outer", 20, 30),
@@ -88,7 +91,7 @@ def test_nested_and_equal_ranges() -> None:
 
 
 def tiles(made: Trace) -> None:
-    """The pieces of each step follow each other without a gap and fill its window."""
+    """Check that the pieces of each step tile its window."""
     path = critical_path.find_critical_path(made, dependency_graph.build_graph(made))
     for step_, (start, end) in enumerate(
         zip(made.steps.start_ns.tolist(), made.steps.end_ns.tolist(), strict=True)
@@ -99,14 +102,17 @@ def tiles(made: Trace) -> None:
 
 @pytest.mark.parametrize("made", [waiting(), backward()])
 def test_it_is_as_long_as_the_step(made: Trace) -> None:
+    """The path is as long as the step."""
     tiles(made)
 
 
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_it_is_as_long_as_every_real_step(path: Path) -> None:
+    """The path is as long as each step of real traces."""
     tiles(load(path))
 
 
-def test_nothing() -> None:
-    assert told(Trace()) == []
+def test_an_empty_trace() -> None:
+    """An empty trace has no path."""
+    assert pieces_of(Trace()) == []

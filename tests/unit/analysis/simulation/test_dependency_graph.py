@@ -1,4 +1,4 @@
-"""What waits for what, in traces of a few events, and that the recording is its own replay."""
+"""Dependencies in traces of a few events; the recording is its own replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ needs_traces = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces
 
 
 def waiting() -> Trace:
-    """A step that launches two kernels and waits for them: the device decides when it ends."""
+    """Build a step that launches two kernels and waits: the device determines its end."""
     return trace(
         step(1, 0, 100),
         op("aten::mm", 10, 20, id=1),
@@ -31,7 +31,7 @@ def waiting() -> Trace:
 
 
 def backward() -> Trace:
-    """A main thread that lets autograd's thread work and waits for it."""
+    """Build a main thread that waits while autograd's thread works."""
     engine = "autograd::engine::evaluate_function: MmBackward0"
     return trace(
         step(1, 0, 100),
@@ -42,7 +42,7 @@ def backward() -> Trace:
 
 
 def edges(graph: Graph, kind: int) -> list[tuple[int, int, int]]:
-    """Of a kind: the times of both ends and the gap, in us."""
+    """Return the edges of a kind: the times of both ends and the gap, in µs."""
     rows = np.flatnonzero(graph.edges.kind == kind)
     source, target = graph.edges.source[rows], graph.edges.target[rows]
     ends = graph.time_ns[source] + graph.held.length[source]
@@ -53,6 +53,7 @@ def edges(graph: Graph, kind: int) -> list[tuple[int, int, int]]:
 
 
 def test_launches_and_waits() -> None:
+    """Launches and waits are edges."""
     graph = dependency_graph.build_graph(waiting())
     # The second launch met a busy stream: it needs no more than the first one did.
     assert edges(graph, LAUNCH) == [(12, 17, 5), (32, 58, 5)]
@@ -62,6 +63,7 @@ def test_launches_and_waits() -> None:
 
 
 def test_a_stream_is_in_order() -> None:
+    """A stream is a chain."""
     graph = dependency_graph.build_graph(waiting())
     n = len(graph.points)
     assert graph.before[n:].tolist() == [-1, n]
@@ -69,6 +71,7 @@ def test_a_stream_is_in_order() -> None:
 
 
 def test_a_call_that_waited_for_nothing_takes_its_time() -> None:
+    """A wait without an activity takes its own time."""
     graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
@@ -83,6 +86,7 @@ def test_a_call_that_waited_for_nothing_takes_its_time() -> None:
 
 
 def test_a_copy_is_waited_for_by_its_call() -> None:
+    """A blocking copy's call waits for it."""
     graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
@@ -98,11 +102,13 @@ def test_a_copy_is_waited_for_by_its_call() -> None:
 
 
 def test_turns_of_threads() -> None:
+    """A hand-off has two edges."""
     graph = dependency_graph.build_graph(backward())
     assert edges(graph, TURN) == [(30, 40, 10), (80, 85, 5)]
 
 
 def test_a_thread_that_works_meanwhile_waits_for_nobody() -> None:
+    """A busy thread does not hand off."""
     t = trace(
         step(1, 0, 100),
         op("aten::mm", 10, 30),
@@ -113,7 +119,7 @@ def test_a_thread_that_works_meanwhile_waits_for_nobody() -> None:
 
 
 def test_streams_that_follow_each_other() -> None:
-    """The second stream's kernel was launched long before; it starts as the first one's ends."""
+    """The second stream's kernel, launched long before, starts as the first one's ends."""
     graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 100),
@@ -130,7 +136,7 @@ def test_streams_that_follow_each_other() -> None:
 
 
 def test_what_began_before_the_recording() -> None:
-    """The first kernel waited for the warm-up's work: no launch explains when it starts."""
+    """The first kernel waited for the warm-up's work: its launch does not explain its start."""
     graph = dependency_graph.build_graph(
         trace(
             step(1, 0, 9000),
@@ -145,6 +151,7 @@ def test_what_began_before_the_recording() -> None:
 
 
 def test_overlapping_activities_of_a_stream() -> None:
+    """Overlapping activities are in several chains."""
     graph = dependency_graph.build_graph(
         trace(step(1, 0, 99), op("x", 1, 9), launch(2, 3, 1), kernel("a", 5, 50, 1),
               launch(3, 4, 2), kernel("b", 7, 20, 2), launch(5, 6, 3), kernel("c", 55, 60, 3))
@@ -157,17 +164,19 @@ def test_overlapping_activities_of_a_stream() -> None:
     "made", [waiting(), backward(), Trace(), trace(annotation("x", 1, 2)), trace(op("x", 1, 2))]
 )
 def test_the_recording_is_its_own_replay(made: Trace) -> None:
+    """The replay of small traces is the recording."""
     check(made)
 
 
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_a_real_recording_is_its_own_replay(path: Path) -> None:
+    """The replay of real traces is the recording."""
     check(load(path))
 
 
 def check(made: Trace) -> None:
-    """Every event at its time, and every step as long as it was."""
+    """Check that every event is at its time, and every step as long as recorded."""
     graph = dependency_graph.build_graph(made)
     for column in (graph.held.length, graph.held.gap, graph.held.delay, graph.held.edge_gap):
         assert (column >= 0).all()

@@ -1,4 +1,4 @@
-"""A few steps as a trace of their own: its rows are those of the whole, and so are its links."""
+"""An excerpt of a few steps: its rows and links are those of the whole trace."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def trace() -> Trace:
 
 
 def test_a_short_trace_is_its_own(trace: Trace) -> None:
+    """A short trace is its own excerpt."""
     part = excerpt.cut_excerpt(trace, np.arange(STEPS), 10_000)
     assert part is not None
     assert part.trace is trace
@@ -31,6 +32,7 @@ def test_a_short_trace_is_its_own(trace: Trace) -> None:
 
 
 def test_the_middle_of_a_long_one(trace: Trace) -> None:
+    """A long trace gives its middle steps."""
     part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
     assert part is not None
     assert 1 <= len(part.steps) < STEPS
@@ -42,6 +44,7 @@ def test_the_middle_of_a_long_one(trace: Trace) -> None:
 
 
 def test_links_lead_to_the_same_rows(trace: Trace) -> None:
+    """Links refer to the same rows as in the whole trace."""
     part = excerpt.cut_excerpt(trace, np.arange(STEPS), 60)
     assert part is not None
     few, ops, launches = part.trace, part.ops, part.launches
@@ -60,6 +63,7 @@ def test_links_lead_to_the_same_rows(trace: Trace) -> None:
 
 
 def test_collectives_of_its_own() -> None:
+    """Only its own collectives remain."""
     run = Program()
     for _ in range(STEPS):
         with run.step():
@@ -76,5 +80,6 @@ def test_collectives_of_its_own() -> None:
 
 
 def test_a_step_that_is_too_long_alone(trace: Trace) -> None:
+    """A single step that is too long gives None."""
     assert excerpt.cut_excerpt(trace, np.arange(STEPS), 5) is None
     assert excerpt.cut_excerpt(trace, np.empty(0, np.int64), 60) is None

@@ -32,7 +32,7 @@ def layer(kernel_us: int, host_us: int) -> Op:
 
 
 def program(kernel_us: int, host_us: int, *, wait: bool) -> list[Op]:
-    """A step of ten layers, ten short kernels, and a value that is read at its end."""
+    """Build a step of ten layers, ten short kernels, and a value that is read at its end."""
     ops: list[Op] = []
     for _ in range(10):
         ops += [layer(kernel_us, host_us), Op("aten::relu", 5 * US, US, 4 * US)]
@@ -59,7 +59,7 @@ class Profiled(Machine):
 
 
 def run(ops: Sequence[Op]) -> Trace:
-    """What a device profiler records of some steps."""
+    """Return the events of a device profiler for some steps."""
     machine = Profiled()
     for i in range(STEPS):
         machine.run(step(i, *ops))
@@ -74,7 +74,7 @@ def run(ops: Sequence[Op]) -> Trace:
 
 
 def changed(ops: Sequence[Op], change: Callable[[Op], Op]) -> list[Op]:
-    """The program with every operator changed, the inner ones first."""
+    """Return the program with every operator changed, the inner ones first."""
     return [
         change(dataclasses.replace(op, children=tuple(changed(op.children, change)))) for op in ops
     ]
@@ -97,7 +97,7 @@ def step_ns(trace: Trace) -> float:
 
 
 def inferred(ops: Sequence[Op]) -> Trace:
-    """The same from what the host records, and elapsed times."""
+    """Return the same from host events and elapsed times."""
     return simulate([step(i, *ops) for i in range(STEPS)]).trace
 
 
@@ -116,6 +116,7 @@ def inferred(ops: Sequence[Op]) -> Trace:
 def test_a_kernel_really_changed(
     name: str, text: str, change: Callable[[Op], Op], record: Callable[[Sequence[Op]], Trace]
 ) -> None:
+    """The prediction matches a run with changed kernels."""
     ops = PROGRAMS[name]
     before, after = record(ops), run(changed(ops, change))
     found = result(whatif, before, changes=text, ranking=False)
@@ -128,6 +129,7 @@ def test_a_kernel_really_changed(
 @pytest.mark.parametrize("record", [run, inferred], ids=["measured", "inferred"])
 @pytest.mark.parametrize("name", ["device", "host", "both"])
 def test_waits_really_taken_away(name: str, record: Callable[[Sequence[Op]], Trace]) -> None:
+    """The prediction matches a run without waits."""
     ops = PROGRAMS[name]
     found = result(whatif, record(ops), changes="synchronisation=0", ranking=False)
     truth = step_ns(run(changed(ops, unwaited)))
@@ -135,7 +137,7 @@ def test_waits_really_taken_away(name: str, record: Callable[[Sequence[Op]], Tra
 
 
 def test_a_copy_that_waits_for_much_work_is_taken_away() -> None:
-    """It hands in the copy when it begins, however long it then waits for what is before that."""
+    """A copy submits when it begins, however long it then waits for earlier work."""
 
     def copying(*, blocking: bool) -> Trace:
         run = Program()
@@ -155,7 +157,7 @@ def test_a_copy_that_waits_for_much_work_is_taken_away() -> None:
 
 
 def test_what_really_gains_most_is_first() -> None:
-    """Where the device limits, its kernels; where the host does, its operators."""
+    """On a device-bound program kernels are first, on a host-bound one operators."""
     for name, kind in (("device", "kernel"), ("host", "operator")):
         rows = result(whatif, run(PROGRAMS[name])).rows
         top = next(row for row in rows if row.kind in ("kernel", "operator"))

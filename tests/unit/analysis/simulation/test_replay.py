@@ -1,4 +1,4 @@
-"""The replay against the plainest one there is, on random networks."""
+"""The replay against a plain one, on random networks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Case:
 
 
 def case(seed: int, nodes: int, chains: int, edges: int) -> Case:
-    """Nodes at times that may be equal, in chains, with edges that never lead back in time."""
+    """Build nodes in chains at times that may be equal; edges never lead back in time."""
     rng = np.random.default_rng(seed)
     time = np.sort(rng.integers(0, nodes, nodes))
     chain = rng.integers(0, chains, nodes)
@@ -50,7 +50,7 @@ def case(seed: int, nodes: int, chains: int, edges: int) -> Case:
 
 
 def plain(case: Case, weights: Weights) -> I64:
-    """One node after the other."""
+    """Compute one node after the other."""
     time = np.zeros(len(case.before), np.int64)
     for node in range(len(time)):
         edges = np.flatnonzero(case.target == node)
@@ -66,6 +66,7 @@ def plain(case: Case, weights: Weights) -> I64:
 
 @given(st.integers(0, 1 << 30), st.integers(1, 60), st.integers(1, 6), st.integers(0, 80))
 def test_it_is_the_plain_one(seed: int, nodes: int, chains: int, edges: int) -> None:
+    """The replay equals the plain one."""
     found = case(seed, nodes, chains, edges)
     assert found.network.replay(found.weights).tolist() == plain(found, found.weights).tolist()
 
@@ -75,6 +76,7 @@ def test_it_is_the_plain_one(seed: int, nodes: int, chains: int, edges: int) -> 
 def test_blocks_and_walks_change_nothing(
     monkeypatch: pytest.MonkeyPatch, block: int, sweeps: int
 ) -> None:
+    """Small blocks and few sweeps give the same times."""
     monkeypatch.setattr(replay, "_BLOCK", block)
     monkeypatch.setattr(replay, "_SWEEPS", sweeps)
     for seed in range(20):
@@ -84,6 +86,7 @@ def test_blocks_and_walks_change_nothing(
 
 @given(st.integers(0, 1 << 30))
 def test_shorter_is_never_later(seed: int) -> None:
+    """Smaller weights never make a node later."""
     found = case(seed, 80, 4, 100)
     rng = np.random.default_rng(seed)
     part = {
@@ -95,7 +98,8 @@ def test_shorter_is_never_later(seed: int) -> None:
     assert (found.network.replay(shorter) <= found.network.replay(found.weights)).all()
 
 
-def test_an_edge_can_be_taken_away() -> None:
+def test_an_edge_can_be_removed() -> None:
+    """An edge with the gap ``NEVER`` has no effect."""
     zero = np.zeros(2, np.int64)
     network = Network(
         np.array([0, 1]),
@@ -111,13 +115,15 @@ def test_an_edge_can_be_taken_away() -> None:
     assert network.replay(free).tolist() == [3, 3]  # not before the beginning of all
 
 
-def test_nothing() -> None:
+def test_an_empty_network() -> None:
+    """A network without nodes has no times."""
     none = np.empty(0, np.int64)
     network = Network(none, none, none, none, none, none)
     assert network.replay(Weights(none, none, none, none, none)).tolist() == []
 
 
 def test_ancestors() -> None:
+    """Ancestors are the nodes on the way back."""
     binding = np.array([NONE, 0, 0, 1, 3, 2])
     assert replay.ancestors(binding, np.array([4])).tolist() == [0, 1, 3, 4]
     assert replay.ancestors(binding, np.array([5])).tolist() == [0, 2, 5]
@@ -125,6 +131,7 @@ def test_ancestors() -> None:
 
 
 def test_ancestors_of_a_circle_end() -> None:
+    """A cycle of bindings ends."""
     assert replay.ancestors(np.array([1, 2, 0, 1]), np.array([3])).tolist() == [0, 1, 2, 3]
     long = np.arange(-1, 999)
     assert replay.ancestors(long, np.array([999])).tolist() == list(range(1000))
@@ -132,7 +139,7 @@ def test_ancestors_of_a_circle_end() -> None:
 
 @given(st.integers(0, 1 << 30), st.integers(1, 40), st.integers(1, 6), st.integers(1, 60))
 def test_at_equal_times_edges_lead_forward(seed: int, nodes: int, ticks: int, edges: int) -> None:
-    """Edges at random, in circles too: those that count lead forward, and time never back."""
+    """Valid edges of random networks lead forward, also in cycles."""
     rng = np.random.default_rng(seed)
     chain, before, time = np.empty(nodes, np.int64), np.full(nodes, NONE), np.empty(nodes, np.int64)
     bounds = np.array_split(np.arange(nodes), 3)
@@ -151,7 +158,7 @@ def test_at_equal_times_edges_lead_forward(seed: int, nodes: int, ticks: int, ed
 
 
 def test_edges_that_close_no_circle_all_count() -> None:
-    """Also where numbers fall along them."""
+    """Without a cycle all edges are valid, whatever the numbers."""
     time, before = np.full(4, 5), np.array([NONE, 0, NONE, 2])
     order, counts = replay.settled(time, before, np.array([3, 3]), np.array([0, 1]))
     assert order.tolist() == [2, 3, 0, 1]
@@ -159,6 +166,7 @@ def test_edges_that_close_no_circle_all_count() -> None:
 
 
 def test_a_circle_is_cut_before_its_first_node() -> None:
+    """A cycle is cut before its first node."""
     time, before = np.full(3, 5), np.array([NONE, 0, NONE])
     order, counts = replay.settled(time, before, np.array([1, 2]), np.array([2, 0]))
     assert order.tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Whatever truth the bounds of the kernels allow, each figure lies within its own bound of it."""
+"""Any truth that the kernels' bounds allow is within each figure's own bound."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ FORMS = [(1, False), (1, True), (2, False), (3, True)]
 @pytest.mark.parametrize(("lanes", "hosted"), FORMS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, hosted: bool) -> None:
+    """Steps and parts are within their bounds."""
     shown, true = pair(seed, lanes, hosted)
     for mine, theirs in zip(step_table(shown), step_table(true), strict=True):
         for part in (*breakdown.PARTS, "duration"):
@@ -50,6 +51,7 @@ def test_steps_and_their_parts_are_within_their_bounds(seed: int, lanes: int, ho
 def test_totals_and_utilisation_are_within_their_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:
+    """Totals and utilization are within their bounds."""
     pairs = [overview(trace, step=2 if seed % 2 else None) for trace in pair(seed, lanes, hosted)]
     mine, theirs = pairs
     for name in ("span", "busy", "idle", "compute", "communication", "memcpy", "overlap"):
@@ -65,6 +67,7 @@ def test_totals_and_utilisation_are_within_their_bounds(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_are_within_their_bounds(seed: int) -> None:
+    """Rows of tables are within their bounds."""
     shown, true = pair(seed)
     (row,), (real,) = kernels(shown).rows, kernels(true).rows
     names = {"total_ns": "bound_ns"} | {f"{n}_ns": f"{n}_bound_ns" for n in
@@ -86,12 +89,14 @@ def test_tables_are_within_their_bounds(seed: int) -> None:
 
 
 def test_measured_figures_have_the_bound_0() -> None:
+    """Measured figures have the bound 0."""
     events = [make.step(1, 0, 100), make.op("a", 5, 20), make.launch(6, 8, 1)]
     (step,) = step_table(make.trace(*events, make.kernel("k", 20, 60, 1)))
     assert {getattr(step, f"{part}_bound_ns") for part in (*breakdown.PARTS, "duration")} == {0}
 
 
 def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
+    """An unknown bound is None and not 0."""
     shown, _ = pair(0)
     lost = shown.kernels.duration_bound_ns.copy()
     lost[0] = MISSING
@@ -104,6 +109,7 @@ def test_a_bound_that_is_not_known_is_none_and_not_0() -> None:
 
 
 def test_without_a_bound_of_the_start_the_device_parts_keep_theirs() -> None:
+    """Unknown starts leave device parts their bounds."""
     shown, _ = pair(1)
     lost = np.full(len(shown.kernels), MISSING)
     trace = dataclasses.replace(
@@ -118,7 +124,7 @@ def test_without_a_bound_of_the_start_the_device_parts_keep_theirs() -> None:
 
 
 def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
-    """Where starts are hardly known, the sums of durations still are: a step cannot hold more."""
+    """Sums of durations limit the bounds where starts are hardly known."""
     shown, _ = pair(2)
     far = np.full(len(shown.kernels), 10_000_000)
     near = np.full(len(shown.kernels), 10)
@@ -138,12 +144,13 @@ def test_the_bound_of_a_part_is_no_more_than_there_is() -> None:
 def test_what_is_counted_of_a_rank_is_within_its_bounds(
     seed: int, lanes: int, hosted: bool
 ) -> None:
+    """Figures of a rank are within their bounds."""
     shown, true = (collectives.reduce_trace(one).steps for one in pair(seed, lanes, hosted))
     assert set(shown.bounds) == set(steps_bounds.RANK)
     for name, bound in shown.bounds.items():
         if name == "exposed":
-            told, truth = (s.communication_ns - s.overlap_ns for s in (shown, true))
+            inferred, truth = (s.communication_ns - s.overlap_ns for s in (shown, true))
         else:
-            told, truth = (getattr(s, f"{name}_ns") for s in (shown, true))
-        assert (np.abs(told - truth) <= bound).all(), name
+            inferred, truth = (getattr(s, f"{name}_ns") for s in (shown, true))
+        assert (np.abs(inferred - truth) <= bound).all(), name
     assert hosted or not shown.bounds["communication"].any()

@@ -1,4 +1,4 @@
-"""Where in training something happens."""
+"""Phases of training."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ SEQUENCE, FORWARD = "Sequence number", "Fwd thread id"
 
 
 def forward(name: str, start: float, end: float, sequence: int) -> Event:
+    """Build a forward operator with a sequence number."""
     return op(name, start, end, **{SEQUENCE: sequence})
 
 
 def backward(start: float, end: float, sequence: int, **args: int) -> Event:
-    told = {SEQUENCE: sequence, FORWARD: 1}
-    return op(f"{ENGINE}MmBackward0", start, end, **told, **args)
+    """Build a node of the backward pass."""
+    links = {SEQUENCE: sequence, FORWARD: 1}
+    return op(f"{ENGINE}MmBackward0", start, end, **links, **args)
 
 
-def test_passes_are_told_apart_by_forward_operators_and_optimizer_steps() -> None:
+def test_forward_operators_and_optimizer_steps_separate_passes() -> None:
+    """Forward operators and optimizer steps separate passes."""
     t = trace(
         op("aten::randn", 1, 2),
         forward("aten::mm", 5, 9, 0), forward("aten::relu", 9, 10, 1),
@@ -36,7 +39,8 @@ def test_passes_are_told_apart_by_forward_operators_and_optimizer_steps() -> Non
     assert found.end_ns.tolist() == [19000, 37000, 50000]
 
 
-def test_what_is_computed_again_in_the_backward_pass_is_no_forward_pass() -> None:
+def test_recomputation_is_not_a_forward_pass() -> None:
+    """Recomputation in the backward pass is not a forward pass."""
     t = trace(
         forward("aten::mm", 0, 9, 0), backward(12, 30, 0), forward("aten::mm", 13, 16, 7),
         backward(17, 20, 7), backward(31, 33, 7),
@@ -45,11 +49,13 @@ def test_what_is_computed_again_in_the_backward_pass_is_no_forward_pass() -> Non
 
 
 def test_without_a_backward_pass_there_are_no_passes() -> None:
+    """Without a backward pass there are no passes."""
     assert not len(training_phases.find_passes(trace(op("aten::mm", 0, 9))).end_ns)
     assert not len(training_phases.find_passes(Trace()).end_ns)
 
 
-def test_what_is_around_an_operator() -> None:
+def test_ranges_around_operators() -> None:
+    """Ranges around operators have their phase."""
     t = trace(
         annotation("enumerate(DataLoader)#_Single.__next__", 0, 10),
         op("aten::stack", 1, 9), op("aten::cat", 2, 8),

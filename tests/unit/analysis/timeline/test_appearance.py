@@ -1,4 +1,4 @@
-"""How ranges look: what they are, and how well they are known."""
+"""Display attributes of ranges: class and certainty."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def seen(one: Trace, table: str) -> list[tuple[str, str, str, float]]:
 
 
 def test_recorded_ranges_are_solid() -> None:
+    """Recorded ranges are drawn solid."""
     one = trace(
         step(1, 0, 100), op("a", 0, 10), annotation("b", 20, 40), launch(2, 3, 7),
         kernel("k", 5, 9, 7), kernel("ncclAllReduce", 11, 12), frame("f", 0, 50),
@@ -38,6 +39,7 @@ def test_recorded_ranges_are_solid() -> None:
 
 
 def test_inferred_ones_are_hatched_or_hollow() -> None:
+    """Inferred ranges are drawn hatched or hollow."""
     one, _ = pair(3)
     found = seen(one, "kernels")
     hollow = (one.kernels.evidence == BOUND).tolist()

@@ -1,4 +1,4 @@
-"""Windows of a trace at any level of detail: nothing lost, nothing overlapping, little to draw."""
+"""Windows of a trace at any level of detail: complete, disjoint, and small."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def some() -> Trace:
 
 
 def test_tracks_and_rows() -> None:
+    """Tracks have a row per depth."""
     made = level_of_detail.build_pyramid(some())
     rows = {
         (kind, owner): n
@@ -43,6 +44,7 @@ def test_tracks_and_rows() -> None:
 
 
 def test_every_range_has_its_place() -> None:
+    """Every range is found in its track and row."""
     one = some()
     made = level_of_detail.build_pyramid(one)
     ops, kernels, launches = one.ops, one.kernels, one.launches
@@ -71,6 +73,7 @@ def device(starts: list[int], lengths: list[int]) -> Trace:
 def test_a_window_holds_all_that_lies_in_it(
     ranges: list[tuple[int, int]], start_us: int, length_us: int, bin_ns: int
 ) -> None:
+    """A window has every range in it, alone or merged."""
     one = device([gap for gap, _ in ranges], [length for _, length in ranges])
     made = level_of_detail.build_pyramid(one)
     rows = np.arange(made.tracks.rows.sum())
@@ -91,7 +94,8 @@ def test_a_window_holds_all_that_lies_in_it(
 
 
 @pytest.mark.parametrize("most", [10, 100, 1000])
-def test_an_answer_is_never_larger_than_asked(most: int) -> None:
+def test_a_window_has_at_most_the_requested_rectangles(most: int) -> None:
+    """A window has at most ``most`` rectangles."""
     one = device([3] * 5000, [2] * 5000)
     made = level_of_detail.build_pyramid(one)
     assert len(made.levels) > 1
@@ -103,6 +107,7 @@ def test_an_answer_is_never_larger_than_asked(most: int) -> None:
 
 
 def test_a_merged_rectangle_is_that_of_its_longest() -> None:
+    """A merged rectangle refers to its longest range."""
     one = device([10, 10, 10], [1, 5, 2])
     made = level_of_detail.build_pyramid(one)
     _, found = made.window(np.array([1]), 0, one.end_ns, 1e9, 100)
@@ -110,7 +115,8 @@ def test_a_merged_rectangle_is_that_of_its_longest() -> None:
     assert one.text(one.kernels.name[found.ref[0]]) == "k1"
 
 
-def test_depth_has_a_limit_that_is_told() -> None:
+def test_ranges_beyond_the_deepest_row_are_counted() -> None:
+    """Ranges deeper than the limit are counted as hidden."""
     events = [op("deep", i, 1000 - i) for i in range(300)]
     made = level_of_detail.build_pyramid(trace(*events))
     of_ops = made.tracks.kind == OPERATORS
@@ -119,14 +125,16 @@ def test_depth_has_a_limit_that_is_told() -> None:
 
 
 def test_an_empty_trace() -> None:
+    """An empty trace has no tracks."""
     made = level_of_detail.build_pyramid(Trace())
     assert len(made.tracks) == 0
     assert len(made.window(np.empty(0, np.int64), 0, 1, 1, 10)[1]) == 0
 
 
-def test_levels_are_the_same_however_many_rows_are_made_at_once(
+def test_levels_do_not_depend_on_the_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Levels do not depend on the batch size."""
     lanes = (
         kernel(f"k{s}", 7 * i, 7 * i + 1 + i % 9, stream=s) for s in range(5) for i in range(2000)
     )

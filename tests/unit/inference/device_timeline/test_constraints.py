@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.inference.device_timeline import constraints, marks
-from tb_privateuse1.inference.device_timeline.base import Marks
+from tb_privateuse1.inference.device_timeline import constraints, event_pairs
+from tb_privateuse1.inference.device_timeline.base import EventPairs
 from tb_privateuse1.inference.device_timeline.constraints import UNKNOWN
 from tb_privateuse1.trace.model import NONE, Ops
 from tb_privateuse1.trace.table import I64
@@ -33,11 +33,11 @@ def ops(tree: Tree) -> Ops:
     return make.trace(*events).ops
 
 
-def known(tree: Tree, steps: list[int]) -> tuple[Marks, constraints.Tree, I64, I64]:
-    """Marks, levels, true times, and the true span of each node."""
+def known(tree: Tree, steps: list[int]) -> tuple[EventPairs, constraints.Tree, I64, I64]:
+    """EventPairs, levels, true times, and the true span of each node."""
     table = ops(tree)
-    order = marks.build_marks(table)
-    nodes, kept = marks.build_tree(order, table)
+    order = event_pairs.pair_events(table)
+    nodes, kept = event_pairs.build_tree(order, table)
     assert kept.all()
     times = np.cumsum(np.resize(np.array(steps, np.int64), len(order)))
     return order, nodes, times, times[order.end] - times[order.start]
@@ -100,8 +100,8 @@ def test_threads_that_cross_are_left_out_of_the_tree() -> None:
         make.op("aten::c", 50, 150, id=3, thread=2),
         make.op("aten::d", 60, 70, id=4, thread=2),
     ).ops
-    order = marks.build_marks(table)
-    nodes, kept = marks.build_tree(order, table)
+    order = event_pairs.pair_events(table)
+    nodes, kept = event_pairs.build_tree(order, table)
     named = dict(zip(table.external_id.tolist(), kept.tolist(), strict=True))
     assert named == {1: True, 2: True, 3: False, 4: True} or named[1] != named[3]
     points = np.concatenate([level.point for level in nodes.levels])
@@ -114,7 +114,7 @@ def test_blocks_change_nothing(forest: Tree, steps: list[int]) -> None:
     """Deep levels are cut into blocks only for the sake of the processor's cache."""
     results = []
     for block in (1 << 16, 4):
-        with mock.patch.object(marks, "_BLOCK", block):
+        with mock.patch.object(event_pairs, "_BLOCK", block):
             _, nodes, times, length = known(forest, steps)
         segment = np.diff(times, prepend=times[0])
         high = np.where(np.arange(len(times)) % 3, segment + 100, UNKNOWN)

@@ -1,4 +1,4 @@
-"""What limits the accuracy of an inferred timeline, worst first, and what to change about it."""
+"""List the causes of error of an inferred timeline, worst first, and advice against each."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, MISSING, SY
 from tb_privateuse1.trace.table import I64, Bools
 
 _COARSE_NS = 5_000
-"""From this resolution on, small kernels are lost in it."""
+"""From this clock resolution on, the times of small kernels are not known."""
 
 _FAR_NS = 30_000
-"""A start that is less well known than this follows from no anchor nearby."""
+"""A start with a greater error bound has no anchor nearby."""
 
 _MANY = 0.02
-"""A share of marks that contradict the others that is worth saying."""
+"""Share of contradictory marks that is worth a message."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One reason why figures are not known better."""
+    """One cause of error."""
 
     code: str
     title: str
     message: str
     kernels: int | None
-    """Device activities that it concerns."""
+    """The number of activities that it affects."""
     share: float | None
     """Their share of the device time, 0 to 1."""
     bound_ns: int | None
-    """The sum of the bounds that it accounts for, null if there is none; the limits are in its
-    order."""
+    """The sum of the error bounds that it causes, null without one; the limits are in its order."""
     advice: str | None
-    """The code of what would improve it."""
+    """The code of the advice against it."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change in the capture, or in the backend."""
+    """A change of the capture, or of the backend, that reduces errors."""
 
     code: str
     title: str
@@ -136,7 +135,7 @@ ADVICE = (
 
 
 def limit_advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
-    """What would help, in the order of what it improves; nothing where all is measured."""
+    """Return the advice for some limits, in their order; empty if all times are measured."""
     wanted: list[str] = []
     if trace.meta.timeline == "inferred":
         wanted = [limit.advice for limit in found if limit.advice] + ["native"]
@@ -147,7 +146,7 @@ def limit_advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
 
 
 def _instead(trace: Trace) -> Iterator[str]:
-    """What gives device times to a trace that has none."""
+    """Yield the codes of advice that gives device times to a trace without any."""
     grounds = trace.meta.grounds
     codes = {finding.code for finding in trace.meta.findings}
     if "several_streams" in codes:
@@ -155,7 +154,7 @@ def _instead(trace: Trace) -> Iterator[str]:
     elif grounds is not None and grounds.kind in ("coarse", "unit"):
         yield "clock"
     elif "no_device_times" in codes and (grounds is None or grounds.kind == "none"):
-        yield "stubs"  # our capture was there, and had nothing to ask
+        yield "stubs"  # our capture ran, but the backend records no events
     elif grounds is None:
         yield "capture"
     if "host_only" not in codes:
@@ -163,7 +162,7 @@ def _instead(trace: Trace) -> Iterator[str]:
 
 
 def find_limits(trace: Trace, kernels: Kernels) -> tuple[Limit, ...]:
-    """The limits of some activities, those that account for most first."""
+    """Return the limits of some activities, those with the greatest error first."""
     if trace.meta.timeline != "inferred" or not len(kernels):
         return ()
     found = list(_limits(trace, kernels))
@@ -274,17 +273,23 @@ def _of_solution(trace: Trace) -> Iterator[Limit]:
 
 
 def _limit(
-    code: str, title: str, message: str, advice: str, kernels: Kernels, mine: Bools, bounds_ns: I64
+    code: str,
+    title: str,
+    message: str,
+    advice: str,
+    kernels: Kernels,
+    affected: Bools,
+    bounds_ns: I64,
 ) -> Limit:
     time = kernels.end_ns - kernels.start_ns
     whole = int(time.sum())
-    share = int(time[mine].sum()) / whole if whole else None
-    known = bounds_ns[mine & (bounds_ns != MISSING)]
+    share = int(time[affected].sum()) / whole if whole else None
+    known = bounds_ns[affected & (bounds_ns != MISSING)]
     bound = int(known.sum()) if len(known) else None
-    return Limit(code, title, message, int(mine.sum()), share, bound, advice)
+    return Limit(code, title, message, int(affected.sum()), share, bound, advice)
 
 
 def _width(constant: Constant) -> int:
-    """How far the truth may be from it."""
+    """Return the greatest error of a constant, in ns."""
     ends = (constant.least_ns, constant.most_ns)
     return max(abs(end - constant.value_ns) for end in ends if end is not None)

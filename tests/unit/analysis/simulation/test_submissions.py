@@ -1,0 +1,80 @@
+"""Launches, waits and hand-offs of host threads, in traces of a few events (times in µs)."""
+
+from __future__ import annotations
+
+from tb_privateuse1.analysis.idle import bottleneck
+from tb_privateuse1.analysis.simulation import submissions
+from tb_privateuse1.trace.model import NONE, Trace
+from tests.support.make import kernel, launch, op, span, step, trace
+
+
+def submitted(made: Trace) -> list[int]:
+    """Return when each activity was submitted."""
+    found = submissions.find_submissions(made, bottleneck.find_waits(made))
+    return (found.at_ns // 1000).tolist()
+
+
+def waits(made: Trace) -> list[tuple[int, int, list[int]]]:
+    """Return start, end and awaited activities of each wait."""
+    calls = bottleneck.find_waits(made)
+    found = submissions.find_waits(made, submissions.find_submissions(made, calls), calls)
+    return [
+        (int(a) // 1000, int(b) // 1000, found.kernel[found.wait == i].tolist())
+        for i, (a, b) in enumerate(zip(found.start_ns, found.end_ns, strict=True))
+    ]
+
+
+def test_a_launch_submits_at_its_start() -> None:
+    """An activity without a launch has its own start."""
+    made = trace(op("a", 0, 10), launch(2, 4, 1), kernel("k", 7, 9, 1), kernel("x", 20, 22))
+    found = submissions.find_submissions(made, bottleneck.find_waits(made))
+    assert submitted(made) == [2, 20]
+    assert found.thread.tolist() == [made.launches.thread[0], NONE]
+
+
+def test_a_blocked_launch_submits_at_its_end() -> None:
+    """A launch of half a millisecond waited for a place in the queue."""
+    made = trace(
+        op("a", 0, 800), launch(1, 3, 1), launch(10, 700, 2),
+        kernel("k", 5, 690, 1), kernel("k", 702, 710, 2),
+    )  # fmt: skip
+    assert submitted(made) == [1, 700]
+    assert waits(made) == [(10, 700, [0])]
+
+
+def test_a_synchronization_waits_for_the_latest_activity() -> None:
+    """The wait ends behind the last activity launched before it."""
+    made = trace(
+        op("a", 0, 10), launch(1, 2, 1), launch(3, 4, 2), kernel("k", 5, 30, 1),
+        kernel("k", 30, 50, 2), span("cuda_runtime", "cudaStreamSynchronize", 12, 52),
+    )  # fmt: skip
+    assert waits(made) == [(12, 52, [1])]
+
+
+def test_the_main_thread_has_the_steps() -> None:
+    """Without steps the main thread has the most operators and launches."""
+    other = [op("b", 10 * i, 10 * i + 5, thread=2) for i in range(3)]
+    with_steps = trace(step(1, 0, 50), op("a", 1, 9), *other)
+    without = trace(op("a", 1, 9), *other)
+    for made, name in ((with_steps, "a"), (without, "b")):
+        row = [made.text(one) for one in made.ops.name].index(name)
+        assert submissions.main_thread(made) == made.ops.thread[row]
+    assert submissions.main_thread(Trace()) == NONE
+
+
+def test_a_backward_pass_is_a_hand_off() -> None:
+    """The main thread leaves, autograd's thread works, the main thread returns."""
+    engine = "autograd::engine::evaluate_function: MmBackward0"
+    made = trace(step(1, 0, 100), op("a", 10, 30), op(engine, 40, 80, thread=2), op("b", 85, 95))
+    turns = submissions.find_turns(made, submissions.main_thread(made))
+    columns = (turns.leave_ns, turns.begin_ns, turns.done_ns, turns.return_ns)
+    assert [(column // 1000).tolist() for column in columns] == [[30], [40], [80], [85]]
+
+
+def test_thread_starts() -> None:
+    """Each thread with operators or calls starts with the first one."""
+    made = trace(op("a", 5, 9), launch(3, 4, 1), op("b", 20, 30, thread=2))
+    threads, starts = submissions.thread_starts(made)
+    first = min(starts.tolist())
+    assert [(start - first) // 1000 for start in starts.tolist()] == [0, 17]
+    assert len(threads) == 2
