@@ -12,7 +12,7 @@ import pytest
 
 from tools import scaffold
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def run(tree: Path, *arguments: str) -> None:
