@@ -1,4 +1,4 @@
-"""Arrows between events: which event's start is at an arrow's head, and where its tail is."""
+"""Find the tails of flow arrows by the events at their heads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tuple[I32, I64]:
-    """Thread (``NONE`` if there is none) and time of the tail of the arrow that ends at each
-    wanted range, given by thread and start. Arrows of different categories share their ids.
+    """Return thread (``NONE`` if there is none) and time of the tail of the arrow that ends at
+    each wanted range, given by thread and start. Arrows of different categories share their ids.
     """
     at_thread = np.full(len(thread), NONE, np.int32)
     at_ns = np.zeros(len(thread), np.int64)
@@ -24,13 +24,13 @@ def arrow_tails(flows: Flows, thread: I32, start_ns: I64, wanted: Bools) -> tupl
     head = rows_at(flows.thread[head_rows], flows.ts_ns[head_rows], thread, start_ns)
     tail = rows_of(key[tail_rows], np.where(head >= 0, key[head_rows][head], NONE))
     hit = wanted & (head >= 0) & (tail >= 0)
-    found = tail_rows[tail[hit]]
-    at_thread[hit], at_ns[hit] = flows.thread[found], flows.ts_ns[found]
+    row = tail_rows[tail[hit]]
+    at_thread[hit], at_ns[hit] = flows.thread[row], flows.ts_ns[row]
     return at_thread, at_ns
 
 
 def rows_at(thread: I32, ts: I64, wanted_thread: I32, wanted_ts: I64) -> I32:
-    """The row with the same thread and time, or ``NONE``."""
+    """Return the row with the same thread and time, or ``NONE``."""
     if not (wanted_thread >= 0).any():
         return np.full(len(wanted_thread), NONE, np.int32)
     times, code = np.unique(np.concatenate((ts, wanted_ts)), return_inverse=True)

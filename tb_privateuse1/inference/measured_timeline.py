@@ -1,4 +1,4 @@
-"""Device activities that a profiler recorded, and the launches they came from."""
+"""Build the device activities that a profiler recorded, linked to their launches."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tb_privateuse1.trace.table import I8, I32, I64, Bools
 from tb_privateuse1.trace.vendor import Vendor
 
 MERGED_CATEGORY = "device_kernel"
-"""What ``export/chrome.py`` and the published recipe write: inferred, not measured."""
+"""The category that ``export/chrome.py`` and the published recipe write: inferred times."""
 
 
 def build_activities(
     raw: Raw, vendor: Vendor, strings: Strings, ops: Ops, launches: Launches
 ) -> Activities | None:
-    """The recorded activities, or None if the trace has none."""
+    """Return the recorded activities, or None if the trace has none."""
     kinds = {
         **dict.fromkeys(vendor.kernel_categories, KERNEL),
         **dict.fromkeys(vendor.memcpy_categories, MEMCPY),
@@ -44,66 +44,66 @@ def build_activities(
     groups = {c: g for c, g in raw.groups.items() if c.lower() in kinds}
     if not groups:
         return None
-    found = Group.join(list(groups.values()), MISSING_OF)
+    events = Group.join(list(groups.values()), MISSING_OF)
     sizes = [len(g) for g in groups.values()]
     kind = np.repeat([kinds[c.lower()] for c in groups], sizes).astype(np.int8)
     merged = np.repeat([c.lower() == MERGED_CATEGORY for c in groups], sizes)
-    order = np.argsort(found.start_ns, kind="stable")
-    found, kind, merged = found.take(order), kind[order], merged[order]
+    order = np.argsort(events.start_ns, kind="stable")
+    events, kind, merged = events.take(order), kind[order], merged[order]
 
-    correlation = found.id("correlation")
+    correlation = events.id("correlation")
     launch = rows_of(launches.correlation, correlation)
     flow_thread, flow_ts = flow_arrows.arrow_tails(
-        raw.flows, found.thread, found.start_ns, correlation < 0
+        raw.flows, events.thread, events.start_ns, correlation < 0
     )
     launch = np.where(launch >= 0, launch, _at(launches, flow_thread, flow_ts)).astype(np.int32)
     if merged.any():
-        kind = _kinds_by_name(found.name, kind, merged, strings)
-    lanes, lane = _lanes(raw, found, strings)
-    configs, config = _configs(found)
+        kind = _kinds_by_name(events.name, kind, merged, strings)
+    lanes, lane = _lanes(raw, events, strings)
+    configs, config = _configs(events)
     kernels = Kernels(
-        name=found.name,
+        name=events.name,
         kind=kind,
-        communication=_communication(found, kind, vendor, strings),
-        start_ns=found.start_ns,
-        end_ns=found.end_ns,
+        communication=_communication(events, kind, vendor, strings),
+        start_ns=events.start_ns,
+        end_ns=events.end_ns,
         lane=lane,
         launch=launch,
-        op=_operators(found, launch, ops, launches),
-        step=np.full(len(found), NONE, np.int32),
+        op=_operators(events, launch, ops, launches),
+        step=np.full(len(events), NONE, np.int32),
         config=config,
         correlation=correlation,
-        bytes=found.id("bytes", int(MISSING)),
-        evidence=_evidence(found, merged, strings),
-        start_bound_ns=np.where(merged, found.id("start_bound_ns", int(MISSING)), 0),
-        duration_bound_ns=np.where(merged, found.id("duration_bound_ns", int(MISSING)), 0),
-        event=found.event,
+        bytes=events.id("bytes", int(MISSING)),
+        evidence=_evidence(events, merged, strings),
+        start_bound_ns=np.where(merged, events.id("start_bound_ns", int(MISSING)), 0),
+        duration_bound_ns=np.where(merged, events.id("duration_bound_ns", int(MISSING)), 0),
+        event=events.event,
     )
-    return Activities(kernels, lanes, claims=MetadataClaims.by(found), configs=configs)
+    return Activities(kernels, lanes, claims=MetadataClaims.by(events), configs=configs)
 
 
-def _configs(found: Group) -> tuple[Configs, I32]:
-    """The different launch properties, and which ones each activity has."""
-    told = np.flatnonzero(found.text("block") >= 0)
-    row = np.full(len(found), NONE, np.int32)
-    if not len(told):
+def _configs(events: Group) -> tuple[Configs, I32]:
+    """Return the distinct launch properties, and the index of each activity's."""
+    rows = np.flatnonzero(events.text("block") >= 0)
+    row = np.full(len(events), NONE, np.int32)
+    if not len(rows):
         return Configs.empty(), row
     absent = int(MISSING)
     whole = Configs(
-        grid=found.text("grid")[told],
-        block=found.text("block")[told],
-        registers=found.id("registers", absent)[told],
-        shared_bytes=found.id("shared_bytes", absent)[told],
-        blocks_per_sm=found.text("blocks_per_sm")[told],
-        occupancy=found.text("occupancy")[told],
+        grid=events.text("grid")[rows],
+        block=events.text("block")[rows],
+        registers=events.id("registers", absent)[rows],
+        shared_bytes=events.id("shared_bytes", absent)[rows],
+        blocks_per_sm=events.text("blocks_per_sm")[rows],
+        occupancy=events.text("occupancy")[rows],
     )
-    first, row[told] = group_rows(*(column for _, column in whole.columns()))
+    first, row[rows] = group_rows(*(column for _, column in whole.columns()))
     return whole.take(first), row
 
 
-def _operators(found: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
-    """Who launched: by the launch call first, by External id where there is no call."""
-    by_id = rows_of(ops.external_id, found.id("external_id"))
+def _operators(events: Group, launch: I32, ops: Ops, launches: Launches) -> I32:
+    """Return the launching operators: by the launch call, else by External id."""
+    by_id = rows_of(ops.external_id, events.id("external_id"))
     if not len(launches):
         return by_id
     by_launch = np.where(launch >= 0, launches.op[launch], NONE)
@@ -114,12 +114,12 @@ def _at(launches: Launches, thread: I32, ts: I64) -> I32:
     return flow_arrows.rows_at(launches.thread, launches.start_ns, thread, ts)
 
 
-def _lanes(raw: Raw, found: Group, strings: Strings) -> tuple[Lanes, I32]:
-    """Lanes by (device, stream); pid and tid stand for them where the arguments are missing."""
+def _lanes(raw: Raw, events: Group, strings: Strings) -> tuple[Lanes, I32]:
+    """Return lanes by (device, stream); pid and tid replace missing arguments."""
     numeric = np.array([_number(text) for text in raw.strings] or [NONE], np.int64)
-    device, stream = found.id("device"), found.id("stream")
-    device = np.where(device >= 0, device, numeric[raw.threads.pid][found.thread])
-    stream = np.where(stream >= 0, stream, numeric[raw.threads.tid][found.thread])
+    device, stream = events.id("device"), events.id("stream")
+    device = np.where(device >= 0, device, numeric[raw.threads.pid][events.thread])
+    stream = np.where(stream >= 0, stream, numeric[raw.threads.tid][events.thread])
     pairs, lane = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
     names = [strings.id(f"device {d} stream {s}") for d, s in pairs.T]
     lanes = Lanes(pairs[0].copy(), pairs[1].copy(), np.array(names, np.int32))
@@ -130,25 +130,25 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else NONE
 
 
-def _communication(found: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
-    """Kernels with a communication library's name or with the arguments of a collective."""
-    names = np.unique(found.name)
+def _communication(events: Group, kind: I8, vendor: Vendor, strings: Strings) -> Bools:
+    """Return which kernels have a communication library's name or a collective's arguments."""
+    names = np.unique(events.name)
     matching = [n for n in names.tolist() if vendor.communication_names.search(strings.all[n])]
-    named: Bools = np.isin(found.name, matching) | (found.text("collective") >= 0)
+    named: Bools = np.isin(events.name, matching) | (events.text("collective") >= 0)
     return np.asarray(named & (kind == KERNEL), np.bool_)
 
 
-def _evidence(found: Group, merged: Bools, strings: Strings) -> I8:
+def _evidence(events: Group, merged: Bools, strings: Strings) -> I8:
     classes = {strings.id(name): i for i, name in enumerate(EVIDENCE)}
-    told = found.text("evidence")
-    known = np.full(len(found), BOUND, np.int8)
+    text = events.text("evidence")
+    known = np.full(len(events), BOUND, np.int8)
     for string, evidence in classes.items():
-        known[told == string] = evidence
+        known[text == string] = evidence
     return np.where(merged, known, MEASURED).astype(np.int8)
 
 
 def _kinds_by_name(name: I32, kind: I8, merged: Bools, strings: Strings) -> I8:
-    """A merged trace has one category for all: copies and fills are told by their names."""
+    """Return kinds with copies and fills by name: a merged trace has one category for all."""
     kind = kind.copy()
     for n in np.unique(name[merged]).tolist():
         text = strings.all[n].lower()

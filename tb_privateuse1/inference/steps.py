@@ -1,4 +1,4 @@
-"""Steps and what belongs to them; definitions in docs/reference/definitions.md."""
+"""Build steps and assign operators and kernels to them; see docs/reference/definitions.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMPLETE_SHARE = 0.8
 def build_steps(
     ops: Ops, kernels: Kernels, launches: Launches, strings: Strings, end_ns: int
 ) -> tuple[Steps, I32, I32]:
-    """Steps, and the step of each row of ``ops`` and of ``kernels`` (``NONE``: outside all)."""
+    """Return steps, and the step of each row of ``ops`` and ``kernels`` (``NONE``: outside all)."""
     row = _step_ranges(ops, strings)
     if not len(row):
         whole = Steps(
@@ -57,7 +57,7 @@ def build_steps(
 
 
 def _step_ranges(ops: Ops, strings: Strings) -> I64:
-    """The rows of ``ProfilerStep#N``, by time. (Old torch wrote them as operators.)"""
+    """Return the rows of ``ProfilerStep#N``, by time. (Old torch wrote them as operators.)"""
     names = [i for i, text in enumerate(strings.all) if text.startswith(_PREFIX)]
     rows = np.flatnonzero(np.isin(ops.name, names))
     annotated = rows[ops.kind[rows] == ANNOTATION]
@@ -66,14 +66,14 @@ def _step_ranges(ops: Ops, strings: Strings) -> I64:
 
 
 def _holding(starts: I64, ends: I64, instants: I64) -> I32:
-    """Which of the disjoint, sorted ranges holds each instant."""
+    """Return which of the disjoint, sorted ranges holds each instant."""
     at = np.searchsorted(starts, instants, side="right") - 1
     inside = (at >= 0) & (instants < ends[np.maximum(at, 0)])
     return np.where(inside, at, NONE).astype(np.int32)
 
 
 def _of_kernels(starts: I64, ends: I64, of_ops: I32, kernels: Kernels, launches: Launches) -> I32:
-    """The step of the operator that launched; of the launch where no operator is known."""
+    """Return the step of the launching operator; of the launch if no operator is known."""
     step = np.full(len(kernels), NONE, np.int32)
     launched = kernels.launch >= 0
     step[launched] = _holding(starts, ends, launches.start_ns[kernels.launch[launched]])
@@ -90,7 +90,7 @@ def _incomplete(activities: I64, duration_ns: I64) -> Bools:
 
 
 def _primed(steps: int, of: I32) -> Bools:
-    """In which of the steps the device was kept busy."""
+    """Return in which steps capture kept the device busy."""
     primed = np.zeros(steps, np.bool_)
     primed[of[of >= 0]] = True
     return primed

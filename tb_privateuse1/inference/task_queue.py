@@ -1,10 +1,9 @@
-"""Backends that hand their launches to a thread of their own (a task queue, as torch_npu's).
+"""Handle backends that launch from a thread of their own (a task queue, as torch_npu's).
 
-An operator only enqueues a task there, and returns; the queue's thread takes the tasks out in their
-order and calls the device. In the trace that is a range of category ``dequeue`` with an arrow
-(``async_task_queue``) from where it was enqueued. Whatever the host gives the device passes through
-the queue, the events around operators too: what follows from the time of a host's call follows
-here from when the queue had passed it.
+An operator only enqueues a task there and returns; the queue's thread dequeues the tasks in order
+and calls the device. In the trace that is a range of category ``dequeue`` with an arrow
+(``async_task_queue``) from the enqueuing operator. All calls to the device pass through the queue,
+the events around operators too. So the inference uses the times at which the queue had passed them.
 """
 
 from __future__ import annotations
@@ -27,13 +26,14 @@ CATEGORY = "dequeue"
 
 @dataclass(frozen=True)
 class Tasks:
-    """Calls that a queue made: when each was enqueued, and when it was done; in the order in which
-    they were enqueued. ``untold``: calls of a queue without an arrow.
+    """Calls that a queue made, in the order of their enqueuing, and when they were done.
+
+    ``unlinked`` is the number of a queue's calls without an arrow.
     """
 
     enqueued_ns: I64
     end_ns: I64
-    untold: int = 0
+    unlinked: int = 0
 
     def __len__(self) -> int:
         return len(self.end_ns)
@@ -42,9 +42,9 @@ class Tasks:
 def link_tasks(
     flows: Flows, calls: Group, wanted: Bools, ops: Ops, dequeued: int
 ) -> tuple[I32, Tasks]:
-    """The operator of each wanted call (``NONE`` if no arrow tells), and the tasks they are.
+    """Return the operator of each wanted call (``NONE`` without an arrow), and its tasks.
 
-    ``dequeued`` is how many calls a queue made.
+    ``dequeued`` is the number of calls that a queue made.
     """
     thread, at_ns = flow_arrows.arrow_tails(flows, calls.thread, calls.start_ns, wanted)
     rows = np.flatnonzero(thread >= 0)
@@ -57,28 +57,28 @@ def link_tasks(
         )  # fmt: skip
         caller[rows] = np.where(inner >= 0, operators[inner], NONE)
     order = rows[np.argsort(at_ns[rows], kind="stable")]
-    untold = max(dequeued - len(order), 0)
-    return caller, Tasks(at_ns[order], calls.end_ns[order], untold)
+    unlinked = max(dequeued - len(order), 0)
+    return caller, Tasks(at_ns[order], calls.end_ns[order], unlinked)
 
 
 def queue_findings(tasks: Tasks) -> tuple[Finding, ...]:
-    """What an inferred timeline lacks of its queue."""
-    if not tasks.untold:
+    """Return a finding if calls of a queue have no arrow."""
+    if not tasks.unlinked:
         return ()
     message = say(
         "{count:,} calls of a task queue have no arrow from where they were enqueued: "
         "kernels may have started later than inferred, beyond their bounds.",
-        count=tasks.untold,
+        count=tasks.unlinked,
     )
     hint = say("Arrows of category async_task_queue from each enqueue to its dequeue tell it.")
-    return (Finding("queue_untold", message, hint, tasks.untold, affects=DEVICE),)
+    return (Finding("queue_untold", message, hint, tasks.unlinked, affects=DEVICE),)
 
 
 def passing_times(ops: Ops, tasks: Tasks) -> Ops:
-    """The operators at the times at which the queue had passed their starts and ends.
+    """Return the operators at the times at which the queue had passed their starts and ends.
 
-    That is when all tasks enqueued before were done, and no earlier than on the host. What passes
-    together stays in its order, a nanosecond apart.
+    That is when all tasks enqueued before were done, and no earlier than on the host. Times that
+    pass together stay in order, a nanosecond apart.
     """
     if not len(tasks):
         return ops

@@ -1,4 +1,4 @@
-"""What a trace says about itself: rank, device, how it was profiled, and what is doubtful."""
+"""Read a trace's metadata: rank, device, profiler options, and findings about them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tb_privateuse1.vendors.device_types import PRIVATEUSE1
 
 _OPTIONS = ("with_stack", "record_shapes", "profile_memory", "with_flops", "with_modules")
 
-_MOST_TOLD, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
-"""A hostile file has a million categories, and long ones."""
+_MOST_LISTED, _MOST_CATEGORIES, _LONGEST = 5, 50, 80
+"""Limits: a hostile file has a million categories with long names."""
 
 _MEMORY_SIZES = ("memory_bytes", "allocated_bytes", "reserved_bytes")
 
@@ -32,20 +32,20 @@ _KNOWN = re.compile(
 
 
 def backend_name(raw: Raw, sidecar: Sidecar | None) -> str | None:
-    """The device as torch calls it, where the sidecar or our own metadata names it."""
-    return _str(_told(raw, sidecar).get("backend"))
+    """Return torch's name of the device if the sidecar or our own metadata has it."""
+    return _str(_facts(raw, sidecar).get("backend"))
 
 
-def _told(raw: Raw, sidecar: Sidecar | None) -> dict[str, Any]:
-    """What our capture said: in the sidecar, and without one in the trace's own metadata."""
+def _facts(raw: Raw, sidecar: Sidecar | None) -> dict[str, Any]:
+    """Return the capture's facts: of the sidecar, else of the trace's own metadata."""
     if sidecar is not None:
         return dict(sidecar.facts)
-    told = raw.metadata.get("tb_privateuse1")
-    return told if isinstance(told, dict) else {}
+    facts = raw.metadata.get("tb_privateuse1")
+    return facts if isinstance(facts, dict) else {}
 
 
 def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
-    """``deviceProperties``, its well-formed entries."""
+    """Return the well-formed entries of ``deviceProperties``."""
     listed = raw.metadata.get("deviceProperties")
     return tuple(d for d in listed if isinstance(d, dict)) if isinstance(listed, list) else ()
 
@@ -53,7 +53,7 @@ def device_properties(raw: Raw) -> tuple[dict[str, Any], ...]:
 def detect_vendor(
     raw: Raw, sidecar: Sidecar | None, known: Sequence[Vendor] = vendors.VENDORS
 ) -> Vendor:
-    """The vendor that the trace's devices, backend, categories and memory events speak for."""
+    """Return the vendor that devices, backend, categories and memory events indicate."""
     types = raw.memory.id("device_type")
     return vendors.detect(
         backend_name(raw, sidecar),
@@ -73,23 +73,23 @@ def build_meta(
     files: tuple[str, ...],
     rank: int | None,
 ) -> Meta:
-    """Everything but the timeline's kind and the findings."""
-    told = _told(raw, sidecar)
+    """Return all metadata but the timeline's kind and the findings."""
+    facts = _facts(raw, sidecar)
     group = raw.metadata.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
     profiler: dict[str, Any] = {k: bool(raw.metadata[k]) for k in _OPTIONS if k in raw.metadata}
-    if isinstance(state := told.get("profiler_state"), str):
+    if isinstance(state := facts.get("profiler_state"), str):
         profiler["profiler_state"] = state
     return Meta(
         worker=worker,
         files=files,
         events=_events(raw),
-        rank=rank if rank is not None else _int(group.get("rank", told.get("rank"))),
-        world_size=_int(group.get("world_size", told.get("world_size"))),
+        rank=rank if rank is not None else _int(group.get("rank", facts.get("rank"))),
+        world_size=_int(group.get("world_size", facts.get("world_size"))),
         hostname=_str(raw.metadata.get("host_name")),
         backend=backend_name(raw, sidecar),
         vendor=vendor.name,
-        torch_version=_str(told.get("torch_version", raw.metadata.get("torch_version"))),
+        torch_version=_str(facts.get("torch_version", raw.metadata.get("torch_version"))),
         distributed_backend=_str(group.get("backend")),
         devices=device_properties(raw),
         profiler=profiler,
@@ -99,11 +99,11 @@ def build_meta(
 def metadata_findings(
     raw: Raw, sidecar: Sidecar | None, vendor: Vendor, activities: Activities
 ) -> tuple[Finding, ...]:
-    """What the reader of any figure of this trace must know, in the order of the pipeline."""
+    """Return the findings of reading and inference, in the order of the pipeline."""
     found = [*raw.findings, *(sidecar.findings if sidecar else ()), *activities.findings]
     found += _unknown_categories(raw, vendor)
     found += _impossible_sizes(raw)
-    found += _capture_warnings(_told(raw, sidecar))
+    found += _capture_warnings(_facts(raw, sidecar))
     if not len(activities.kernels):
         found.append(_no_device_times(raw, sidecar))
     return tuple(found)
@@ -120,7 +120,7 @@ def _no_device_times(raw: Raw, sidecar: Sidecar | None) -> Finding:
         return lack(
             "no_device_times", message, say("See docs/guide/capture.md: its warnings say why.")
         )
-    if warned := [w.message for w in _capture_warnings(_told(raw, None))]:
+    if warned := [w.message for w in _capture_warnings(_facts(raw, None))]:
         message = say(
             "The capture could record no device time: {warnings}.", warnings="; ".join(warned)
         )
@@ -148,12 +148,12 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
         if lower != "device_kernel":
             unknown.append((len(group), category))
     unknown.sort(reverse=True)
-    told = [
+    listed = [
         (n, say("the unknown category {name!r}", name=shorten(name, _LONGEST)))
-        for n, name in unknown[:_MOST_TOLD]
+        for n, name in unknown[:_MOST_LISTED]
     ]
-    if rest := unknown[_MOST_TOLD:]:
-        told.append(
+    if rest := unknown[_MOST_LISTED:]:
+        listed.append(
             (sum(n for n, _ in rest), say("{count:,} more unknown categories", count=len(rest)))
         )
     return [
@@ -163,7 +163,7 @@ def _unknown_categories(raw: Raw, vendor: Vendor) -> list[Finding]:
             count=n,
             affects=ALL,
         )
-        for n, what in told
+        for n, what in listed
     ]
 
 
@@ -179,25 +179,27 @@ def _impossible_sizes(raw: Raw) -> list[Finding]:
 
 
 def _events(raw: Raw) -> dict[str, int]:
-    """Events by category; what a file has beyond the most frequent ones is summed."""
-    told = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
-    told += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
-    told.sort(key=lambda one: -one[0])
+    """Return the number of events by category; rare categories are summed as ``others``."""
+    listed = [(len(group), shorten(name, _LONGEST)) for name, group in raw.groups.items()]
+    listed += [(len(raw.memory), "[memory]"), (len(raw.flows), "flow")]
+    listed.sort(key=lambda one: -one[0])
     counts: dict[str, int] = {}
-    for at, (n, name) in enumerate(told):
+    for at, (n, name) in enumerate(listed):
         key = name if at < _MOST_CATEGORIES else "others"
         counts[key] = counts.get(key, 0) + n
     return {name: n for name, n in counts.items() if n}
 
 
-def _capture_warnings(told: dict[str, Any]) -> list[Finding]:
-    warnings = told.get("warnings")
-    found = []
+def _capture_warnings(facts: dict[str, Any]) -> list[Finding]:
+    warnings = facts.get("warnings")
+    findings = []
     for warning in warnings if isinstance(warnings, list) else ():
         if isinstance(warning, dict) and isinstance(warning.get("message"), str):
             code = str(warning.get("code", "capture"))
-            found.append(Finding(code, warning["message"], say("Said while the run was recorded.")))
-    return found
+            findings.append(
+                Finding(code, warning["message"], say("Said while the run was recorded."))
+            )
+    return findings
 
 
 def _int(value: Any) -> int | None:

@@ -105,23 +105,30 @@ def detect(ops: Ops, strings: Strings, claim: object = None, unit: object = None
         return Kind(
             "kernel_sum", resolution, say("The capture says that they are sums of kernels.")
         )
+    if reason := _not_microseconds(ops):
+        finding = _unusable("elapsed_unit", reason, _MICROSECONDS)
+        return Kind("unit", resolution, reason, finding)
+    return Kind("event", resolution, _event_evidence(equal, steps, claim))
+
+
+def _not_microseconds(ops: Ops) -> str | None:
+    """Return why the elapsed times are not in microseconds, or None."""
     host = ops.end_ns - ops.start_ns
     timed = ops.elapsed_ns != MISSING
     long = (host >= _LONG_NS) & timed
-    if long.any():
-        ratio = float(np.median(ops.elapsed_ns[long] / host[long]))
-        # A few long ranges may have waited for what was launched before the recording.
-        short = timed & ~long
-        fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
-        if ratio * _UNIT < 1 and not (fits and int(long.sum()) < _LONG_RANGES):
-            message = say(
-                "Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
-                "the elapsed times are probably not in microseconds.",
-                ratio=ratio,
-            )
-            finding = _unusable("elapsed_unit", message, _MICROSECONDS)
-            return Kind("unit", resolution, message, finding)
-    return Kind("event", resolution, _event_evidence(equal, steps, claim))
+    if not long.any():
+        return None
+    ratio = float(np.median(ops.elapsed_ns[long] / host[long]))
+    # A few long ranges may have waited for work launched before the recording.
+    short = timed & ~long
+    fits = int(ops.elapsed_ns[short].sum()) * _SHORT_UNIT > int(host[short].sum())
+    if ratio * _UNIT >= 1 or (fits and int(long.sum()) < _LONG_RANGES):
+        return None
+    return say(
+        "Ranges of 1 ms or more on the host have {ratio:.2g} times as much device time: "
+        "the elapsed times are probably not in microseconds.",
+        ratio=ratio,
+    )
 
 
 def _event_evidence(equal: int, steps: int, claim: object) -> str:

@@ -62,7 +62,7 @@ _UNBOUNDED = 0.1
 
 @dataclass(frozen=True)
 class StreamInput:
-    """What was recorded of one stream; no phase changes it.
+    """The recorded input of one stream; no phase changes it.
 
     ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
     that are nodes of it, ``keys`` one number per operator, shapes and dtypes. ``joins``: when the

@@ -88,7 +88,7 @@ def elapsed_limits(elapsed_ns: I64, calibration: Calibration) -> tuple[I64, I64]
 
 @dataclass(frozen=True)
 class _Problem:
-    """What holds in all passes: events and their tree, limits of elapsed times, constants.
+    """The input of all passes: events and their tree, limits of elapsed times, constants.
 
     ``node`` are the least and largest times per operator. ``prompt``, per event, is the latest
     device time if it executes at once. ``reach`` exceeds any time between two events.

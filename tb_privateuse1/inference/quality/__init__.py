@@ -1,7 +1,7 @@
-"""Checks of a built trace: what in it is unlinked, doubled, crossing or impossible in time.
+"""Check a built trace for events that are unlinked, duplicate, crossing or impossible in time.
 
-Each check is a file; what fires, when and why is in docs/reference/definitions.md. All of it is
-vectorised, and near linear in the number of events.
+Each check is a file; docs/reference/definitions.md says when each fires and why. All checks are
+vectorized and near linear in the number of events.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tb_privateuse1.trace.model import Trace
 
 
 def collect_clues(raw: Raw, sidecar: Sidecar | None) -> Clues:
-    """What the checks need to know of the columns that do not become the trace's."""
+    """Return what the checks need of raw columns that do not become part of the trace."""
     return Clues(links.unmatched(raw, sidecar), host.orphans(raw))
 
 
 def check_quality(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> tuple[Finding, ...]:
-    """All that the checks find, in their order."""
+    """Return the findings of all checks, in their order."""
     of = subject(trace, clues, sidecar)
     checks = (links.check, host.check, clock.check, steps.check)
     return tuple(finding for check in checks for finding in check(of))

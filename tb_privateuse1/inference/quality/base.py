@@ -1,4 +1,4 @@
-"""What the checks are given, and how they show what they found."""
+"""Types that the checks share, and the examples and units of their findings."""
 
 from __future__ import annotations
 
@@ -19,33 +19,35 @@ _MOST_EXAMPLES = 3
 _LONGEST_NAME = 200
 
 LITTLE = 0.01
-"""Less than this share of a figure changes no conclusion from it: worth knowing, no warning."""
+"""A smaller share of a figure changes no conclusion from it: an info, not a warning."""
 
 
 @dataclass(frozen=True)
 class Clues:
-    """What is known of the raw columns only."""
+    """Facts that only raw columns have."""
 
     unmatched: int
-    """Rows of the sidecar whose id no event has."""
+    """The number of sidecar rows whose id no event has."""
     orphans: I32
-    """The numbers, in the file, of the frames whose caller is not there."""
+    """The event numbers of the frames whose caller is missing."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A trace with what it was made of."""
+    """A trace with its sources."""
 
     trace: Trace
     clues: Clues
     sidecar: Sidecar | None
     tolerance_ns: int
-    """How far two times may be off against each other by rounding alone."""
+    """The largest difference of two times by rounding alone."""
 
 
 def subject(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> Subject:
-    """With the tolerance: start and length of either event are rounded, each by up to the file's
-    resolution, which is a whole microsecond in older traces.
+    """Return the subject with its tolerance.
+
+    Start and length of either event are rounded, each by up to the file's resolution, which is a
+    whole microsecond in older traces.
     """
     coarse = not any(
         (times[:1000] % 1000).any()
@@ -58,7 +60,7 @@ def subject(trace: Trace, clues: Clues, sidecar: Sidecar | None) -> Subject:
 def examples(
     trace: Trace, table: TableName, rows: NDArray[Any], notes: Sequence[str] = ()
 ) -> tuple[Example, ...]:
-    """The first few of these rows; ``notes`` belong to them in this order."""
+    """Return the first few of these rows as examples; ``notes`` belong to them in this order."""
     columns = getattr(trace, table)
     times: I64 = columns.ts_ns if isinstance(columns, Memory) else columns.start_ns
     return tuple(
@@ -80,12 +82,12 @@ def _name(trace: Trace, table: Any, row: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """``12.3 %``."""
+    """Return ``12.3 %``."""
     return f"{100 * part / whole:.3g} %" if whole else "0 %"
 
 
 def microseconds(ns: int) -> str:
-    """``12.3 us``, exact below a microsecond, in seconds from there."""
+    """Return ``12.3 us``; ns below a microsecond, seconds from one second on."""
     if ns < 1000:
         return f"{ns} ns"
     if ns < 10**9:

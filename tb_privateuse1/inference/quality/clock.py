@@ -1,4 +1,4 @@
-"""Times that cannot be: before their cause, days away, two at once on one stream."""
+"""Check for impossible times: before their cause, days away, overlapping on one stream."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tb_privateuse1.trace.table import I64, Bools
 _CLOCK_NS = 1000
 """Device profilers put their clock on the host's with about this precision."""
 _THROUGHOUT = 0.5
-"""If so many activities come before their launch, the clocks differ, not single events."""
+"""If this share of activities comes before their launch, the clocks differ."""
 _DAY_NS = 86_400 * 10**9
 _TABLES: tuple[TableName, ...] = ("ops", "frames", "launches", "kernels")
-_TOLD = {
+_NAMES = {
     "ops": say("ops"),
     "frames": say("frames"),
     "launches": say("launches"),
@@ -29,7 +29,7 @@ _PARTS = 4
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Clocks, and lanes that overlap themselves."""
+    """Yield findings about clocks and overlapping activities of a lane."""
     trace = subject.trace
     far = list(_far(trace))
     yield from far
@@ -40,7 +40,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _far(trace: Trace) -> Iterator[Finding]:
-    """Events more than a day from the middle one: no one records that long."""
+    """Yield findings about events more than a day from the median: no recording is that long."""
     starts = [getattr(trace, table).start_ns for table in _TABLES]
     ends = [getattr(trace, table).end_ns for table in _TABLES]
     if trace.end_ns <= _DAY_NS:
@@ -52,7 +52,7 @@ def _far(trace: Trace) -> Iterator[Finding]:
             message = say(
                 "{count:,} {table} are more than a day away from the others.",
                 count=len(rows),
-                table=_TOLD[table],
+                table=_NAMES[table],
             )
             hint = say("A clock was wrong. The recording's length and all that is idle are, too.")
             notes = [
@@ -66,7 +66,7 @@ def _far(trace: Trace) -> Iterator[Finding]:
 
 
 def _outside(trace: Trace) -> Iterator[Finding]:
-    """Recorded activities far from all that the host did.
+    """Yield a finding about activities far from all host events.
 
     A device may be behind the host, and busy when the recording begins: by less than the
     recording is long, or by less than a second.
@@ -127,10 +127,10 @@ def _too_early(trace: Trace, tolerance_ns: int) -> Iterator[Finding]:
 
 
 def _drift(delay: I64, tolerance_ns: int) -> str:
-    """How the least delay changes over the recording, if it does so in one direction.
+    """Return how the least delay changes over the recording, if in one direction.
 
-    The least delay of a while is that of a launch to an idle device, so that its change is the
-    clocks'. ``delay`` is by the device's time.
+    The least delay of a part is that of a launch to an idle device: its change is the clocks'.
+    ``delay`` is in the order of the device's time.
     """
     least = [int(part.min()) for part in np.array_split(delay, _PARTS) if len(part)]
     steps = np.diff(least)

@@ -1,4 +1,4 @@
-"""The host's ranges: crossing, told twice, without the frame that they say is around them."""
+"""Check the host's ranges: crossing, duplicate, or with a missing parent frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_privateuse1.trace.table import I32, I64, Bools
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Crossings, duplicates, lost parents."""
+    """Yield findings about crossings, duplicates and missing parents."""
     trace, slack = subject.trace, subject.tolerance_ns
     yield from _crossing(
         trace, "ops", slack, say("operators and annotations"), ("operators", "steps")
@@ -32,9 +32,9 @@ def check(subject: Subject) -> Iterator[Finding]:
 def _crossing(
     trace: Trace, table: TableName, slack: int, what: str, affects: tuple[Figures, ...]
 ) -> Iterator[Finding]:
-    """Ranges that start inside another one of their thread and end after it.
+    """Yield a finding about ranges that start inside another one of their thread and end after.
 
-    Not looked at: a Python frame and an annotation. ``record_function`` begins and ends its range
+    A Python frame and an annotation may cross. ``record_function`` begins and ends its range
     inside the frames of ``__enter__`` and ``__exit__``, so in every trace with stacks they cross.
     """
     ranges: Ops | Frames = getattr(trace, table)
@@ -59,7 +59,7 @@ def _crossing(
 
 
 def _crossed(ranges: Ops | Frames, slack: int) -> Bools:
-    """Rows, by thread and start, that end later than an earlier one among their siblings does."""
+    """Return which rows end later than an earlier sibling that they start inside of."""
     n = len(ranges)
     crossed = np.zeros(n, np.bool_)
     if n < 2:
@@ -140,7 +140,7 @@ def _same_ids(trace: Trace) -> Iterator[Finding]:
 
 
 def orphans(raw: Raw) -> I32:
-    """The numbers of the frames whose ``Python parent id`` no frame of the file has."""
+    """Return the event numbers of frames whose ``Python parent id`` no frame of the file has."""
     frames = [g for c, g in raw.groups.items() if c.lower() == "python_function"]
     if not any("python_parent" in g.ids for g in frames):
         return np.empty(0, np.int32)

@@ -1,4 +1,4 @@
-"""What belongs to nobody: activities, launches, elapsed times, allocations."""
+"""Check for missing links of activities, launches, elapsed times and allocations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NAMES = 3
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Links that are missing or ambiguous."""
+    """Yield findings about links that are missing or ambiguous."""
     trace = subject.trace
     yield from _unlinked(trace)
     yield from _without_operator(trace)
@@ -62,7 +62,7 @@ def _unlinked(trace: Trace) -> Iterator[Finding]:
 
 
 def _before_the_first(kernels: Kernels, lost: Bools) -> Bools:
-    """What a stream, first in first out, ran before the first that was launched here."""
+    """Return what a stream (first in, first out) ran before its first linked activity."""
     first = np.full(int(kernels.lane.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, kernels.lane[~lost], kernels.start_ns[~lost])
     linked = first < np.iinfo(np.int64).max
@@ -92,7 +92,7 @@ def _without_operator(trace: Trace) -> Iterator[Finding]:
 
 
 def _without_activity(trace: Trace) -> Iterator[Finding]:
-    """Calls that start work of which the device's profiler recorded nothing."""
+    """Yield a finding about calls that start work without a recorded activity."""
     launches, kernels = trace.launches, trace.kernels
     if not len(launches) or (kernels.evidence != MEASURED).any():
         return
@@ -115,13 +115,13 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
         return
     rows = np.flatnonzero(lost)
     names = Counter(launches.name[rows].tolist()).most_common(_MOST_NAMES)
-    told = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
+    listed = ", ".join(f"{trace.text(name)[:80]} ({n:,})" for name, n in names)
     all_calls = int(np.isin(launches.name, starting).sum())
     message = say(
         "{count:,} of {total:,} calls left no activity on the device: {names}.",
         count=len(rows),
         total=all_calls,
-        names=told,
+        names=listed,
     )
     hint = say(
         "The recording ended before the work did, the profiler's buffers overflowed, or "
@@ -135,7 +135,7 @@ def _without_activity(trace: Trace) -> Iterator[Finding]:
 
 
 def _ambiguous(trace: Trace) -> Iterator[Finding]:
-    """Activities whose correlation several launches have, of different operators."""
+    """Yield a finding about correlations that launches of several operators share."""
     launches, kernels = trace.launches, trace.kernels
     if not len(launches) or not len(kernels):
         return
@@ -161,7 +161,7 @@ def _ambiguous(trace: Trace) -> Iterator[Finding]:
 
 
 def unmatched(raw: Raw, sidecar: Sidecar | None) -> int:
-    """Rows of the sidecar whose id no event has, not even one that torch's tables leave out."""
+    """Return the number of sidecar rows whose id no event has, even one outside torch's tables."""
     if sidecar is None:
         return 0
     known = np.zeros(len(sidecar.external_id), np.bool_)
@@ -191,10 +191,10 @@ def _elapsed(subject: Subject) -> Iterator[Finding]:
         if most:
             return
     operator = trace.ops.kind == OPERATOR
-    # Those whose row could not be read are told as ``elapsed_missing``.
-    untold = operator & ~np.isin(trace.ops.external_id, sidecar.external_id)
-    if untold.any():
-        rows_of = np.flatnonzero(untold)
+    # ``elapsed_missing`` reports the rows that could not be read.
+    unlisted = operator & ~np.isin(trace.ops.external_id, sidecar.external_id)
+    if unlisted.any():
+        rows_of = np.flatnonzero(unlisted)
         message = say(
             "{count:,} of {total:,} operators have no device time in the sidecar: what they ran "
             "on the device is not shown.",
@@ -211,7 +211,7 @@ def _elapsed(subject: Subject) -> Iterator[Finding]:
 
 
 def _allocations(trace: Trace) -> Iterator[Finding]:
-    """Releases belong to no operator as a rule: Python lets go of a tensor anywhere."""
+    """Yield a finding about allocations outside of operators. Releases are anywhere, as a rule."""
     memory = trace.memory
     made = (memory.bytes > 0) & (memory.bytes != MISSING)
     lost = made & (memory.op < 0)

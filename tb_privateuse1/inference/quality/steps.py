@@ -1,4 +1,4 @@
-"""Steps that overlap, have one number, or were cut off."""
+"""Check for steps that overlap, repeat a number, or were cut off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_NAMES = 3
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Of the host's ranges; windows do not overlap by their definition."""
+    """Yield findings about the host's ranges of steps; windows cannot overlap by definition."""
     trace = subject.trace
     steps = trace.steps
 
