@@ -116,14 +116,14 @@ export interface AwaitedOperator {
   longest_start_ns: number;
 }
 
-/** Those that took at least ``low_ns`` and less than ``high_ns``. */
+/** The events that took at least ``low_ns`` and less than ``high_ns``. */
 export interface Bin {
   low_ns: number;
   high_ns: number;
   calls: number;
 }
 
-/** Whether a trace was being read, or waited for it, when it was cancelled. */
+/** The answer to ``cancel``: whether a trace was being read or in the queue. */
 export interface Cancelled {
   cancelled: boolean;
 }
@@ -204,7 +204,7 @@ export interface CollectiveRow {
   longest_start_ns: number;
 }
 
-/** A constant of the device that the inference went by, in ns, and how it is known. */
+/** A constant of the device that the inference uses, in ns, and its source. */
 export interface Constant {
   name: "kernel_gap" | "jitter" | "launch_latency" | "sync_return" | "event_cost" | "elapsed_resolution";
   value_ns: number;
@@ -361,7 +361,7 @@ export interface EventRecord {
   duration_bound_ns: number | null;
 }
 
-/** How many device activities are known in one way, and how well. */
+/** Count and error bounds of the device activities with one kind of evidence. */
 export interface Evidence {
   evidence: "measured" | "events" | "end_pinned" | "catalogue" | "sync" | "bound";
   kernels: number;
@@ -375,7 +375,7 @@ export interface Evidence {
   unbounded: number;
 }
 
-/** One of the events that a finding is about: a row of a table. */
+/** An event that a finding is about: a row of a table. */
 export interface Example {
   table: "ops" | "frames" | "launches" | "kernels" | "memory";
   row: number;
@@ -391,7 +391,7 @@ export interface Extent {
   end_ns: number;
 }
 
-/** What this server can do besides: it depends on what is installed and allowed. */
+/** Optional abilities of this server: they depend on installed packages and on its address. */
 export interface Extras {
   perfetto: boolean;
   sql_installed: boolean;
@@ -404,7 +404,7 @@ export interface Fact {
   value: string;
 }
 
-/** Something about the data that its reader must know: a repair, a doubt, a lack. */
+/** A repair, a doubt or a gap of the data that readers of its figures must know. */
 export interface Finding {
   code: string;
   message: string;
@@ -798,14 +798,14 @@ export interface Operators {
   has_modules: boolean;
 }
 
-/** What is beyond ``limit``: not in the rows, but in all sums. */
+/** The groups beyond ``limit``: not in the rows, but in all sums. */
 export interface OtherKernels {
   rows: number;
   calls: number;
   total_ns: number;
 }
 
-/** What is beyond ``limit``: not in the rows, but in all sums. */
+/** The groups beyond ``limit``: not in the rows, but in all sums. */
 export interface OtherOperators {
   rows: number;
   calls: number;
@@ -853,7 +853,7 @@ export interface PathRow {
   share: number;
 }
 
-/** Where the path is for a while: a range of the timeline, and why. */
+/** A part of the critical path: a range of the timeline, and its cause. */
 export interface Piece {
   cause: string;
   name: string;
@@ -873,14 +873,14 @@ export interface PredictedStep {
   replayed_ns: number;
 }
 
-/** What went wrong, in words for the user, and what to do about it. */
+/** An error in words for the user, and what to do about it. */
 export interface Problem {
   code: string;
   message: string;
   hint: string | null;
 }
 
-/** How far a trace is that is being read, or several of them together. */
+/** The progress of reading one trace, or several together. */
 export interface Progress {
   phase: "waiting" | "reading" | "inferring" | "storing" | "computing";
   bytes_done: number;
@@ -938,7 +938,7 @@ export interface RankAdvice {
   symptoms: RankSymptom[];
 }
 
-/** How one rank's times become those of the reference. */
+/** The conversion of one rank's times to the reference's. */
 export interface RankClock {
   rank: number;
   shift_ns: number | null;

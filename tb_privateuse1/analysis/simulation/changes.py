@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a change affects: ranges of host threads, and activities."""
+    """The targets of a change: ranges of host threads, and activities."""
 
     ranges: Ranges
     kernels: Bools
