@@ -61,7 +61,7 @@ def synchronize() -> None:
 
 
 def has_process_group() -> bool:
-    """Return whether ``torch.distributed`` is initialized; torch then writes the rank into the trace."""
+    """Return whether ``torch.distributed`` is initialized: then torch records the rank."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
