@@ -70,7 +70,9 @@ def _said() -> dict[str, str]:
         if position is None or len(call.args) <= position:
             continue
         told = call.args[position]
-        assert isinstance(told, ast.Constant), f"{place}: {name}() takes a text as it is written"
+        fault = f"{place}: {name}() takes a text as it is written"
+        assert isinstance(told, ast.Constant), fault
+        assert isinstance(told.value, str), fault
         found[told.value if name == "say" else i18n.many(told.value)] = place
     return found | {"{first}, {next}": "i18n", "{first} {next}": "i18n"}
 

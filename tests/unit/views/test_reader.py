@@ -156,7 +156,7 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
     assert memory.bytes == sum(size_bytes(rank.part) for rank in found)
     few = MemoryBudget(2 * size + size // 2)
-    narrow = Reader(store, few)
+    narrow = Reader(store, memory=few)
     assert len(narrow.run(distributed, catalog, Selection("r", span=1))) == 4
     assert len(few.keys(narrow)) == 2
 
