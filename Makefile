@@ -14,6 +14,7 @@ SOURCES := $(shell find frontend/src -type f) frontend/vite.config.ts frontend/t
 LOG ?= build/demo-live
 WORKLOAD := PYTHONPATH=examples/refdevice:. $(BIN)/python -m refdevice.workloads
 SAMPLE := --gzip --steps 4
+QUICK := tests/unit tests/contract -m "not (peers or long)"
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -32,10 +33,22 @@ samples: $(VENV)/.test ## record examples/runs anew on the reference device
 	$(WORKLOAD).ddp --out examples/runs/two-ranks $(SAMPLE)
 	REFDEVICE_STUBS=0 $(WORKLOAD).mlp --out examples/runs/without-device-times --worker-name refdev $(SAMPLE)
 
+quick: check ## checks, then the unit and contract tests that take less than a second
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
+
 test: check $(BUNDLE) machine ## run everything: checks, unit tests, device, server, browser
 	cd frontend && npm test
 	PYTHONPATH=examples/refdevice $(BIN)/python -m refdevice.build
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+
+coverage: $(VENV)/.test ## print the lines that unit tests run, by room; fails below a room's floor
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) \
+	  --cov tb_privateuse1 --cov-report= --cov-report=json:build/coverage.json
+	$(BIN)/python -m tests.support.room_coverage build/coverage.json
+
+mutation: $(VENV)/.test ## change the code in many places: which changes does no unit test notice?
+	$(BIN)/python -m pip install -qq -e ".[mutation]"
+	$(BIN)/python -m tests.support.mutation
 
 check: $(VENV)/.test frontend/node_modules/.stamp ## lint, format, types, generated files
 	$(BIN)/ruff check .
@@ -117,4 +130,4 @@ $(VENV)/.docs: $(VENV)/.run
 	$(BIN)/python -m pip install -qq -e ".[docs]"
 	@touch $@
 
-.PHONY: help demo demo-live samples test check texts bench api new-rule new-view docs build clean machine compiler
+.PHONY: help demo demo-live samples quick test coverage mutation check texts bench api new-rule new-view docs build clean machine compiler

@@ -49,7 +49,7 @@ def events(rank: int, steps: int) -> Iterator[dict[str, Any]]:
             host, ids = begin + 100 * i, {"correlation": correlation, "External id": correlation}
             yield _x("cpu_op", name, 1, host, 90, {"External id": correlation})
             yield _x("cuda_runtime", "cudaLaunchKernel", 1, host + 20, 8, ids)
-            args = {**ids, "device": 0, "stream": 20 if talks else 7}
+            args: dict[str, Any] = {**ids, "device": 0, "stream": 20 if talks else 7}
             if talks:
                 args |= {"Collective name": "allreduce", "dtype": "Float", "Group size": 100_000,
                          "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20,
@@ -109,7 +109,7 @@ def serving(folder: Path, cache: Path, *, again: bool) -> dict[str, Any]:
         url = found[1] + PLUGIN
         while get(url + "runs")[1]["scanning"]:
             time.sleep(0.02)
-        result = {"resident_bytes": resident(process.pid, "VmRSS")}
+        result: dict[str, Any] = {"resident_bytes": resident(process.pid, "VmRSS")}
         result["first"] = ask(url + "distributed?measure=step")
         if again:
             result["again"] = ask(url + "distributed?measure=idle")

@@ -21,7 +21,7 @@ from typing import Any
 def bare(path: str) -> dict[str, Any]:
     """Nothing but msgspec into typed structs, with the fields that we read."""
     msgspec = importlib.import_module("msgspec")
-    fast = importlib.import_module("tb_privateuse1.readers.chrome.event_schema").FAST
+    fast: Any = importlib.import_module("tb_privateuse1.readers.chrome.event_schema").FAST
     top = msgspec.defstruct("Top", [("traceEvents", list[fast])], gc=False)
     decoder = msgspec.json.Decoder(top)
     return {"events": len(decoder.decode(Path(path).read_bytes()).traceEvents)}

@@ -17,6 +17,39 @@ settings.register_profile("tests", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("tests")
 
 
+_TESTS = Path(__file__).parent
+_TIERS = ("browser", "device", "server", "peers")
+"""Folders whose tests have the marker of that name; ``long`` is set by hand."""
+_GROUPED = ("browser", "device", "server")
+"""Tiers whose files share a server or a recording among their tests."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its tier, and run the tiers with the slowest tests first.
+
+    ``--dist loadgroup`` spreads single tests over the workers, so the many short ones fill the end
+    of a run. Files whose tests share something slow stay on one worker.
+    """
+    for item in items:
+        if (tier := _tier(item)) in _TIERS:
+            item.add_marker(tier)
+        if tier in _GROUPED:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(_TESTS).as_posix()))
+    items.sort(key=_order)  # stable
+
+
+def _tier(item: pytest.Item) -> str:
+    return item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
+
+
+def _order(item: pytest.Item) -> int:
+    if item.get_closest_marker("long"):
+        return -1
+    tier = _tier(item)
+    return _TIERS.index(tier) if tier in _TIERS else len(_TIERS)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tests neither read nor fill the user's cache."""

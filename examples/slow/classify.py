@@ -15,7 +15,7 @@ DEVICE = "refdev"
 BATCH, SIDE, WIDTH, LAYERS, CLASSES = 32, 64, 64, 16, 10
 
 
-class Pictures(Dataset):
+class Pictures(Dataset[tuple[torch.Tensor, int]]):
     """Pictures on the disk."""
 
     def __init__(self) -> None:
@@ -61,6 +61,7 @@ class Timed(nn.Module):
 def watch(model: nn.Module, history: list[float]) -> None:
     """Keep how large the gradients are."""
     for parameter in model.parameters():
+        assert parameter.grad is not None
         history.append(parameter.grad.norm().item())
         history.append(parameter.grad.max().item())
 

@@ -22,6 +22,7 @@ def augmented(pictures: torch.Tensor) -> torch.Tensor:
 def watch(model: nn.Module, history: list[torch.Tensor]) -> None:
     """Keep how large the gradients are, on the device."""
     for parameter in model.parameters():
+        assert parameter.grad is not None
         history.append(parameter.grad.norm())
         history.append(parameter.grad.max())
 

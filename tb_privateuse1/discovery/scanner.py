@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
@@ -29,12 +29,20 @@ class Scanner:
     ``interval_s`` of 0 scans once, as TensorBoard's ``--reload_interval 0``. During the first
     scan the catalog grows. A logdir that does not exist (yet) is a warning. So is an unreadable
     remote one: its known runs stay listed, and it is tried again. Slow scans pause as long as
-    they took, so that they use at most half of the time.
+    they took, so that they use at most half of the time. ``clock`` returns
+    seconds; ``wait`` waits for an event and returns whether it was set in time.
     """
 
     def __init__(
-        self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
+        self,
+        logdir: str,
+        spec: Sequence[tuple[str, str]] = (),
+        interval_s: float = 5.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
+        self._clock, self._wait = clock, wait
         self._roots = list(spec) or [("", logdir)]
         self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
@@ -101,7 +109,7 @@ class Scanner:
     def _work(self) -> None:
         heads = Heads()
         while not self._stop.is_set():
-            started = time.monotonic()
+            started = self._clock()
             try:
                 self._scan(heads)
             except Exception as error:  # the dashboard must survive any error
@@ -109,23 +117,23 @@ class Scanner:
                 self._fail(error)
             self._scanned.set()
             pause = self._interval_s or (_AGAIN_S if self._lost else 0)
-            if not pause or self._stop.wait(max(pause, time.monotonic() - started)):
+            if not pause or self._wait(self._stop, max(pause, self._clock() - started)):
                 return
 
     def _scan(self, heads: Heads) -> None:
         warnings: list[Finding] = []
         entries: list[discovery_catalog.Entry] = []
         lost: list[str] = []
-        published = time.monotonic()
+        published = self._clock()
         for entry in discovery_catalog.walk(self._roots, heads, warnings, lost):
             if self._stop.is_set():
                 return
             entries.append(entry)
-            if self._catalog.runs.scanning and time.monotonic() - published > _PUBLISH_S:
+            if self._catalog.runs.scanning and self._clock() - published > _PUBLISH_S:
                 self._catalog = discovery_catalog.catalog(
                     self._logdir, entries, warnings, scanning=True
                 )
-                published = time.monotonic()
+                published = self._clock()
         entries += _entries_of_lost_roots(self._entries, lost, entries)
         self._entries, self._lost = entries, lost
         self._catalog = discovery_catalog.catalog(self._logdir, entries, warnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from tb_privateuse1.trace.errors import TraceError
 
@@ -21,14 +22,15 @@ _MOST = 1000
 class Failures:
     """The latest errors by key; the owner's lock guards it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._errors: OrderedDict[str, tuple[TraceError, float]] = OrderedDict()
 
     def put(self, key: str, error: TraceError) -> None:
         """Cache an error, unless its cause is not in the trace."""
         if error.code in _NEVER_KEPT:
             return
-        self._errors[key] = error, time.monotonic()
+        self._errors[key] = error, self._clock()
         if len(self._errors) > _MOST:
             self._errors.popitem(last=False)
 
@@ -37,7 +39,7 @@ class Failures:
         if key not in self._errors:
             return
         error, when = self._errors[key]
-        if not _may_pass(error) or time.monotonic() - when < _RETRY_S:
+        if not _may_pass(error) or self._clock() - when < _RETRY_S:
             raise copy_error(error)
         del self._errors[key]
 

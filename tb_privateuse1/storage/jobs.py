@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
@@ -96,8 +96,9 @@ class Job:
 class Jobs:
     """All jobs by key. Its methods may be called from any thread."""
 
-    def __init__(self, stall_s: float) -> None:
+    def __init__(self, stall_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._stall_s = stall_s
+        self._clock = clock
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._turns = 0
@@ -116,7 +117,7 @@ class Jobs:
 
     def ask(self, key: str, files: TraceFiles) -> tuple[Job, bool]:
         """Return the job of a trace, and whether it is new. Callers ``leave`` it in the end."""
-        now = time.monotonic()
+        now = self._clock()
         with self._lock:
             job = self._jobs.get(key)
             new = job is None
@@ -134,11 +135,11 @@ class Jobs:
         """Remove one caller."""
         with self._lock:
             job.askers -= 1
-            job.asked_s = time.monotonic()
+            job.asked_s = self._clock()
 
     def take(self) -> Job | None:
         """Return the job to run next: among jobs with callers, the most recently requested."""
-        now = time.monotonic()
+        now = self._clock()
         with self._lock:
             self._forget(now)
             queued = [job for job in self._jobs.values() if job.state == "queued"]
@@ -153,7 +154,7 @@ class Jobs:
         """Start a job at once, ahead of the queue."""
         with self._lock:
             job.state = "running"
-            job.started_s = time.monotonic()
+            job.started_s = self._clock()
 
     def park(self, job: Job) -> None:
         """Stop counting a job as running here: another server makes its trace."""
@@ -190,7 +191,7 @@ class Jobs:
 
     def look(self) -> list[Job]:
         """End what is stuck or forgotten; returns the jobs that are waited for, not yet running."""
-        now = time.monotonic()
+        now = self._clock()
         with self._lock:
             if now - self._looked_s < _LOOK_S:  # somebody else just did
                 return []

@@ -61,6 +61,7 @@ class Store:
     are kept in memory only. ``memory`` has the open ones; the latest trace always is open.
     ``stall_s``: a reader without progress for so long is ended. ``on_progress`` hears of every
     step, in the thread that makes it. ``vendors``: with those of the user's files.
+    ``clock`` returns seconds that never decrease.
     """
 
     def __init__(
@@ -72,16 +73,18 @@ class Store:
         stall_s: float = STALL_S,
         on_progress: Callable[[TraceFiles, Progress], None] | None = None,
         vendors: Vendors = OURS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
         self._workers = min(2, os.cpu_count() or 1) if jobs is None else jobs
         self._cache_dir = cache_dir
         self._on_progress = on_progress
         self._vendors = vendors
         self._pool: DaemonPool | None = None
         self._lock = threading.Lock()
-        self._jobs = Jobs(stall_s)
+        self._jobs = Jobs(stall_s, clock)
         self._waiting = Waiting()
-        self._failures = Failures()
+        self._failures = Failures(clock)
         self._memory = memory
         self._latest: dict[str, tuple[int, str]] = {}
         """Of each trace file the time of change and the key of its latest version."""
@@ -210,16 +213,19 @@ class Store:
 
     def _wait(self, job: Job, wait_s: float | None) -> bool:
         """Wait for a job, and look after all jobs meanwhile; whether it is done."""
-        end = None if wait_s is None else time.monotonic() + wait_s
-        while not wait([job.future], _LOOK_S if end is None else _left(end)).done:
+        end = None if wait_s is None else self._clock() + wait_s
+        while not wait([job.future], _LOOK_S if end is None else self._left(end)).done:
             for waiting in self._jobs.look():
                 if (known := self._stored(waiting.key, waiting.files)) is not None:
                     self._jobs.end(waiting, known)
                 elif self._jobs.unpark(waiting):
                     self._submit()
-            if end is not None and time.monotonic() >= end:
+            if end is not None and self._clock() >= end:
                 return job.future.done()
         return True
+
+    def _left(self, end: float) -> float:
+        return min(_LOOK_S, max(end - self._clock(), 0.0))
 
     def _run(self, job: Job) -> None:
         """Make the trace of a job, unless another server is at it."""
@@ -297,7 +303,7 @@ class Store:
 
     def _say(self, job: Job, phase: str, done: int, total: int, events: int) -> None:
         left = None
-        elapsed = time.monotonic() - job.started_s
+        elapsed = self._clock() - job.started_s
         if phase == "reading" and 0 < done <= total and elapsed > 0.5:
             left = round(elapsed * (total - done) / done, 1)
         job.moves(Progress(cast(Phase, phase), done, total, events, left))
@@ -328,7 +334,3 @@ def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error
-
-
-def _left(end: float) -> float:
-    return min(_LOOK_S, max(end - time.monotonic(), 0.0))

@@ -14,6 +14,8 @@ from tests.support import long_trace
 from tests.support.dashboard import WAIT_MS, Dashboard
 from tests.support.server import Server, serve
 
+pytestmark = pytest.mark.long
+
 MOST_DRAWN = 10_000
 
 

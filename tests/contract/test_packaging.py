@@ -10,17 +10,20 @@ import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tb_privateuse1 import __version__, views
 from tests.support.server import serve
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]  # one build for all
+
 ROOT = Path(__file__).parents[2]
 STATIC = "tb_privateuse1/server/static"
 
 
-def run(*command: str | Path, **options: object) -> str:
+def run(*command: str | Path, **options: Any) -> str:
     """The output of a command that must succeed."""
     done = subprocess.run(
         [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -47,7 +50,15 @@ def environment(folder: Path, *requirements: str | Path, path: str | None = None
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     found = {**os.environ, "PATH": path} if path else None
-    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    install: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+    ]
     run(*install, *requirements, env=found)
     return python
 

@@ -16,7 +16,7 @@ import pytest
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.overview import overview
-from tests.peers.test_shared_traces import FOLDER, load
+from tests.support.shared_traces import FOLDER, load
 
 FIGURES: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "traces" / "hta.json").read_text()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import kernel, op, trace
 from tests.support.quality import sound
+from tests.support.shared_traces import TRACES, load
 
 DEFINITIONS = Path(__file__).parents[2] / "docs" / "reference" / "definitions.md"
 

@@ -16,8 +16,8 @@ from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.advice.rules.base import RuleContext
 from tb_privateuse1.trace import intervals
-from tests.peers.test_shared_traces import FOLDER, TRACES, load
 from tests.support.program import check
+from tests.support.shared_traces import FOLDER, TRACES, load
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "internals" / "advice.md"
 

@@ -10,33 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_privateuse1 import inference
 from tb_privateuse1.analysis.steps import breakdown
-from tb_privateuse1.readers import chrome
-from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.distributed import distributed
 from tb_privateuse1.views.memory import memory
 from tb_privateuse1.views.overview import overview
 from tests.support import invariants
 from tests.support.results import ranks
+from tests.support.shared_traces import FOLDER, TRACES, load
 
-FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 EXPECTED: list[dict[str, Any]] = (
     json.loads((FOLDER / "expected.json").read_text()) if FOLDER.exists() else []
 )
-TRACES = sorted(FOLDER.glob("*/*/*.pt.trace.json*"))
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
-
-
-def load(path: Path) -> Trace:
-    beside = Path(str(path).replace(".pt.trace.", ".kernel_event."))
-    has_sidecar = beside != path and beside.exists()
-    sidecar = readers_sidecar.read_sidecar(str(beside)) if has_sidecar else None
-    return inference.build_trace(
-        chrome.read(str(path)), sidecar, worker=path.name, files=(path.name,)
-    )
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda e: e["file"].split("/")[1])
@@ -100,10 +87,8 @@ def whole(trace: Trace) -> Trace:
         incomplete=np.zeros(1, np.bool_),
         primed=np.zeros(1, np.bool_),
     )
-    kernels, ops = (
-        dataclasses.replace(table, step=np.zeros(len(table), np.int32))
-        for table in (trace.kernels, trace.ops)
-    )
+    kernels = dataclasses.replace(trace.kernels, step=np.zeros(len(trace.kernels), np.int32))
+    ops = dataclasses.replace(trace.ops, step=np.zeros(len(trace.ops), np.int32))
     return dataclasses.replace(trace, steps=steps, kernels=kernels, ops=ops)
 
 

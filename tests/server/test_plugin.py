@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1 import views
+from tb_privateuse1.discovery import catalog
 from tb_privateuse1.server.loader import Loader
 from tb_privateuse1.server.plugin import Plugin
 from tests.support import logdir as made
@@ -163,14 +165,6 @@ def test_new_traces_appear(tmp_path: Path) -> None:
         assert listed(server)["enabled"] is True
 
 
-def test_reload_interval_0_scans_once(tmp_path: Path) -> None:
-    with serve("--logdir", tmp_path, "--reload_interval", "0") as server:
-        assert names(server) == []
-        made.write(tmp_path)
-        time.sleep(1)
-        assert names(server) == []
-
-
 def test_beside_torch_tb_profiler(logdir: Path) -> None:
     pytest.importorskip("torch_tb_profiler", reason="torch-tb-profiler is not installed")
     with serve("--logdir", logdir) as server:
@@ -236,21 +230,35 @@ def test_without_a_logdir_nothing_is_shown() -> None:
 
 
 def test_the_constructor_starts_nothing(logdir: Path) -> None:
-    import threading
-
     before = threading.active_count()
     plugin = Plugin(context(str(logdir), logdir_spec="", reload_interval=0))
     assert threading.active_count() == before
     assert set(plugin.get_plugin_apps()) == {"/*"}
 
 
-def test_is_active_is_quick_and_comes_to_the_truth(logdir: Path, tmp_path: Path) -> None:
-    for folder, truth in ((logdir, True), (tmp_path, False)):
-        times = []
-        for _ in range(5):  # of which a busy machine may hold up some
-            plugin = Plugin(context(str(folder), logdir_spec="", reload_interval=0))
-            started = time.perf_counter()
-            plugin.is_active()
-            times.append(time.perf_counter() - started)
-        assert min(times) < 0.05
-        until(lambda plugin=plugin, truth=truth: plugin.is_active() is truth)
+def test_reload_interval_0_scans_once(tmp_path: Path) -> None:
+    before = threading.active_count()
+    plugin = Plugin(context(str(tmp_path), logdir_spec="", reload_interval=0))
+    until(lambda: not plugin.is_active())
+    until(lambda: threading.active_count() == before)  # nothing is left that could scan again
+    made.write(tmp_path)
+    assert not plugin.is_active()
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("has_traces", [True, False])
+def test_is_active_does_not_wait_for_the_scan(
+    logdir: Path, tmp_path: Path, has_traces: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan, walk = threading.Event(), catalog.walk
+
+    def held(*arguments: Any) -> Iterator[catalog.Entry]:
+        assert scan.wait(60), "is_active waited for the scan"
+        yield from walk(*arguments)
+
+    monkeypatch.setattr(catalog, "walk", held)
+    folder = logdir if has_traces else tmp_path
+    plugin = Plugin(context(str(folder), logdir_spec="", reload_interval=0))
+    assert plugin.is_active()  # nothing is known yet
+    scan.set()
+    until(lambda: plugin.is_active() is has_traces)

@@ -14,7 +14,6 @@ from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog as discovery_catalog
-from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.server.routes import Routes
@@ -203,15 +202,16 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on = threading.Event()
-    walk = scanner.discovery_catalog.walk
+    walk = discovery_catalog.walk
 
     def slow(*arguments: Any) -> Any:
         go_on.wait(30)
         return walk(*arguments)
 
-    monkeypatch.setattr(scanner.discovery_catalog, "walk", slow)
+    monkeypatch.setattr(discovery_catalog, "walk", slow)
     scan = Scanner(str(logdir), interval_s=0)
-    client = Client(Routes(scan, Shelf(Trace())))
+    shelf: Any = Shelf(Trace())
+    client = Client(Routes(scan, shelf))
     waiting = client.get(BASE + "overview?run=ddp&wait_ms=10")
     assert (waiting.status_code, waiting.json["phase"]) == (202, "waiting")
     go_on.set()

@@ -21,10 +21,10 @@ from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views import VIEWS, signature
 from tb_privateuse1.views.lookups import LOOKUPS
-from tests.peers.test_shared_traces import FOLDER, TRACES
 from tests.server.test_routes import BASE
 from tests.support import logdir as made
 from tests.support import make
+from tests.support.shared_traces import FOLDER, TRACES, needs_traces
 
 MARKUP = "<img src=x onerror=alert(1)>"
 ODD = (
@@ -151,7 +151,7 @@ def real(cache: Path) -> Iterator[Client]:
     scan.close()
 
 
-@pytest.mark.skipif(not TRACES, reason="the shared traces are not here")
+@needs_traces
 @pytest.mark.parametrize("run", sorted({"/".join(p.parts[-3:-1]) for p in TRACES}))
 def test_every_route_answers_on_every_real_trace(real: Client, run: str) -> None:
     told = {}

@@ -86,7 +86,8 @@ def test_computing_a_view_answers_with_progress_and_is_done_once(
         "traces_done": 0, "traces": 1,
     }  # fmt: skip
     gate.open.set()
-    assert poll(client, "overview?wait_ms=100").json > 0
+    result: Any = poll(client, "overview?wait_ms=100").json
+    assert result > 0
     assert gate.passed == 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from werkzeug.test import Client, TestResponse
-from werkzeug.wrappers import Request
+from werkzeug.wrappers import Request, Response
 
 from tb_privateuse1.server import static_files
 from tb_privateuse1.trace.errors import TraceError
@@ -32,7 +32,7 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def get(path: str, **headers: str) -> TestResponse:
     @Request.application
-    def application(request: Request) -> object:
+    def application(request: Request) -> Response:
         return static_files.respond(request, path)
 
     return Client(application).get("/", headers=headers)

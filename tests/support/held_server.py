@@ -66,7 +66,7 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
         def held(command: list[str], **options: Any) -> Any:
             return popen([*command[:-1], code + IN_READER[where] + command[-1]], **options)
 
-        worker_process.subprocess.Popen = held  # type: ignore[misc, assignment]
+        worker_process.subprocess.Popen = held
     made = Store(1, Path(folder))
     for files in catalog.scan(logdir).files.values():
         made.trace(files)

@@ -23,11 +23,11 @@ def main(folder: str, logdir: str, seed: str) -> None:
     readings: list[str] = []
     original = store.in_process
 
-    def counted(files: TraceFiles, *rest: Any) -> Path:
+    def counted(files: TraceFiles, *rest: Any, **options: Any) -> Path:
         readings.append(files.trace.name)
-        return original(files, *rest)
+        return original(files, *rest, **options)
 
-    store.in_process = counted
+    vars(store)["in_process"] = counted
     found = list(catalog.scan(logdir).files.items())
     random.Random(seed).shuffle(found)
     made = store.Store(2, Path(folder))

@@ -7,6 +7,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import refdevice
 import torch
@@ -18,6 +19,7 @@ torch.manual_seed(0)
 step = importlib.import_module(f"refdevice.workloads.{workload}").build("refdev")
 for _ in range(2):
     step()
+profile: Any
 if route == "event":
     profile = torch.autograd.profiler.profile(use_device="refdev", use_kineto=False)
 else:

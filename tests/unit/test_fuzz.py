@@ -126,6 +126,7 @@ def pack(rng: random.Random, text: bytes) -> bytes:
 MUTATIONS: tuple[Mutation, ...] = (flip, cut, splice, retype, retype, pack)
 
 
+@pytest.mark.long
 def test_mutated_traces(tmp_path: Path) -> None:
     texts = corpus()
     path = tmp_path / "t.json"

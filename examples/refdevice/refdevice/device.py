@@ -73,7 +73,7 @@ def current_stream(device: Device = None) -> torch.Stream:
 
 def default_stream(device: Device = None) -> torch.Stream:
     """Give stream 0, the current one of every thread that has chosen none."""
-    device_type = torch._C._autograd.DeviceType.PrivateUse1
+    device_type: Any = torch._C._autograd.DeviceType.PrivateUse1
     return torch.Stream(stream_id=0, device_index=_index(device), device_type=int(device_type))
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import json
+from typing import Any
 
 import pytest
 import refdevice
@@ -23,7 +24,8 @@ def memory_events(tmp_path):
             torch.refdev.synchronize()
         profile.export_chrome_trace(str(tmp_path / "trace.json"))
         events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-        device_type = int(torch._C._autograd.DeviceType.PrivateUse1)
+        kind: Any = torch._C._autograd.DeviceType.PrivateUse1
+        device_type = int(kind)
         return [
             event["args"]
             for event in events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,23 @@ from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.server.storage.test_store import running, until
+from tests.support.clock import FakeClock
 from tests.support.trace_files import trace
+
+
+def test_another_server_is_waited_for_while_it_shows_signs_of_life(files: TraceFiles) -> None:
+    clock = FakeClock()
+    all_jobs = jobs.Jobs(stall_s=3, clock=clock.now)
+    job, _ = all_jobs.ask("key", files)
+    all_jobs.park(job)
+    all_jobs.look()
+    for beat_ns in (1, 2, 3, 4, 4, 4, 4):
+        clock.advance(1)
+        assert all_jobs.look() == [job]
+        assert all_jobs.patient(job, beat_ns)
+    clock.advance(1)
+    all_jobs.look()
+    assert not all_jobs.patient(job, 4)
 
 
 def ask(made: Store, files: TraceFiles) -> None:
@@ -134,15 +149,16 @@ def test_what_was_asked_for_most_recently_is_read_first(
     tmp_path: Path,
     slow: Path,
     order: list[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = Store(1, tmp_path / "cache")
+    clock = FakeClock()
+    made = Store(1, tmp_path / "cache", clock=clock.now)
     ask(made, files)
     reading(made, files)
     a, b, c = others
     for one in (a, b, c, b):  # b and c are asked for all the time: that is no new question
         ask(made, one)
-    monkeypatch.setattr(jobs, "_PAUSE_S", 0)
+        clock.advance(0.25)
+    clock.advance(2)
     ask(made, a)  # but this is
     slow.touch()
     until(lambda: not len(made._jobs))
@@ -156,15 +172,15 @@ def test_what_nobody_asks_for_any_more_is_not_read(
     tmp_path: Path,
     slow: Path,
     order: list[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = Store(1, tmp_path / "cache")
+    clock = FakeClock()
+    made = Store(1, tmp_path / "cache", clock=clock.now)
     ask(made, files)
     reading(made, files)
     with ThreadPoolExecutor(1) as pool:
         asker = pool.submit(made.trace, others[0])  # waits, however long
         ask(made, others[1])
-        monkeypatch.setattr(jobs, "FORGOTTEN_S", 0.2)
+        clock.advance(jobs.FORGOTTEN_S + 1)
         until(lambda: made._jobs.get(disk_cache.cache_key(others[1])) is None)
         slow.touch()
         assert asker.result(20).ops
@@ -178,13 +194,13 @@ def test_when_everybody_has_gone_nothing_more_is_read(
     tmp_path: Path,
     slow: Path,
     order: list[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = Store(1, tmp_path / "cache")
+    clock = FakeClock()
+    made = Store(1, tmp_path / "cache", clock=clock.now)
     for one in (files, *others):
         ask(made, one)
     reading(made, files)
-    monkeypatch.setattr(jobs, "FORGOTTEN_S", 0)
+    clock.advance(jobs.FORGOTTEN_S + 1)
     slow.touch()
     until(lambda: not len(made._jobs))
     made.close()
@@ -207,14 +223,20 @@ def test_a_stuck_trace_leaves_the_other_place_usable(
 def test_a_reader_without_progress_is_ended(
     files: TraceFiles, others: list[TraceFiles], tmp_path: Path, stuck: None
 ) -> None:
-    made = Store(1, tmp_path / "cache", stall_s=5)  # which another reader needs at most to begin
-    began = time.monotonic()
+    clock = FakeClock()
+    made = Store(1, tmp_path / "cache", stall_s=5, clock=clock.now)
     ask(made, files)
     job = reading(made, files)
     assert job.process is not None
-    assert made.trace(others[0]).ops  # those who ask for another look after it
-    assert time.monotonic() - began > 5
-    assert not running(job.process.pid)
+    with ThreadPoolExecutor(1) as pool:
+        asker = pool.submit(made.trace, others[0])  # it looks after all jobs
+        for _ in range(6):
+            assert not job.future.done()
+            clock.advance(1)
+            until(lambda: made._jobs._looked_s == clock.now())
+        assert job.future.done()
+        assert asker.result(60).ops
+    until(lambda: job.process and not running(job.process.pid))
     with pytest.raises(TraceError, match="no progress for 5 seconds") as caught:
         made.trace(files)
     assert caught.value.code == "reader_stalled"
@@ -222,14 +244,14 @@ def test_a_reader_without_progress_is_ended(
 
 
 def test_a_stopped_server_does_not_blame_its_readers(
-    files: TraceFiles, tmp_path: Path, slow: Path, monkeypatch: pytest.MonkeyPatch
+    files: TraceFiles, tmp_path: Path, slow: Path
 ) -> None:
     """When it goes on, hours have passed in which it heard of no progress."""
-    made = Store(1, tmp_path / "cache")
+    clock = FakeClock()
+    made = Store(1, tmp_path / "cache", clock=clock.now)
     ask(made, files)
     reading(made, files)
-    now = time.monotonic
-    monkeypatch.setattr(jobs.time, "monotonic", lambda: now() + 7200)
+    clock.advance(7200)
     ask(made, files)
     slow.touch()
     assert len(made.trace(files).ops) == 4

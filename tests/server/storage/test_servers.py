@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +23,7 @@ from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
 from tests.server.storage.test_store import unreadable, until
+from tests.support.clock import FakeClock
 from tests.support.same import digest
 from tests.support.trace_files import sidecar, trace
 
@@ -129,10 +130,10 @@ def test_a_server_that_gives_up_is_followed(files: TraceFiles, tmp_path: Path, h
     waiting(made, files)
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(made.trace, files)
-        time.sleep(0.3)
+        waiting(made, files)
         assert not asked.done()
         held.release()
-        assert len(asked.result(20).ops) == 4
+        assert len(asked.result(60).ops) == 4
     made.close()
 
 
@@ -141,16 +142,26 @@ def test_a_server_that_was_stopped_blocks_nobody(
     files: TraceFiles, tmp_path: Path, held: Claim, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ctrl-Z does: it holds its locks, and shows no sign of life."""
-    made = Store(workers, tmp_path / "cache", stall_s=2)
-    began = time.monotonic()
+    clock = FakeClock()
+    made = Store(workers, tmp_path / "cache", stall_s=3, clock=clock.now)
+
+    def pass_second(beat: int = 0) -> None:
+        if beat:
+            os.utime(held._path, ns=(beat, beat))
+        clock.advance(1)
+        until(lambda: asked.done() or made._jobs._looked_s == clock.now())
+
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(made.trace, files)
-        for _ in range(12):
-            time.sleep(0.25)
-            held.beat()
+        until(lambda: made._jobs._looked_s == clock.now())
+        for second in range(1, 7):
+            pass_second(beat=second)
         assert not asked.done()  # it lives
-        assert len(asked.result(20).ops) == 4
-    assert time.monotonic() - began > 4
+        for _ in range(3):
+            pass_second()
+        assert not asked.done()
+        clock.advance(1)
+        assert len(asked.result(60).ops) == 4
     made.close()
 
 

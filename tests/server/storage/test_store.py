@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,9 +128,8 @@ def test_pending_tells_how_far_it_is(files: TraceFiles, made: Store, slow: Path)
 
 def test_seconds_left(files: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(store.time, "monotonic", lambda: now[0])
 
-    def reading(_: object, progress: ingest.Progress, *__: object) -> Trace:
+    def reading(_: object, progress: Any, *__: object) -> Trace:
         progress("reading", 1, 4, 0)
         now[0] += 2
         progress("reading", 1, 4, 0)
@@ -140,7 +140,13 @@ def test_seconds_left(files: TraceFiles, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(store, "ingest", reading)
     heard: list[Progress] = []
-    Store(jobs=0, cache_dir=tmp_path / "c", on_progress=lambda _, p: heard.append(p)).trace(files)
+    made = Store(
+        0,
+        tmp_path / "c",
+        on_progress=lambda _, p: heard.append(p),
+        clock=lambda: now[0],
+    )
+    made.trace(files)
     assert [p.seconds_left for p in heard] == [None, 6.0, 2.0, None]
 
 
@@ -263,7 +269,7 @@ def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Pat
 
 def _process(made: Store, files: TraceFiles) -> subprocess.Popen[bytes] | None:
     job = made._jobs.get(disk_cache.cache_key(files))
-    return job and job.process
+    return job.process if job else None
 
 
 def running(pid: int) -> bool:

@@ -40,7 +40,7 @@ def test_a_damaged_cache_is_silently_rebuilt(
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     replaced = tmp_path / "replaced"
-    replaced.write_bytes({"cut": data[:100], "flip": data, "empty": b""}[damage])
+    replaced.write_bytes({"cut": bytes(data[:100]), "flip": bytes(data), "empty": b""}[damage])
     replaced.rename(path)
     again = Store(1, tmp_path / "cache")
     assert same(again.trace(files), first)

@@ -97,6 +97,7 @@ def program(kernels: list[int], rest: int, again: str, *, reads: bool) -> Trace:
     return run.trace()
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=8),

@@ -37,6 +37,7 @@ def test_info_and_clear(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert list(folder.iterdir()) == [other]
 
 
+@pytest.mark.long
 def test_caches_beside_runs(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

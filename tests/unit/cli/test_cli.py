@@ -227,6 +227,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip() == __version__
 
 
+@pytest.mark.long
 def test_a_reader_that_stops_early_is_no_error(log: Path) -> None:
     for n in range(300):
         trace(log / "many" / f"rank{n}.1.pt.trace.json", name="aten::" + "x" * 5000)
@@ -243,6 +244,7 @@ def test_a_reader_that_stops_early_is_no_error(log: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.long
 def test_progress_is_for_terminals(log: Path) -> None:
     ours, theirs = pty.openpty()
     command = [*COMMAND, "view", "overview", str(log), "--json"]
@@ -263,6 +265,7 @@ def test_the_sample_runs_are_readable() -> None:
     assert catalog.scan(str(demo.SAMPLE)).runs.runs
 
 
+@pytest.mark.long
 def test_demo_serves_until_interrupted(log: Path) -> None:
     process = subprocess.Popen(
         [*COMMAND, "demo", str(log), "--no-browser"], stdout=subprocess.PIPE, text=True

@@ -23,6 +23,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "log"
 
 
+@pytest.mark.long
 def test_forms(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "select row, name, elapsed_ns from ops where kind = 'operator' order by row"
     assert cli.main(["sql", str(log), text, "--json"]) == 0
@@ -50,6 +51,7 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.split()[:2] == ["duration_ns", "int64"] for line in out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -12,9 +12,8 @@ from tb_privateuse1.discovery import catalog, roots, trace_head
 from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.listing import layout, only_run
+from tests.support.shared_traces import FOLDER, needs_traces
 from tests.support.trace_files import events, sidecar, trace, write
-
-SHARED = Path(__file__).parents[4] / "shared" / "traces"
 
 
 def test_runs_are_directories_named_by_their_path(tmp_path: Path) -> None:
@@ -243,6 +242,7 @@ def test_heads_are_read_once_per_state_of_a_file(
     assert len(looked) == 3
 
 
+@pytest.mark.long
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     bomb = tmp_path / "r" / "host_1.1.pt.trace.json.gz"
     bomb.parent.mkdir()
@@ -267,16 +267,16 @@ def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert layout(tmp_path / "r") == {"r": {0: ["1"]}}
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared traces are not here")
+@needs_traces
 def test_the_shared_traces() -> None:
-    found = catalog.scan(str(SHARED))
-    traces = [*SHARED.glob("*/*/*.pt.trace.json.gz"), *SHARED.glob("*/*/trace_view.json")]
+    found = catalog.scan(str(FOLDER))
+    traces = [*FOLDER.glob("*/*/*.pt.trace.json.gz"), *FOLDER.glob("*/*/trace_view.json")]
     assert {files.trace.path for files in found.files.values()} == {str(t) for t in traces}
     assert found.find("cpu/rank34").rank == 34
     assert [w.rank for r in found.runs.runs for w in r.workers if "128" in r.run] == [0, 1]
     assert found.runs.warnings == ()
     assert all(run.warnings == () for run in found.runs.runs)
-    for path in SHARED.glob("*/*/*.kernel_event.json.gz"):
-        files = found.find(path.parent.relative_to(SHARED).as_posix())
+    for path in FOLDER.glob("*/*/*.kernel_event.json.gz"):
+        files = found.find(path.parent.relative_to(FOLDER).as_posix())
         assert files.sidecar is not None
         assert files.sidecar.path == str(path)

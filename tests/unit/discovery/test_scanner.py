@@ -12,6 +12,7 @@ import pytest
 from tb_privateuse1.discovery import catalog, scanner
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.trace.errors import TraceError
+from tests.support.clock import FakeClock
 from tests.support.trace_files import trace
 
 
@@ -87,8 +88,39 @@ def test_interval_of_zero_scans_once(tmp_path: Path) -> None:
     with pytest.raises(TraceError):
         found.find()
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
-    time.sleep(0.05)
+    assert found._thread
+    found._thread.join()
     assert not found.is_active()
+
+
+def test_a_change_is_seen_after_the_interval_and_not_before(tmp_path: Path) -> None:
+    clock = FakeClock()
+    found = Scanner(str(tmp_path), interval_s=3, clock=clock.now, wait=clock.wait)
+    found.catalog()  # starts the scans
+    assert clock.until_someone_waits() == 3
+    trace(tmp_path / "r" / "host_1.1.pt.trace.json")
+    clock.advance(2.5)
+    assert clock.until_someone_waits() == 0.5
+    assert not found.is_active()
+    clock.advance(0.5)
+    assert clock.until_someone_waits() == 3
+    assert found.is_active()
+    found.close()
+
+
+def test_a_slow_scan_is_followed_by_a_pause_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+
+    def walk(*_: object) -> Iterator[catalog.Entry]:
+        clock.advance(8)
+        yield from ()
+
+    monkeypatch.setattr(catalog, "walk", walk)
+    found = Scanner(str(tmp_path), interval_s=3, clock=clock.now, wait=clock.wait)
+    found.catalog()
+    assert clock.until_someone_waits() == 8
     found.close()
 
 

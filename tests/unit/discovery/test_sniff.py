@@ -87,6 +87,7 @@ def test_every_beginning_of_a_trace_is_decided_without_an_error() -> None:
         assert signs.sure == (stop >= text.index("[") + 1)
 
 
+@pytest.mark.long
 def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
     groups = [{"pg_name": str(n), "ranks": list(range(8))} for n in range(30_000)]
     path = tmp_path / "x.json.gz"
@@ -120,6 +121,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_head_costs_a_bounded_effort(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes

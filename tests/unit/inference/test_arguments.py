@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from tb_privateuse1 import inference
 from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.chrome import event_schema
 from tests.support import invariants, make
+
+pytestmark = pytest.mark.long
 
 _KNOWN = (
     event_schema._IDS,

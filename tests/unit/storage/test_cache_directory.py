@@ -205,6 +205,7 @@ def test_without_locks_half_a_file_stays_for_a_day(
     assert (folder / NAMES[0]).read_bytes() == b"whole"
 
 
+@pytest.mark.long
 def test_one_of_many_has_the_claim(folder: Path) -> None:
     """However often it is given back, and its file removed, at the same time."""
     inside, most, done = 0, 0, 0

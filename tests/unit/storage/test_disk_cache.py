@@ -18,8 +18,8 @@ from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import TABLES, Trace
 from tests.contract.test_layers import FILES, imports
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
+from tests.support.shared_traces import TRACES, load, needs_traces
 
 
 def sample() -> Trace:
@@ -57,6 +57,7 @@ def test_round_trip_without_a_copy(tmp_path: Path, made: Callable[[], Trace]) ->
     assert [p.name for p in path.parent.iterdir()] == ["t.arrow"]
 
 
+@needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_round_trip_of_real_traces(tmp_path: Path, path: Path) -> None:
     trace = load(path)
@@ -266,6 +267,7 @@ assert len(read) == 16 and None not in read
 """
 
 
+@pytest.mark.long
 def test_the_first_ones_may_be_read_at_once(tmp_path: Path) -> None:
     """msgspec died of that: it found out what a trace holds in several threads."""
     path = tmp_path / "t.arrow"

@@ -39,6 +39,7 @@ def large(tmp_path: Path) -> TraceFiles:
     return catalog.scan(str(tmp_path / "large")).find()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this limit")
 def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
     large: TraceFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -133,6 +133,7 @@ def test_small_traces_share_a_process(
     assert started[0].returncode is not None
 
 
+@pytest.mark.long
 def test_a_large_one_has_its_own(
     log: list[TraceFiles],
     tmp_path: Path,
@@ -148,6 +149,7 @@ def test_a_large_one_has_its_own(
     made.close()
 
 
+@pytest.mark.long
 def test_one_that_ended_while_it_waited_is_replaced(
     log: list[TraceFiles], tmp_path: Path, started: list[worker_process.Process]
 ) -> None:

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_privateuse1.trace.groupby import distinct_values, group_rows, split_by_value
+from tb_privateuse1.trace.groupby import (
+    distinct_values,
+    group_rows,
+    split_by_value,
+    with_descendants,
+)
 
 VALUES = st.integers(-2, 5) | st.integers(-(1 << 62), 1 << 62)
 
@@ -56,3 +61,14 @@ def test_each_value_comes_with_its_rows(values: list[int]) -> None:
     found = {value: rows.tolist() for value, rows in split_by_value(column)}
     assert list(found) == sorted(set(values))
     assert found == {v: [i for i, one in enumerate(values) if one == v] for v in found}
+
+
+@given(st.lists(st.integers(-5, 5), max_size=30), st.data())
+def test_a_row_has_the_sum_of_all_rows_below_it(values: list[int], data: st.DataObject) -> None:
+    parent = [data.draw(st.integers(-1, i - 1)) for i in range(len(values))]
+    expected = list(values)
+    for row in reversed(range(len(values))):  # a parent comes before its children
+        if parent[row] >= 0:
+            expected[parent[row]] += expected[row]
+    found = with_descendants(np.array(parent, np.int32), np.array(values, np.int64))
+    assert found.tolist() == expected

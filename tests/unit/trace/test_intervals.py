@@ -173,3 +173,14 @@ def test_a_chain_of_a_million_is_quick() -> None:
     wanted = np.zeros(n, np.bool_)
     wanted[0] = True
     assert (intervals.nearest(parents, wanted)[1:] == 0).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8)), max_size=25))
+def test_what_overlaps_the_last_one_that_stays(ranges: list[tuple[int, int]]) -> None:
+    ranges = sorted((start, start + length) for start, length in ranges)
+    expected, end = [], -1
+    for start, stop in ranges:
+        expected.append(start < end)
+        end = end if start < end else stop
+    starts, ends = (np.array([r[k] for r in ranges], np.int64) for k in (0, 1))
+    assert intervals.overlapping(starts, ends).tolist() == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ def test_every_table_is_a_field_of_trace_and_can_be_empty(name: str) -> None:
     table = getattr(Trace(), name)
     assert type(table) is TABLES[name]
     assert len(table) == 0
-    assert {f.name for f in dataclasses.fields(table)} == set(TABLES[name].column_types())
+    table_type: Any = TABLES[name]
+    assert {f.name for f in dataclasses.fields(table_type)} == set(TABLES[name].column_types())
 
 
 def test_columns_cannot_be_written() -> None:

@@ -207,6 +207,7 @@ def test_a_vendors_own_names_are_shown(use: Any) -> None:
     assert trace.vendor.perfetto_gpu_api == 3
 
 
+@pytest.mark.long
 def test_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

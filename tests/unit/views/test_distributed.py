@@ -266,6 +266,7 @@ def test_inferred_figures_have_their_bounds() -> None:
                 bound = getattr(one, f"{name}_bound_ns")
                 assert abs(getattr(one, f"{name}_ns") - getattr(other, f"{name}_ns")) <= bound
     (row,) = mine.rows
+    assert row.computation_bound_ns is not None
     assert row.computation_bound_ns > 0
     assert row.communication_bound_ns == 0
     lost = replace(shown.kernels, duration_bound_ns=np.full(len(shown.kernels), MISSING, np.int64))

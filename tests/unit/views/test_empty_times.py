@@ -76,11 +76,13 @@ def tiny(draw: st.DrawFn, most: int = 2) -> list[Event]:
     return events
 
 
+@pytest.mark.long
 @given(tiny())
 def test_measured(events: list[Event]) -> None:
     check(trace(*events))
 
 
+@pytest.mark.long
 @given(tiny(), st.lists(st.sampled_from([None, 0, 1, 10, 20]), min_size=3, max_size=3))
 def test_inferred(events: list[Event], elapsed: list[float | None]) -> None:
     host = [event for event in events if event["cat"] != "kernel"]

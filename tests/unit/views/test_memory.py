@@ -11,9 +11,9 @@ import pytest
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
-from tests.peers.test_shared_traces import FOLDER, load
 from tests.support.make import Event, annotation, frame, kernel, launch, op, step, trace
 from tests.support.make import memory as event
+from tests.support.shared_traces import FOLDER, load, needs_traces
 
 DIMS = "Input Dims"
 
@@ -255,7 +255,7 @@ def test_the_devices_memory() -> None:
     assert result.devices[0].capacity_bytes == 2**30
 
 
-@pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+@needs_traces
 @pytest.mark.parametrize(
     "name", ["v100_resnet50_workers0", "v100_resnet50_workers4", "h100_bert", "h100_nsfw_vit"]
 )

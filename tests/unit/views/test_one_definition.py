@@ -14,8 +14,8 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.kernels import kernels
 from tb_privateuse1.views.operators import operators
 from tb_privateuse1.views.overview import overview
-from tests.peers.test_shared_traces import load
 from tests.support.make import Event, kernel, op, trace
+from tests.support.shared_traces import load
 from tests.unit.analysis.simulation.test_coarse_clocks import OWN
 from tests.unit.views.test_empty_times import tiny
 
@@ -66,6 +66,7 @@ def test_of_recordings(path: Path) -> None:
     check_busy(made)
 
 
+@pytest.mark.long
 @given(tiny())
 def test_of_a_few_events(events: list[Event]) -> None:
     made = trace(*events)

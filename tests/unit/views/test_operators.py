@@ -240,6 +240,7 @@ def test_to_find_in_what_it_is_grouped_by(group: Any, text: str, found: set[str]
     assert {r.name for r in operators(stacked(), group=group, find=text).rows} == found
 
 
+@pytest.mark.long
 def test_a_great_many_names_are_limited() -> None:
     n = 30_000
     t = trace(*(op(f"op{i}", i, i + 1) for i in range(n)))

@@ -14,11 +14,11 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views import signature
 from tb_privateuse1.views.encoding import encode_columns
 from tb_privateuse1.views.whatif import WhatIf, whatif
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import op, trace
 from tests.support.results import result
+from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.support.simulate import Op, simulate, step
-from tests.unit.analysis.simulation.test_dependency_graph import needs_traces, waiting
+from tests.unit.analysis.simulation.test_dependency_graph import waiting
 
 US = 1000
 
@@ -121,6 +121,7 @@ def test_of_a_long_recording_some_steps_are_ranked(monkeypatch: pytest.MonkeyPat
     (note,) = (note for note in part.notes if note.code == "ranked_steps")
     assert note.message == f"What gains how much is that of 5 of {len(part.steps)} steps."
     assert part.measured_ns == whole.measured_ns
+    assert whole.measured_ns is not None
     names = {(row.kind, row.name): row for row in whole.rows}
     assert {(row.kind, row.name) for row in part.rows} == set(names)
     for row in part.rows:

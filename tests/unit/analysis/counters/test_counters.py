@@ -176,6 +176,7 @@ KERNELS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(KERNELS)
 def test_integrals(some: list[tuple[int, int, int, int]]) -> None:

@@ -16,9 +16,8 @@ from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.overview import overview
 from tests.support.make import annotation, frame, kernel, launch, op, span, step, trace
+from tests.support.shared_traces import FOLDER, TRACES, load, needs_traces
 from tests.support.uncertain import pair
-
-SHARED = Path(__file__).parents[5] / "shared" / "traces"
 
 
 def causes_of(t: Trace) -> dict[str, list[tuple[int, int]]]:
@@ -266,28 +265,19 @@ def test_inferred_causes_sum_too_and_idle_is_within_its_bound(
         assert abs(mine.idle_ns - theirs.idle_ns) <= mine.idle_bound_ns
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted(SHARED.glob("*/*/*.pt.trace.json*")),
-    ids=lambda p: f"{p.parent.name}-{p.name[:12]}",
-)
+@needs_traces
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: f"{p.parent.name}-{p.name[:12]}")
 def test_causes_of_real_traces_sum_to_the_idle_time(path: Path) -> None:
     """Causes of real traces sum to the idle time."""
-    from tests.peers.test_shared_traces import load
-
     _sums(load(path))
 
 
+@needs_traces
 def test_a_slow_data_loader_is_found() -> None:
     """Of two recordings of one program, the one without workers waits for its data."""
-    from tests.peers.test_shared_traces import load
-
     shares = []
     for workers in (0, 4):
-        found = sorted(SHARED.glob(f"cuda/v100_resnet50_workers{workers}/*.pt.trace.json*"))
-        if not found:
-            pytest.skip("the shared traces are not here")
-        t = load(found[0])
+        t = load(next((FOLDER / "cuda" / f"v100_resnet50_workers{workers}").glob("*.pt.trace.*")))
         causes = {c.cause: c.share for c in overview(t).idle}
         shares.append(causes["data_loader"])
     assert shares[0] > 0.7

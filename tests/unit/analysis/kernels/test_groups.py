@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tb_privateuse1.analysis.kernels import groups
 from tb_privateuse1.trace.model import NONE
 from tests.support.make import kernel, launch, op, trace
 
-CONFIG = {"grid": [2, 1, 1], "block": [64, 1, 1], "registers per thread": 16}
+CONFIG: dict[str, Any] = {"grid": [2, 1, 1], "block": [64, 1, 1], "registers per thread": 16}
 MADE = trace(
     op("aten::mm", 0, 10), launch(1, 2, 1), launch(3, 4, 2),
     op("aten::add", 20, 30), launch(21, 22, 3),

@@ -35,16 +35,18 @@ def events(rows: list[Row], totals: list[int | None] | None = None) -> Memory:
     )
 
 
-def listed(blocks: Blocks) -> set[tuple[int, int, int, int, str]]:
+def listed(blocks: Blocks) -> set[tuple[int, int, int, int | None, str]]:
     return {
         (int(b.allocation[0]), int(b.release[0]), int(b.gone[0]), int(b.bytes[0]), FATES[b.fate[0]])
         for b in (blocks.take(np.array([i])) for i in range(len(blocks)))
     }
 
 
-def by_loop(rows: list[Row]) -> set[tuple[int, int, int, int, str]]:
+def by_loop(rows: list[Row]) -> set[tuple[int, int, int, int | None, str]]:
     """Return the same by a loop over the events."""
-    found, open_at, seen = set(), {}, set()
+    found: set[tuple[int, int, int, int | None, str]] = set()
+    open_at: dict[int, int] = {}
+    seen: set[int] = set()
     for i, (address, size) in enumerate(rows):
         if not size:
             continue

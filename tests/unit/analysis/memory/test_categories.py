@@ -181,6 +181,7 @@ class Images(torch.utils.data.Dataset[Any]):
         return torch.full((16,), float(i)), i % 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
     """By bytes, over 99 % of the categories in torch's profiler are found in the saved trace.
@@ -202,7 +203,7 @@ def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
         for _ in range(3):
             x, y = next(batches)
             stepper.zero_grad()
-            torch.nn.functional.cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
+            torch.nn.functional.cross_entropy(model(x), y).backward()
             stepper.step()
             prof.step()
     prof.export_chrome_trace(str(tmp_path / "cpu.1.pt.trace.json"))

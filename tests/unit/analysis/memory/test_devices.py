@@ -44,4 +44,4 @@ def test_figures_of_a_device() -> None:
 
 def test_the_key_of_an_unknown_type() -> None:
     """A missing number is a question mark."""
-    assert devices.device_key((MISSING, 1)) == "?/1"
+    assert devices.device_key((int(MISSING), 1)) == "?/1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,11 +12,12 @@ from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.model import NONE
 from tests.support.make import frame, op, trace
 
-DIMS = "Input Dims"
+SMALL: dict[str, Any] = {"Input Dims": [[2, 3]]}
+LARGE: dict[str, Any] = {"Input Dims": [[4, 5]]}
 MADE = trace(
     frame("train.py(1): main", 0, 100), frame("nn.Module: Linear_0", 5, 50),
-    op("aten::mm", 10, 20, **{DIMS: [[2, 3]]}), op("aten::mm", 60, 70, **{DIMS: [[4, 5]]}),
-    op("aten::add", 80, 90, **{DIMS: [[4, 5]]}),
+    op("aten::mm", 10, 20, **SMALL), op("aten::mm", 60, 70, **LARGE),
+    op("aten::add", 80, 90, **LARGE),
 )  # fmt: skip
 ROWS = np.arange(3)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tb_privateuse1.analysis.ranks import collectives
@@ -21,7 +23,7 @@ def table(*lasts: tuple[int, ...]) -> tuple[ranks_steps.RankSteps, collectives.M
     return ranks_steps.rank_steps(parts, calls), calls
 
 
-def all_of(steps: ranks_steps.RankSteps) -> ranks_steps.Bools:
+def all_of(steps: ranks_steps.RankSteps) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.ones(len(steps.rank), np.bool_)
 
 

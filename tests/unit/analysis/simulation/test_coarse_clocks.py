@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tb_privateuse1.analysis.simulation import dependency_graph, prediction, replay
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.whatif import whatif
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import Event, kernel, launch, op, span, step, trace
 from tests.support.results import result
+from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.analysis.simulation import test_critical_path
 
 OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz"))
@@ -54,9 +54,16 @@ def coarse(source: Path, tick_us: int, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("tick_us", [10, 100, 1000])
-@pytest.mark.parametrize("path", OWN + TRACES, ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("path", OWN, ids=lambda p: p.parent.name)
 def test_a_real_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
     """Real traces work on a coarse clock."""
+    check(load(coarse(path, tick_us, tmp_path)))
+
+
+@needs_traces
+@pytest.mark.parametrize("tick_us", [10, 100, 1000])
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
+def test_a_shared_trace_on_a_coarse_clock(path: Path, tick_us: int, tmp_path: Path) -> None:
     check(load(coarse(path, tick_us, tmp_path)))
 
 
@@ -88,6 +95,7 @@ def tiny(draw: st.DrawFn) -> list[Event]:
     return events
 
 
+@pytest.mark.long
 @given(tiny())
 def test_a_few_events_at_equal_times(events: list[Event]) -> None:
     """Random events at equal times work."""

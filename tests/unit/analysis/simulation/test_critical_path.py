@@ -9,9 +9,9 @@ import pytest
 from tb_privateuse1.analysis.simulation import critical_path, dependency_graph
 from tb_privateuse1.analysis.simulation.critical_path import CAUSES
 from tb_privateuse1.trace.model import Trace
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support.make import frame, kernel, launch, op, step, trace
-from tests.unit.analysis.simulation.test_dependency_graph import backward, needs_traces, waiting
+from tests.support.shared_traces import TRACES, load, needs_traces
+from tests.unit.analysis.simulation.test_dependency_graph import backward, waiting
 
 
 def pieces_of(made: Trace) -> list[tuple[str, str, int, int]]:

@@ -10,10 +10,8 @@ import pytest
 from tb_privateuse1.analysis.simulation import dependency_graph, prediction
 from tb_privateuse1.analysis.simulation.dependency_graph import LAUNCH, STREAM, TURN, WAIT, Graph
 from tb_privateuse1.trace.model import Trace
-from tests.peers.test_shared_traces import FOLDER, TRACES, load
 from tests.support.make import annotation, kernel, launch, op, span, step, trace
-
-needs_traces = pytest.mark.skipif(not FOLDER.exists(), reason="the shared traces are not here")
+from tests.support.shared_traces import TRACES, load, needs_traces
 
 
 def waiting() -> Trace:

@@ -65,6 +65,7 @@ def device(starts: list[int], lengths: list[int]) -> Trace:
     return trace(*(kernel(f"k{i}", t, t + n) for i, (t, n) in enumerate(ranges)))
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.integers(0, 40)), min_size=1, max_size=60),

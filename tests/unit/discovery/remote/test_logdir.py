@@ -49,9 +49,9 @@ def test_memory_and_the_local_copy_have_the_same_results(logdir: Path, memory: s
             assert all(s.modified_ns for s in v.spans)
     assert here.kernels(run="mlp") == there.kernels(run="mlp")
     assert here.overview(run="ddp", rank=1) == there.overview(run="ddp", rank=1)
-    one = tbp.open(f"{memory}/mlp/worker0.1700000000002.pt.trace.json.gz")
-    assert [r.run for r in one.runs.runs] == ["mlp"]
-    assert one.overview() == here.overview(run="mlp")  # with its sidecar
+    single = tbp.open(f"{memory}/mlp/worker0.1700000000002.pt.trace.json.gz")
+    assert [r.run for r in single.runs.runs] == ["mlp"]
+    assert single.overview() == here.overview(run="mlp")  # with its sidecar
 
 
 def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> None:
@@ -75,6 +75,7 @@ def test_reload_lists_new_traces_in_memory(memory: str, tmp_path: Path) -> None:
     assert "aten::renamed" in log.trace().strings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ranges: bool) -> None:
     log.ranges = ranges
@@ -158,6 +159,7 @@ def test_merge_of_remote_traces(log: Web, tmp_path: Path) -> None:
     assert [e for e in events if e.get("cat") == "device_kernel"]
 
 
+@pytest.mark.long
 def test_a_missing_driver_is_named(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -111,16 +111,15 @@ def test_a_hanging_server_times_out(web: Web, hurried: None) -> None:
     (web.folder / "x.json").write_bytes(DATA)
     (web.folder / "y.json").write_bytes(b"y")
     web.hangs = "x.json"
-    began = time.monotonic()
     for _ in range(3):
         with pytest.raises(RemoteError, match=r"no answer|0\.3 seconds") as caught:
             open_url(f"{web}/x.json")
         assert caught.value.passing
-    assert time.monotonic() - began < 5
     with open_url(f"{web}/y.json") as file:  # other files do not wait
         assert file.read() == b"y"
 
 
+@pytest.mark.long
 def test_a_driver_that_never_returns_costs_its_host_only(hurried: None, memory: str) -> None:
     import threading
 

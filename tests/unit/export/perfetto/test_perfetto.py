@@ -14,10 +14,10 @@ from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
 from tests.support.perfetto_file import exported, of
+from tests.support.shared_traces import FOLDER, needs_traces
 
-SHARED = Path(__file__).parents[5] / "shared" / "traces"
-REAL = sorted(SHARED.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(
-    SHARED.glob("privateuse1/blocks_host_primed/*.pt.trace.json.gz")
+REAL = sorted(FOLDER.glob("cuda/b200_eager/*.pt.trace.json.gz")) + sorted(
+    FOLDER.glob("privateuse1/blocks_host_primed/*.pt.trace.json.gz")
 )
 
 
@@ -187,6 +187,7 @@ def test_text_that_is_no_text() -> None:
     assert len(exported(trace).slices) == 1
 
 
+@needs_traces
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.parent.name)
 def test_a_real_trace_comes_back_whole(path: Path) -> None:
     trace = Store(jobs=0).trace(catalog.scan(str(path)).find())

@@ -3,6 +3,7 @@ from __future__ import annotations
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,12 +16,15 @@ from tests.support import make
 
 Tree = list["Tree"]
 
-trees = st.recursive(st.just([]), lambda t: st.lists(t, max_size=4), max_leaves=25)
+trees: st.SearchStrategy[Tree] = st.recursive(
+    st.just([]), lambda t: st.lists(t, max_size=4), max_leaves=25
+)
 
 
 def ops(tree: Tree) -> Ops:
     """Operators nested like the tree, 10 us from mark to mark."""
-    events, clock = [], iter(range(0, 10**6, 10))
+    events: list[make.Event] = []
+    clock = iter(range(0, 10**6, 10))
 
     def visit(node: Tree) -> None:
         start = next(clock)
@@ -43,6 +47,7 @@ def known(tree: Tree, steps: list[int]) -> tuple[EventPairs, constraints.Tree, I
     return order, nodes, times, times[order.end] - times[order.start]
 
 
+@pytest.mark.long
 @given(trees, st.lists(st.integers(0, 5_000), min_size=1, max_size=30), st.integers(0, 2**32))
 def test_bounds_hold_the_truth(tree: Tree, steps: list[int], seed: int) -> None:
     _, nodes, times, length = known(tree, steps)
@@ -69,6 +74,7 @@ def test_bounds_hold_the_truth(tree: Tree, steps: list[int], seed: int) -> None:
     assert (np.diff(earliest) >= 0).all()
 
 
+@pytest.mark.long
 @given(trees, st.lists(st.integers(1, 5_000), min_size=1, max_size=30))
 def test_one_known_instant_and_exact_spans_give_all(tree: Tree, steps: list[int]) -> None:
     """With every segment known exactly, one bound on one mark is a bound on all."""
@@ -109,6 +115,7 @@ def test_threads_that_cross_are_left_out_of_the_tree() -> None:
     assert nodes.levels[0].node[0] == NONE
 
 
+@pytest.mark.long
 @given(st.lists(trees, max_size=6), st.lists(st.integers(0, 5_000), min_size=1, max_size=30))
 def test_blocks_change_nothing(forest: Tree, steps: list[int]) -> None:
     """Deep levels are cut into blocks only for the sake of the processor's cache."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_other_shapes_and_none_tell_nothing() -> None:
     unknown = simulate(program(), backlog=20_000 * US).trace
     alone = hidden(None).trace
     for others in ([larger], [unknown], [make.trace()], []):
-        trace = hidden(lambda others=others: others).trace
+        trace = hidden(functools.partial(list, others)).trace
         assert np.array_equal(trace.kernels.end_ns, alone.kernels.end_ns)
         assert method(trace).elsewhere == 0
     bare = hidden(lambda: [behind().trace], shapes=None).trace

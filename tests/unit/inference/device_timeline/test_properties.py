@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from tb_privateuse1.trace.model import ANNOTATION, EVENTS, MISSING, NONE
 from tests.support import simulate
 from tests.support.simulate import LATENCY, MARK, Op, Result, step
 from tests.unit.inference.device_timeline.test_timeline import composite, leaf, programs, view
+
+pytestmark = pytest.mark.long
 
 US = 1_000
 ROOM_NS = 2 * US

@@ -49,6 +49,7 @@ view = st.builds(Op, st.just("aten::view"), st.integers(500, 4 * US), st.integer
 programs = st.lists(st.one_of(leaf, composite, view), min_size=1, max_size=30)
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.lists(programs, min_size=1, max_size=3), st.integers(0, 3_000 * US))
 def test_truth_is_inside_the_bounds(steps: list[list[Op]], backlog: int) -> None:
@@ -73,6 +74,7 @@ def test_a_busy_device_of_two_steps_does_not_pass_for_sums() -> None:
     holds(result)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(programs, st.integers(1, 10**12))
 def test_shifting_all_times_shifts_the_result(ops: list[Op], shift: int) -> None:
@@ -159,7 +161,9 @@ def test_communication_is_no_kernel_of_the_stream() -> None:
 
 
 def test_sums_of_kernel_durations_only_need_a_queue() -> None:
-    events, elapsed, clock = [], {}, 0.0
+    events: list[make.Event] = []
+    elapsed: dict[int, float | None] = {}
+    clock = 0.0
     for i in range(3):
         first = clock
         for k in range(12):
@@ -189,7 +193,8 @@ def test_marks_that_fit_no_schedule_of_a_stream_are_refused() -> None:
     ("unit", "code"), [(1_000_000, "elapsed_coarse"), (1, "elapsed_unit")], ids=["ms", "wrong"]
 )
 def test_what_gives_no_timeline_is_refused_with_a_reason(unit: int, code: str) -> None:
-    events, elapsed = [], {}
+    events: list[make.Event] = []
+    elapsed: dict[int, float | None] = {}
     for i in range(20):
         events.append(make.op("aten::mm", i * 3000, i * 3000 + 2500, id=i + 1))
         elapsed[i + 1] = (2 + i % 3) * unit / 1_000 if unit > 1 else 2.0 + i % 3

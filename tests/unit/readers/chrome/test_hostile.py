@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.views import VIEWS
 from tests.support import make
 from tests.support.limited_reader import Outcome, ingest
+
+pytestmark = pytest.mark.long
 
 MB = 1 << 20
 MANY = 100_000
@@ -199,10 +200,8 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     (folder / "b.1.pt.trace.json").symlink_to("/dev/zero")
     (folder / "c.1.pt.trace.json").mkdir()
     (folder / "d.1.pt.trace.json").symlink_to(folder / "d.1.pt.trace.json")
-    started = time.monotonic()
     with pytest.raises(TraceError, match="no traces"):
         catalog.scan(str(tmp_path)).find()
-    assert time.monotonic() - started < 5
 
 
 def test_a_link_to_something_else_shows_none_of_it(place: Path, tmp_path: Path) -> None:

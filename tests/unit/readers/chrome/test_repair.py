@@ -36,6 +36,7 @@ def test_what_is_meant(text: bytes, expected: object, code: str) -> None:
     assert repair_text(fixed)[0] == fixed
 
 
+@pytest.mark.long
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_sound_json_stays_as_it_is(value: object) -> None:
     for ascii_only in (True, False):

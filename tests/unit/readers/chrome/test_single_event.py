@@ -20,8 +20,8 @@ from tb_privateuse1.readers.raw import Group, Raw
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import MISSING, NONE, Trace
-from tests.peers.test_shared_traces import TRACES, load
 from tests.support import make
+from tests.support.shared_traces import TRACES, load, needs_traces
 from tests.unit.test_fuzz import MUTATIONS, corpus
 
 
@@ -76,6 +76,7 @@ def check_trace(path: Path, trace: Trace) -> int:
     return checked
 
 
+@needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.parent.name)
 def test_rows_of_real_traces(path: Path) -> None:
     assert check_trace(path, load(path)) >= 6
@@ -170,6 +171,7 @@ def test_several_lists(tmp_path: Path) -> None:
     assert check_raw(path, raw, 120) == 120
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("dense")
 def test_mutated_traces(tmp_path: Path) -> None:
     texts = corpus()
@@ -189,6 +191,7 @@ def test_mutated_traces(tmp_path: Path) -> None:
     assert checked > 500
 
 
+@pytest.mark.long
 def test_only_a_few_megabytes_are_decoded(tmp_path: Path) -> None:
     path = tmp_path / "t.json.gz"
     one = json.dumps(make.op("aten::mm", 5, 6, **{"Input Dims": [[1024, 1024]] * 20}))

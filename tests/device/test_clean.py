@@ -14,9 +14,9 @@ import pytest
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import Trace
-from tests.peers.test_shared_traces import load
 from tests.support import recording
 from tests.support.program import check
+from tests.support.shared_traces import load
 
 SLOWNESS = ("--steps", "3", "--set", "speed=0.04")
 
