@@ -1,9 +1,9 @@
 """Find traces below a logdir: runs, workers, ranks and spans.
 
-A run is a directory with traces: files that the profiler named (``<worker>.<time>.pt.trace.json``,
-``libkineto_….json``, either with ``.gz``) whatever they hold, and any other ``*.json[.gz]`` whose
-first bytes are those of a trace (``discover/sniff.py``). ``discover/tree.py`` decides which
-directories are searched, ``discover/workers.py`` which rank and span a file is.
+A run is a directory with traces: files that a profiler named (``Format.own_names``) whatever they
+hold, and any other file of a format's suffix whose first bytes are those of a trace
+(``Format.sniff``). ``walk`` decides which directories are searched, ``workers`` which rank and
+span a file is.
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
@@ -21,6 +21,7 @@ from typing import TypeVar
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery import workers
 from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
+from tb_privateuse1.discovery.formats import Format, is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
@@ -104,11 +105,17 @@ class Catalog:
         return self.files[of.run, worker.rank, chosen.span]
 
 
-def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
-    """All runs below a logdir, or below the named roots of ``spec`` (see ``discover/roots.py``).
+def scan(
+    logdir: str,
+    formats: Sequence[Format],
+    spec: Sequence[tuple[str, str]] = (),
+    heads: Heads | None = None,
+) -> Catalog:
+    """Find all runs below a logdir, or below the named roots of ``spec`` (see ``roots``).
 
-    ``logdir`` may be a URL, or a single trace, whatever its name. ``heads`` keeps what was learnt
-    from the files' first bytes for the next scan. Raises TraceError ``no_such_path``, or
+    ``logdir`` may be a URL, or a single trace, whatever its name. ``formats`` are those that can
+    be read: ``readers.READERS``. ``heads`` keeps what was learnt from the files' first bytes for
+    the next scan. Raises TraceError ``no_such_path``, or
     ``remote.RemoteError`` for a URL that cannot be read.
     """
     roots = spec or [("", logdir)]
@@ -117,9 +124,9 @@ def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None 
     for _, path in roots:
         locate(path)
     if not spec and discovery_walk.is_file(root := locate(logdir)):
-        entries.append(_single(root, heads or Heads()))
+        entries.append(_single(root, heads or Heads(formats)))
     else:
-        entries += walk(roots, heads or Heads(), warnings)
+        entries += walk(roots, heads or Heads(formats), warnings)
     return catalog(describe(roots), entries, warnings)
 
 
@@ -165,7 +172,7 @@ def walk(
 def _walk(
     root_name: str, root: str, heads: Heads, warnings: list[Finding], taken: set[str]
 ) -> Iterator[Entry]:
-    directories = discovery_walk.directories(root, warnings)
+    directories = discovery_walk.directories(root, warnings, heads.formats)
     if is_url(root):
         listed = list(directories)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
@@ -224,12 +231,13 @@ def _single(path: str, heads: Heads) -> Entry:
     file = file_at(path)
     folder = parent(path)
     try:
-        beside = discovery_walk.files_of(folder) if folder else []
+        beside = discovery_walk.files_of(folder, heads.formats) if folder else []
     except OSError:  # a directory may be closed and its files open
         beside = []
     # The recipe's sidecar is the latest recording's (see above).
-    others = [workers.Recording(f, None) for f in beside if _CLAIMED.search(f.name)]
-    mine = workers.Recording(file, None)
+    named = [f for f in beside if is_own_name(f.name, heads.formats)]
+    others = [workers.Recording(f, None, heads.formats) for f in named]
+    mine = workers.Recording(file, None, heads.formats)
     latest = all(o.when <= mine.when for o in others if o.worker == mine.worker)
     pattern = _SIDECAR if latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
@@ -241,7 +249,6 @@ def _single(path: str, heads: Heads) -> Entry:
 _OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
 _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
-_CLAIMED = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
 
 
 def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = None) -> Entry | None:
@@ -254,17 +261,18 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
             ours.setdefault(match[1], file)
         elif match := _RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif _CLAIMED.search(file.name) or heads.trace(file).is_trace:
+        elif is_own_name(file.name, heads.formats) or heads.trace(file).is_trace:
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
     chosen = [only] if only else list(traces.values())
-    sidecars = {file: side for file in chosen if (side := _beside(file.name, ours))}
+    stems = {file: stem(file.name, heads.formats) or file.name for file in chosen}
+    sidecars = {file: side for file in chosen if (side := _beside(stems[file], ours))}
     recordings = []
     for file in chosen:
         rank = heads.trace(file).rank
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
-        recordings.append(workers.Recording(file, rank))
+        recordings.append(workers.Recording(file, rank, heads.formats))
     members, findings = workers.assign_ranks(recordings)
     if not members:
         return None
@@ -287,8 +295,8 @@ def _run(name: str, found: Sequence[File], heads: Heads, only: File | None = Non
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:
-    stem = re.sub(r"\.json(\.gz)?$", "", name, flags=re.IGNORECASE)
-    for candidate in (stem.removesuffix(".pt.trace"), stem.removesuffix(".trace"), stem):
+    """Return the sidecar of a trace by its name without suffix."""
+    for candidate in (name.removesuffix(".pt.trace"), name.removesuffix(".trace"), name):
         if candidate in ours:
             return ours[candidate]
     return None

@@ -1,4 +1,4 @@
-"""Tell a trace from other JSON, and its rank, by few bytes.
+"""Recognize a trace, its format and its rank by few bytes.
 
 torch writes the metadata (``distributedInfo``, …) before the events; other tools that rewrite a
 trace may put it behind them, so the end is looked at too where it is near.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from isal import igzip, igzip_lib
 
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
+from tb_privateuse1.discovery.formats import Format, Signs
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.sniff import last_rank, sniff
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20
@@ -37,23 +37,28 @@ _PATIENCE = 3
 
 @dataclass(frozen=True)
 class Head:
-    """What the first (and, if near, last) bytes of a JSON file tell."""
+    """What the first (and, if near, last) bytes of a file show."""
 
     is_trace: bool
     rank: int | None
 
 
-_Look = Callable[[IO[bytes], bool, int], Head]
+_F = TypeVar("_F", bound=Format)
+_T = TypeVar("_T")
+_Look = Callable[[IO[bytes], bool, int], _T]
 
 
 class Heads:
     """Heads by file identity, so that a file is opened again only when it has changed.
 
+    ``formats`` are those that a trace may have.
+
     What cannot be read is looked at again another time. Raises ``RemoteError`` if a host does not
     answer several times on end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self.formats = formats
         self._known: dict[File, Head] = {}
         self._used: set[File] = set()
         self._pool: DaemonPool | None = None
@@ -62,7 +67,7 @@ class Heads:
 
     def trace(self, file: File) -> Head:
         """Whether a file is a trace, and the rank in its metadata."""
-        return self._get(file, _trace)
+        return self._get(file, self._trace)
 
     def sidecar(self, file: File) -> Head:
         """The rank in a sidecar of ours."""
@@ -78,7 +83,7 @@ class Heads:
         for file in files:
             if file.is_remote and file not in self._known:
                 self._pool = self._pool or DaemonPool(_AT_ONCE, "heads")
-                self._ahead[file] = self._pool.submit(_look, file, _trace)
+                self._ahead[file] = self._pool.submit(_look, file, self._trace)
 
     def stop(self) -> None:
         """Give up what was to be looked at ahead."""
@@ -90,7 +95,21 @@ class Heads:
             self._pool.shutdown(wait=False)
             self._pool = None
 
-    def _get(self, file: File, look: _Look) -> Head:
+    def _trace(self, stream: IO[bytes], zipped: bool, size: int) -> Head:
+        sniffed, text = _sniff(stream, self.formats)
+        if sniffed is None:
+            return Head(False, None)
+        kind, rank = sniffed[0], sniffed[1].rank
+        if rank is None and kind.last_rank:
+            if not zipped:
+                stream.seek(max(size - _BLOCK, 0))
+                text = _read(stream, _BLOCK)
+            elif size <= _SMALL_GZIP:
+                text += _read(stream, _MOST)
+            rank = kind.last_rank(text)
+        return Head(True, rank)
+
+    def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:
             try:
                 ahead = self._ahead.pop(file, None)
@@ -124,7 +143,15 @@ class _Bounded(io.RawIOBase):
         return len(block)
 
 
-def _look(file: File, look: _Look) -> Head:
+def find_format(file: File, formats: Sequence[_F]) -> _F | None:
+    """Return the format that a file's first bytes show, or None.
+
+    Raises OSError, of a URL ``remote.RemoteError``.
+    """
+    return _look(file, lambda stream, *_: (_sniff(stream, formats)[0] or (None,))[0])
+
+
+def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as packed:
         zipped = packed.read(2) == b"\x1f\x8b"
         packed.seek(0)
@@ -134,23 +161,18 @@ def _look(file: File, look: _Look) -> Head:
         return look(plain, zipped, file.size)
 
 
-def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
+def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:
+    """Return the format whose signs a text shows, with them, and what was read of the text."""
     text, wanted = b"", _BLOCK
     while True:
         text += _read(stream, wanted - len(text))
-        signs = sniff(text)
-        if signs.sure or len(text) < wanted or wanted == _MOST:
-            break
+        signs = [(each, each.sniff(text)) for each in formats]
+        found = [(each, sign) for each, sign in signs if sign.is_trace]
+        found.sort(key=lambda one: not one[1].sure)
+        decided = (found and found[0][1].sure) or all(sign.sure for _, sign in signs)
+        if decided or len(text) < wanted or wanted == _MOST:
+            return (found[0] if found else None), text
         wanted *= 4  # each look starts from the beginning: together they stay linear
-    rank = signs.rank
-    if signs.is_trace and rank is None:
-        if not zipped:
-            stream.seek(max(size - _BLOCK, 0))
-            text = _read(stream, _BLOCK)
-        elif size <= _SMALL_GZIP:
-            text += _read(stream, _MOST)
-        rank = last_rank(text)
-    return Head(signs.is_trace, rank)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:

@@ -24,10 +24,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1.discovery.file import File, natural, shown
+from tb_privateuse1.discovery.formats import Format, stem
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
-_NAME = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
+_STEM = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
 _NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
@@ -38,20 +39,21 @@ _RESTART_NS = 10 * 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` is its metadata's."""
+    """A trace file; ``rank`` is its metadata's, ``formats`` are those it may have."""
 
     file: File
     rank: int | None
+    formats: Sequence[Format]
 
     @property
     def worker(self) -> str:
         """Who recorded it."""
-        return split_name(self.file.name)[0]
+        return split_name(self.file.name, self.formats)[0]
 
     @property
     def stamp(self) -> str | None:
         """The time in its name."""
-        return split_name(self.file.name)[1]
+        return split_name(self.file.name, self.formats)[1]
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
@@ -87,9 +89,9 @@ class _Process:
         return self.named if self.claim is None else self.claim
 
 
-def split_name(name: str) -> tuple[str, str | None]:
-    """The worker and the time stamp in a trace's file name."""
-    match = _NAME.match(name)
+def split_name(name: str, formats: Sequence[Format]) -> tuple[str, str | None]:
+    """Return the worker and the time stamp in a trace's file name."""
+    match = _STEM.match(stem(name, formats) or "")
     return (match[1], match[2]) if match else (name, None)
 
 

@@ -109,6 +109,8 @@ class Raw:
     """The file's top-level keys but for the events."""
     findings: tuple[Finding, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    reader: str = "chrome"
+    """The name of the reader that made it; ``readers.read`` sets it."""
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,8 @@ class Meta:
     files: tuple[str, ...] = ()
     size_bytes: int | None = None
     """Of the trace file, as it is stored."""
+    reader: str = "chrome"
+    """The name of the reader that made it: it can read single events again."""
     events: Mapping[str, int] = field(default_factory=dict)
     """How many events of each category the reader took, most first, as the file spells them."""
     rank: int | None = None

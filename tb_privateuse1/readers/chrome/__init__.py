@@ -10,25 +10,32 @@ libkineto/src/output_json.cpp for the arguments.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
+from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.chrome import sniff
 from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
 from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
+    "CHROME",
     "event_schema",
     "single_event",
 ]
+
+_OWN_NAMES = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
 
 
 def read(path: str, progress: Progress | None = None) -> Raw:
@@ -96,3 +103,15 @@ def _value(raw: msgspec.Raw) -> Any:
         return msgspec.json.decode(raw)
     except BROKEN:
         return None
+
+
+CHROME = Reader(
+    name="chrome",
+    suffixes=(".json",),
+    sniff=sniff.sniff,
+    last_rank=sniff.last_rank,
+    own_names=_OWN_NAMES,
+    read=read,
+    record=read_event,
+    verbatim=Verbatim,
+)

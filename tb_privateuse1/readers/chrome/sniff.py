@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
+
+from tb_privateuse1.discovery.formats import Signs
 
 _MOST_TOKENS = 1 << 19
 """Brackets and strings looked at. Megabytes of process groups have fewer."""
@@ -29,17 +30,8 @@ _DISTRIBUTED = b'"distributedInfo"'
 _PHASE = b'"ph"'
 
 
-@dataclass(frozen=True)
-class Signs:
-    """What the beginning of a text says; ``sure`` if more text would not change it."""
-
-    is_trace: bool
-    rank: int | None
-    sure: bool
-
-
 def sniff(text: bytes) -> Signs:
-    """The signs of a trace: a list ``traceEvents``, or a bare list whose first item is an event.
+    """Find a list ``traceEvents``, or a bare list whose first item is an event.
 
     An object that is cut off before its events counts as a trace if it has a ``schemaVersion``,
     which Kineto writes first.
@@ -54,7 +46,7 @@ def sniff(text: bytes) -> Signs:
 
 
 def last_rank(text: bytes) -> int | None:
-    """The rank in a text that ends as a trace does, and begins anywhere."""
+    """Return the rank in a text that ends as a trace does, and begins anywhere."""
     at = text.rfind(_DISTRIBUTED)
     colon = _COLON.match(text, at + len(_DISTRIBUTED)) if at >= 0 else None
     return _rank(text, colon.end()) if colon else None
@@ -100,7 +92,7 @@ def _rank_of(text: bytes, keys: dict[bytes, int]) -> int | None:
 
 
 def _rank(text: bytes, at: int) -> int | None:
-    """The rank in the ``distributedInfo`` that begins here."""
+    """Return the rank in the ``distributedInfo`` that begins here."""
     try:
         info = json.JSONDecoder().raw_decode(text[at:].decode("utf-8", "replace"))[0]
         rank = info.get("rank") if isinstance(info, dict) else None
