@@ -21,11 +21,11 @@ class Verbatim(Protocol):
         """The top-level keys but for the events, undecoded; all are there after ``events``."""
 
     def events(
-        self, kept: Callable[[list[msgspec.Raw]], list[bool]] | None = None
+        self, select: Callable[[list[msgspec.Raw]], list[bool]] | None = None
     ) -> Iterator[bytes]:
         """Yield events as JSON text, several at once with commas between.
 
-        ``kept`` returns for some events which of them are wanted; None: all.
+        ``select`` returns for some events which of them are wanted; None: all.
         """
 
 

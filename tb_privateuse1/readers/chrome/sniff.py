@@ -1,7 +1,7 @@
-"""Decide from the beginning of a JSON text whether it is a trace, and read its rank.
+"""Recognize a trace by the beginning of its JSON text, and read its rank.
 
-The text is read once, bracket by bracket, and never decoded as a whole: it is cut off somewhere,
-and may be damaged or hostile. Only outermost keys count, as other JSON may mention ``traceEvents``
+The text is read once, bracket by bracket, and never decoded as a whole: it is incomplete, and may
+be damaged or hostile. Only top-level keys count, because other JSON may mention ``traceEvents``
 further inside.
 """
 
@@ -14,11 +14,11 @@ from itertools import islice
 from tb_privateuse1.discovery.formats import Signs
 
 _MOST_TOKENS = 1 << 19
-"""Brackets and strings looked at. Megabytes of process groups have fewer."""
+"""Brackets and strings examined. Megabytes of process groups have fewer."""
 
 _BOM = b"\xef\xbb\xbf"
 _START = re.compile(rb"\s*([{\[])")
-# A string without an end takes the rest of the text, so that no byte is looked at twice.
+# A string without an end takes the rest of the text, so that no byte is examined twice.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _COLON = re.compile(rb"\s*:\s*")
 _LIST = re.compile(rb"\[\s*(?:[{\]]|\Z)")
