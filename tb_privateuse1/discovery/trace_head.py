@@ -51,7 +51,7 @@ _Look = Callable[[IO[bytes], bool, int], _T]
 class Heads:
     """Heads by file identity, so that a file is opened again only when it has changed.
 
-    ``formats`` are those that a trace may have.
+    ``formats`` are the formats that a trace may have.
 
     What cannot be read is looked at again another time. Raises ``RemoteError`` if a host does not
     answer several times on end.

@@ -39,7 +39,7 @@ _RESTART_NS = 10 * 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` is its metadata's, ``formats`` are those it may have."""
+    """A trace file; ``rank`` is its metadata's, ``formats`` are the possible ones."""
 
     file: File
     rank: int | None

@@ -18,7 +18,7 @@ class Verbatim(Protocol):
 
     @property
     def keys(self) -> Mapping[str, msgspec.Raw]:
-        """The top-level keys but for the events, undecoded; all are there after ``events``."""
+        """Return the top-level keys except the events, undecoded; complete after ``events``."""
 
     def events(
         self, select: Callable[[list[msgspec.Raw]], list[bool]] | None = None
@@ -34,7 +34,7 @@ class Reader(Format):
     """A format that can be read: one file of this room, or one folder."""
 
     read: Callable[[str, Progress | None], Raw]
-    """Read a path or URL. Raises TraceError for what is no trace or cannot be read.
+    """Read a path or URL. Raises TraceError if it is not a trace or cannot be read.
 
     ``Raw.groups`` has the event numbers that ``record`` understands."""
     record: Callable[[str, Checkpoints, int], Mapping[str, Any]]

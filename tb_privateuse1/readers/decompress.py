@@ -29,7 +29,7 @@ _RATIO_FROM = 256 << 20
 
 _BLOCK = 1 << 20
 _PIECE = 512
-"""Packed bytes that are unpacked at once. A damaged stream loses at most so many, and they bound
+"""Packed bytes that are unpacked at once. A damaged stream loses at most this much, and it bounds
 a block: deflate packs 1,032 times at best."""
 
 _PIECES = 64

@@ -22,9 +22,9 @@ Progress = Callable[[str, int, int, int], None]
 class Group:
     """The complete events of one category: ranges with a start and an end.
 
-    ``event`` is the event's number in the file (of a pair of events, that of its first).
-    ``ids`` holds the arguments that are numbers, ``texts`` those that are strings (indices into
-    ``Raw.strings``); a column is absent if no event of the category has that argument.
+    ``event`` is the event's number in the file (for a pair of events, the number of the first).
+    ``ids`` holds numeric arguments, ``texts`` strings (indices into ``Raw.strings``); a column is
+    absent if no event of the category has that argument.
     """
 
     name: I32

@@ -81,7 +81,7 @@ class Verbatim:
 
     @property
     def keys(self) -> dict[str, msgspec.Raw]:
-        """The top-level keys except the events, undecoded."""
+        """Return the top-level keys except the events, undecoded."""
         return self._document.keys
 
     def events(

@@ -38,20 +38,22 @@ class Pairs:
 
     def groups(self, last_ns: int) -> dict[str, Group]:
         """Return the ranges by category. Open ones end at ``last_ns`` or the last end."""
-        begun = {category: parts.group() for category, parts in self._begun.items()}
-        threads = [g.thread for g in begun.values()] + [t for t, _, _ in self._ends]
-        times = [g.start_ns for g in begun.values()] + [ts for _, ts, _ in self._ends]
-        numbers = [np.concatenate(self._order[c]) for c in begun] + [n for _, _, n in self._ends]
+        open_ranges = {category: parts.group() for category, parts in self._begun.items()}
+        threads = [g.thread for g in open_ranges.values()] + [t for t, _, _ in self._ends]
+        times = [g.start_ns for g in open_ranges.values()] + [ts for _, ts, _ in self._ends]
+        numbers = [np.concatenate(self._order[c]) for c in open_ranges] + [
+            n for _, _, n in self._ends
+        ]
         if not threads:
             return {}
         thread, ts, number = (np.concatenate(c) for c in (threads, times, numbers))
-        rows = sum(map(len, begun.values()))
+        rows = sum(map(len, open_ranges.values()))
         order = np.lexsort((number, ts, thread))
         ends = self._matched(order.tolist(), thread.tolist(), ts.tolist(), rows)
         last_ns = max(last_ns, int(ts.max()))
         column = np.array([last_ns if e is None else e for e in ends], np.int64)
-        sizes = np.cumsum([len(g) for g in begun.values()])
-        parts = zip(begun.items(), np.split(column, sizes), strict=False)
+        sizes = np.cumsum([len(g) for g in open_ranges.values()])
+        parts = zip(open_ranges.items(), np.split(column, sizes), strict=False)
         return {category: dataclasses.replace(g, end_ns=end) for (category, g), end in parts}
 
     def _matched(

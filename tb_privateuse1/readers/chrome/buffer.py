@@ -50,8 +50,8 @@ class Buffer:
     def skip(self, pattern: re.Pattern[bytes]) -> bytes:
         """Skip what matches here, however long. Return the next byte, or nothing at the end."""
         while True:
-            found = pattern.match(self.text, self.at)
-            self.at = found.end() if found else self.at
+            match = pattern.match(self.text, self.at)
+            self.at = match.end() if match else self.at
             if self.at < len(self.text) or not self.more():
                 return self.text[self.at : self.at + 1]
 

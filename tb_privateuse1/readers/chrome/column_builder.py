@@ -67,7 +67,7 @@ _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 _TIMED = frozenset("XsfiIBE")
 _INSTANTS = frozenset("iI")
 _FEW = 1 << 15
-"""NumPy sorts up to so many kinds by counting: they fit int16."""
+"""NumPy sorts int16 by counting, which holds this number of kinds."""
 _MOST_KINDS, _OTHERS = 1000, "(others)"
 """A trace has dozens of kinds, each with its own columns. Further kinds of a hostile one share."""
 
@@ -126,9 +126,9 @@ class Builder:
         timed = window.where(is_timed[window.kind])
         when = event_times(timed.events, is_range[timed.kind], text)
         self._seen += len(events)
-        self._tally.merge(when.odd)
+        self._tally.merge(when.problems)
         self._untimed(window.where(~is_timed[window.kind]))
-        keep = when.known & self._shown(timed)
+        keep = when.valid & self._shown(timed)
         placed = timed.where(keep)
         if not placed.events:
             return

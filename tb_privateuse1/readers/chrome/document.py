@@ -98,12 +98,12 @@ class Document:
             self.keys |= members.keys
             buffer.at += members.length if state == "list" else 0
             return state == "list"
-        found = self._search(members.length)
-        if found is None:
+        bracket = self._search(members.length)
+        if bracket is None:
             if not first:
                 self._end(buffer.text[buffer.at :])
             return False
-        start, stop = found
+        start, stop = bracket
         self._tally.add("metadata_damaged")
         self.keys |= metadata.salvage(buffer.text[buffer.at : buffer.at + start])
         buffer.at += stop
@@ -113,8 +113,8 @@ class Document:
         """Return start and end of what looks like the start of a list, from ``at``; or None."""
         buffer = self._buffer
         while True:
-            if found := _LIST.search(buffer.text, buffer.at + scanned):
-                return found.start() - buffer.at, found.end() - buffer.at
+            if match := _LIST.search(buffer.text, buffer.at + scanned):
+                return match.start() - buffer.at, match.end() - buffer.at
             held = len(buffer.text) - buffer.at
             scanned = max(scanned, held - _REACH)
             if held > _MAX_METADATA or not buffer.more():

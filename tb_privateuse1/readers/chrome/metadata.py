@@ -23,12 +23,12 @@ Keys = dict[str, msgspec.Raw]
 
 
 def _trailing_byte(error: Exception) -> int | None:
-    found = _TRAILING.search(str(error))
-    return int(found[1]) if found else None
+    match = _TRAILING.search(str(error))
+    return int(match[1]) if match else None
 
 
 def _beyond() -> int:
-    """Return msgspec's offset for the end of a value: 1 in 0.22, which counts from 1, else 0."""
+    """Return by how much msgspec overstates the end of a value: by 1 in version 0.22."""
     try:
         msgspec.json.decode(b"[]x", type=msgspec.Raw)
     except msgspec.DecodeError as error:
@@ -102,11 +102,11 @@ def no_trace(name: str, text: bytes) -> TraceError:
     return TraceError("not_a_trace", message)
 
 
-def no_event(name: str, broken: bool, odd: bool) -> TraceError | None:
+def no_event(name: str, broken: bool, malformed: bool) -> TraceError | None:
     """Return the error for a list without a single event; None if it is just empty."""
     if broken:
         return _not_json(say("{name} has no complete event.", name=name))
-    if odd:
+    if malformed:
         return TraceError("not_a_trace", say("{name} is a list, but not of events.", name=name))
     return None
 

@@ -56,7 +56,7 @@ def _id(value: Any, missing: int) -> int:
 
 
 def _digits(value: Decimal) -> int:
-    """Return the exponent of a number without making it; ``_MANY`` for NaN and infinity."""
+    """Return the decimal exponent without making the integer; ``_MANY`` for NaN and infinity."""
     return value.adjusted() if value.is_finite() else _MANY
 
 

@@ -37,18 +37,18 @@ def repair_text(text: bytes) -> tuple[bytes, Tally]:
     tally = Tally()
 
     def fix(token: re.Match[bytes]) -> bytes:
-        found = token[0]
+        original = token[0]
         if token.lastgroup == "number":
             tally.add("invalid_numbers")
             return b"null"
         if token.lastgroup == "comma":
             tally.add("trailing_commas")
             return b""
-        if token.lastgroup == "open" or not _ODD.search(found):
-            return found
-        fixed = b'"' + _UNIT.sub(_unit, _utf8(found[1:-1])) + b'"'
-        if fixed != found:
-            tally.add("invalid_strings", 1, found)
+        if token.lastgroup == "open" or not _ODD.search(original):
+            return original
+        fixed = b'"' + _UNIT.sub(_unit, _utf8(original[1:-1])) + b'"'
+        if fixed != original:
+            tally.add("invalid_strings", 1, original)
         return fixed
 
     return _TOKEN.sub(fix, text), tally

@@ -28,8 +28,8 @@ class Times:
 
     start_ns: I64
     end_ns: I64
-    known: Bools
-    odd: Tally
+    valid: Bools
+    problems: Tally
 
 
 def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
@@ -37,7 +37,7 @@ def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
 
     Raises Inexact if the events have to be decoded as ``LOOSE``.
     """
-    odd = Tally()
+    problems = Tally()
     if events and isinstance(events[0], LOOSE):
         present = np.array([event.ts is not None for event in events], np.bool_)
         start, possible = numbers.exact_nanoseconds([event.ts or _ZERO for event in events])
@@ -57,12 +57,12 @@ def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
     if not is_range.all():
         duration, finite = np.where(is_range, duration, 0), finite | ~is_range
     if (duration < 0).any():
-        odd.add("negative_durations", int((duration < 0).sum()))
+        problems.add("negative_durations", int((duration < 0).sum()))
         duration = np.maximum(duration, 0)
-    known = present & possible & finite
-    if not known.all():
-        odd.add("events_without_time", int((~present).sum()))
-        if len(impossible := np.flatnonzero(present & ~known)):
+    valid = present & possible & finite
+    if not valid.all():
+        problems.add("events_without_time", int((~present).sum()))
+        if len(impossible := np.flatnonzero(present & ~valid)):
             first = events[impossible[0]]
-            odd.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
-    return Times(start, start + duration, known, odd)
+            problems.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
+    return Times(start, start + duration, valid, problems)

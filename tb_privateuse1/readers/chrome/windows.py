@@ -240,17 +240,17 @@ class Windows(Generic[T]):
         step = 1 << min(20, self._failures // 64)
         self._failures += 1
         buffer.need(max(_ONE, step))
-        found = _EVENT.search(buffer.text, buffer.at + step)
-        behind = found.start() if found else len(buffer.text)
+        match = _EVENT.search(buffer.text, buffer.at + step)
+        behind = match.start() if match else len(buffer.text)
         if buffer.eof and not _PHASE.search(buffer.text, behind) and self._tail():
             return
         buffer.at = min(len(buffer.text), buffer.at + step)
-        while (found := _EVENT.search(buffer.text, buffer.at)) is None:
+        while (match := _EVENT.search(buffer.text, buffer.at)) is None:
             buffer.at = max(buffer.at, len(buffer.text) - _REACH)
             if not buffer.more():
                 self._cut_off()
                 return
-        buffer.at = found.start()
+        buffer.at = match.start()
 
     def _tail(self) -> bool:
         """Behind the last event: skip the closing bracket. Return whether there is one."""
@@ -258,9 +258,9 @@ class Windows(Generic[T]):
             return False
         buffer = self._buffer
         closing = _LAST if self._bare else _CLOSING
-        for found in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
-            if self._bare or is_rest(buffer.text, found.end()):
-                buffer.at = found.end()
+        for match in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
+            if self._bare or is_rest(buffer.text, match.end()):
+                buffer.at = match.end()
                 self._at_bracket = True
                 return True
         self._open_ended = True
@@ -285,9 +285,9 @@ def _last_boundary(text: bytes, start: int, stop: int) -> tuple[int, int] | None
     reach = _SMALL
     while True:
         begin = max(start, stop - reach)
-        found = list(_BOUNDARY.finditer(text, begin, stop))
-        if found:
-            return found[-1].start() + 1, found[-1].end()
+        boundaries = list(_BOUNDARY.finditer(text, begin, stop))
+        if boundaries:
+            return boundaries[-1].start() + 1, boundaries[-1].end()
         if begin == start:
             return None
         reach *= 8
