@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.formats import Format
 from tb_privateuse1.discovery.remote import below
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
@@ -33,8 +34,13 @@ class Scanner:
     """
 
     def __init__(
-        self, logdir: str, spec: Sequence[tuple[str, str]] = (), interval_s: float = 5.0
+        self,
+        logdir: str,
+        formats: Sequence[Format],
+        spec: Sequence[tuple[str, str]] = (),
+        interval_s: float = 5.0,
     ) -> None:
+        self._formats = formats
         self._roots = list(spec) or [("", logdir)]
         self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
@@ -99,7 +105,7 @@ class Scanner:
                 self._thread.start()
 
     def _work(self) -> None:
-        heads = Heads()
+        heads = Heads(self._formats)
         while not self._stop.is_set():
             started = time.monotonic()
             try:

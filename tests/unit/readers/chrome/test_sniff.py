@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.discovery import sniff, trace_head
+from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.file import file_at
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers.chrome import sniff
 from tests.support.listing import layout
 from tests.support.trace_files import events, write
 
@@ -91,7 +93,7 @@ def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
     groups = [{"pg_name": str(n), "ranks": list(range(8))} for n in range(30_000)]
     path = tmp_path / "x.json.gz"
     write(path, {"distributedInfo": {"pg_config": groups, "rank": 9}, "traceEvents": events()})
-    assert Heads().trace(file_at(str(path))) == trace_head.Head(True, 9)
+    assert Heads(READERS).trace(file_at(str(path))) == trace_head.Head(True, 9)
 
 
 class Counting:
@@ -136,7 +138,7 @@ def test_a_hostile_head_costs_a_bounded_effort(
     monkeypatch.setattr(sniff, "_decode_info", counted)
     path = tmp_path / "rank0.1.pt.trace.json"
     path.write_bytes(text)
-    heads = Heads()
+    heads = Heads(READERS)
     for _ in range(2):  # the second time it is known
         assert heads.trace(file_at(str(path))).rank is None
     assert counting.bytes < 2 * trace_head._MOST
@@ -182,5 +184,5 @@ def test_a_packed_file_that_unpacks_to_nothing_is_not_read_to_its_end(
         return Counted()
 
     monkeypatch.setattr(trace_head, "open_file", opened)
-    assert Heads().trace(file_at(str(path))) == trace_head.Head(False, None)
+    assert Heads(READERS).trace(file_at(str(path))) == trace_head.Head(False, None)
     assert read <= trace_head._MOST + 2
