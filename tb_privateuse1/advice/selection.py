@@ -1,4 +1,4 @@
-"""What rules select of a trace: rows by name or place, waits, examples, and what a fix removes."""
+"""Select for rules: rows by name or place, waits, examples, and the events that a fix removes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process says about its PrivateUse1 backend, its rank and torch's profiler.
+"""Read this process's PrivateUse1 backend, its rank, and the abilities of torch's profiler.
 
 Names are asked for, never assumed: after ``rename_privateuse1_backend`` torch itself calls the
 device, the enum members and the module by the vendor's name.
@@ -33,7 +33,7 @@ def backend_name() -> str:
 
 
 def is_current() -> bool:
-    """Whether the machine's accelerator is the renamed PrivateUse1 backend."""
+    """Return whether the machine's accelerator is the renamed PrivateUse1 backend."""
     name = backend_name()
     if name == UNNAMED or not hasattr(torch, name):
         return False
@@ -61,7 +61,7 @@ def synchronize() -> None:
 
 
 def has_process_group() -> bool:
-    """Whether ``torch.distributed`` is initialised; torch then writes the rank into the trace."""
+    """Return whether ``torch.distributed`` is initialized: then torch records the rank."""
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
@@ -78,7 +78,7 @@ def _environment(name: str) -> int | None:
 
 
 def has_native_profiler() -> bool | None:
-    """Whether the vendor registered a Kineto profiler (``REGISTER_PRIVATEUSE1_PROFILER``).
+    """Return whether the vendor registered a Kineto profiler (``REGISTER_PRIVATEUSE1_PROFILER``).
 
     None where torch has no such registry or it cannot be asked. Python has no access to it, so
     the exported C++ functions are called.
@@ -93,7 +93,7 @@ def has_native_profiler() -> bool | None:
 
 
 def has_stubs() -> bool | None:
-    """Whether the vendor registered ``ProfilerStubs``; None where that cannot be asked.
+    """Return whether the vendor registered ``ProfilerStubs``; None if that is unknown.
 
     Asking beforehand matters: without them torch prints a C++ stack for every operator. Until a
     vendor registers its own, torch returns an object of a class named ``DefaultStubs``; the
@@ -120,7 +120,7 @@ def _symbol(name: str) -> Any:
 
 
 def missing_internals() -> str | None:
-    """What the event route needs of torch's internals and this version lacks, or None."""
+    """Return the torch internal that the event route needs and this version lacks, or None."""
     if FALLBACK is None:
         return "ProfilerState.KINETO_PRIVATEUSE1_FALLBACK"
     for method in ("prepare_trace", "start_trace", "stop_trace", "add_metadata_json"):

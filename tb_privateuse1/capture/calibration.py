@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured; nanoseconds, None where it could not be."""
+    """Measured constants of the device, in nanoseconds; None if a measurement failed."""
 
     launch_latency_ns: int | None = None
     """From the call that records an event to its execution on an idle device."""
@@ -114,7 +114,7 @@ def _until_returned(backend: str) -> int:
 
 
 def _record(backend: str) -> tuple[int, Any]:
-    """When, in the middle of the call, an event was recorded on the idle device; and it."""
+    """Record an event on the idle device; return the middle of the call's time, and the event."""
     event = _event(backend)
     synchronize()
     before = time.perf_counter_ns()
@@ -149,7 +149,7 @@ def _probe(backend: str, evidence: dict[str, Any]) -> tuple[str | None, str | No
 
 
 def _runs_on_the_host(backend: str, evidence: dict[str, Any]) -> bool:
-    """Whether operators return only when their work is done.
+    """Return whether operators return only when their work is done.
 
     A few operators in a row are launched in far less time than they take, if there is a queue.
     """

@@ -25,7 +25,7 @@ GZIP_LEVEL = 6
 
 
 def sidecar_path(trace: str | os.PathLike[str]) -> Path:
-    """Where the sidecar of a trace belongs: beside it, ``.pt.trace`` replaced."""
+    """Return the path of a trace's sidecar: beside it, ``.pt.trace`` replaced."""
     path = Path(trace)
     zipped = ".gz" if path.name.endswith(".gz") else ""
     stem = path.name.removesuffix(".gz").removesuffix(".json").removesuffix(".pt.trace")

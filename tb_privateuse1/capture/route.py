@@ -18,7 +18,7 @@ Wanted = Literal["auto", "events", "native", "torch"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run is recorded."""
+    """The way to record a run."""
 
     route: Route
     activities: list[Any] | None

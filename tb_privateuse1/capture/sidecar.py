@@ -81,7 +81,7 @@ def build(
 
 @dataclass
 class _Rows:
-    """What torch's results say, in columns of one length, and the sum of the host's times."""
+    """torch's results in columns of one length, and the sum of the host's times."""
 
     external_id: list[int] = field(default_factory=list)
     elapsed_us: list[int | None] = field(default_factory=list)

@@ -53,7 +53,7 @@ def export(prof: torch_profile, to: Path, use_python_export: bool, notes: Notes)
 
 
 def has_device_activity(prof: torch_profile) -> bool:
-    """Whether a native backend put any activity of the device into the last cycle."""
+    """Return whether a native backend put any activity of the device into the last cycle."""
     inner: Any = prof.profiler
     # Memory, which torch records itself, also names the device; its rows are in brackets.
     return any(

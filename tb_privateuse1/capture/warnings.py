@@ -1,4 +1,4 @@
-"""What capture has to say to the user: a code that never changes, and a message.
+"""Warnings of the capture: a stable code and a message.
 
 Every code is explained in ``docs/guide/capture.md``. Notes are collected first and shown once the
 work at hand is done, so that a warning that a program turns into an error costs no file.

@@ -59,7 +59,7 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What became of the traces; what ``--json`` prints."""
+    """The result for all traces, as ``--json`` prints it."""
 
     traces: int
     read: int = 0

@@ -121,22 +121,27 @@ def build_host(raw: Raw, sidecar: Sidecar | None, vendor: Vendor) -> Host:
     launches, tasks = _launches(raw, calls, caller, ops, dequeued)
     return Host(
         ops,
-        Frames(
-            name=frames.name,
-            start_ns=frames.start_ns,
-            end_ns=frames.end_ns,
-            self_ns=nested.self_ns[is_frame],
-            thread=frames.thread,
-            parent=nested.enclosing(is_frame)[is_frame],
-            op=around[is_frame],
-            python_id=frames.id("python_id"),
-            module_id=frames.id("module_id"),
-            event=frames.event,
-        ),
+        _frames(frames, nested, is_frame, around[is_frame]),
         launches,
         _memory(raw, ops),
         MetadataClaims.by(ranges),
         tasks,
+    )
+
+
+def _frames(frames: Group, nested: _Nested, is_frame: Bools, op: I32) -> Frames:
+    """Return the Python frames; ``op`` is the innermost operator around each."""
+    return Frames(
+        name=frames.name,
+        start_ns=frames.start_ns,
+        end_ns=frames.end_ns,
+        self_ns=nested.self_ns[is_frame],
+        thread=frames.thread,
+        parent=nested.enclosing(is_frame)[is_frame],
+        op=op,
+        python_id=frames.id("python_id"),
+        module_id=frames.id("module_id"),
+        event=frames.event,
     )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """What went wrong, in words for the user, and what to do about it."""
+    """An error in words for the user, and what to do about it."""
 
     code: str
     message: str
@@ -23,14 +23,14 @@ class ApiError:
 
 @dataclasses.dataclass(frozen=True)
 class Cancelled:
-    """Whether a trace was being read, or waited for it, when it was cancelled."""
+    """The answer to ``cancel``: whether a trace was being read or in the queue."""
 
     cancelled: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class Extras:
-    """What this server can do besides: it depends on what is installed and allowed."""
+    """Optional abilities of this server: they depend on installed packages and on its address."""
 
     perfetto: bool
     """It has Perfetto's pages."""

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds: ``head`` is JSON."""
+    """The content of a file: ``head`` is JSON."""
 
     head: bytes
     tables: Mapping[str, Table]

@@ -171,7 +171,7 @@ def make_room(directory: Path, keep: Path | None = None) -> None:
 
 @dataclass(frozen=True)
 class DiskUse:
-    """What a cache directory holds."""
+    """The use of a cache directory."""
 
     directory: str
     traces: int

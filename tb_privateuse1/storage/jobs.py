@@ -34,7 +34,7 @@ _LONGEST_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a trace is that is being read, or several of them together."""
+    """The progress of reading one trace, or several together."""
 
     phase: Phase
     bytes_done: int

@@ -74,7 +74,7 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class OtherKernels:
-    """What is beyond ``limit``: not in the rows, but in all sums."""
+    """The groups beyond ``limit``: not in the rows, but in all sums."""
 
     rows: int
     calls: int

@@ -83,7 +83,7 @@ class OperatorRow:
 
 @dataclass(frozen=True)
 class OtherOperators:
-    """What is beyond ``limit``: not in the rows, but in all sums."""
+    """The groups beyond ``limit``: not in the rows, but in all sums."""
 
     rows: int
     calls: int

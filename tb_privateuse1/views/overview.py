@@ -1,4 +1,4 @@
-"""How long a step is, how busy the device, and what the rest of the time goes to."""
+"""The overview: step time, device utilization, and a breakdown of the rest."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ documents that belong to its entries, in both directions. Whether ``types.ts`` i
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import math
@@ -212,3 +213,14 @@ def test_no_file_is_long() -> None:
     written = [path for path in found if path != typescript.API]  # that one is generated
     lines = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in written}
     assert {name: n for name, n in lines.items() if n > LONGEST} == {}
+
+
+def test_no_function_is_long() -> None:
+    """A function's body has at most 60 lines, its signature and documentation not counted."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
+                found[f"{path.name}: {node.name}"] = (node.end_lineno or 0) - first.lineno + 1
+    assert {name: lines for name, lines in found.items() if lines > 60} == {}

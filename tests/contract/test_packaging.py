@@ -78,10 +78,10 @@ def expected(modules: Path) -> set[str]:
     kinds = (
         "*.py",
         "cli/options.json",
-        "texts/**/*.toml",
-        "infer/**/*.txt",
+        "i18n/**/*.toml",
+        "inference/**/*.txt",
         "py.typed",
-        "static/**/*",
+        "server/static/**/*",
     )
     found = {path for kind in kinds for path in (modules / "tb_privateuse1").rglob(kind)}
     return {path.relative_to(modules).as_posix() for path in found if path.is_file()}

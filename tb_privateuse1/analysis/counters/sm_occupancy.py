@@ -1,7 +1,7 @@
 """Estimate how full the multiprocessors were, from CUPTI's data of each kernel's launch.
 
-The estimate is that of torch-tb-profiler: at each instant the blocks per multiprocessor of all
-running kernels, at most 1, as one block suffices to occupy a multiprocessor. A kernel without data
+As in torch-tb-profiler, it is the sum of blocks per multiprocessor of all kernels running at an
+instant. It is at most 1, as one block suffices to occupy a multiprocessor. A kernel without data
 counts as 0.
 """
 

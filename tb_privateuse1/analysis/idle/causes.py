@@ -97,21 +97,21 @@ def _thread(trace: Trace, kernel: I64) -> I32:
     return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
 
 
-def classify_gaps(trace: Trace, found: Gaps) -> dict[str, intervals.Set]:
+def classify_gaps(trace: Trace, gaps: Gaps) -> dict[str, intervals.Set]:
     """Return the idle time of each of ``CAUSES``: disjoint sets whose union is all gaps."""
     # Before the first activity the device may have run unrecorded work.
     hidden = launch_times.unrecorded_start(trace)
-    worked = intervals.covered_length(hidden, found.start_ns, found.end_ns) > 0
-    known = (found.submitted_ns != MISSING) & ~worked
+    worked = intervals.covered_length(hidden, gaps.start_ns, gaps.end_ns) > 0
+    known = (gaps.submitted_ns != MISSING) & ~worked
     # Behind the last activity there is no launch, so none is missing.
-    over = found.kernel < 0
-    launched = np.clip(found.submitted_ns, found.start_ns, found.end_ns)
-    until = np.where(over, found.end_ns, np.where(known, launched, found.start_ns))
+    over = gaps.kernel < 0
+    launched = np.clip(gaps.submitted_ns, gaps.start_ns, gaps.end_ns)
+    until = np.where(over, gaps.end_ns, np.where(known, launched, gaps.start_ns))
     sets = {cause: [intervals.EMPTY] for cause in CAUSES}
-    sets["launch_latency"].append(_some(until, found.end_ns, known))
-    sets["unknown"].append(_some(found.start_ns, found.end_ns, ~known & ~over))
+    sets["launch_latency"].append(_some(until, gaps.end_ns, known))
+    sets["unknown"].append(_some(gaps.start_ns, gaps.end_ns, ~known & ~over))
     kinds = _host(trace)
-    waited = Ranges(found.thread, found.start_ns, until)
+    waited = Ranges(gaps.thread, gaps.start_ns, until)
     rest = _of_threads(waited, kinds, sets)
     for cause, ranges in kinds.items():
         rest = _take(sets[cause], rest, intervals.union(ranges.start_ns, ranges.end_ns))
@@ -157,7 +157,7 @@ def _of_threads(
     batch = max(_LIMIT // width, 1)
     left = [intervals.EMPTY]
     for first in range(0, len(threads), batch):
-        mine = some[(place >= first) & (place < first + batch)]
+        rows = some[(place >= first) & (place < first + batch)]
         chosen = threads[first : first + batch]
 
         def axis(ranges: Ranges, chosen: I32 = chosen) -> intervals.Set:
@@ -172,9 +172,9 @@ def _of_threads(
             off = a[0] // width * width - low
             return a[0] - off, a[1] - off
 
-        alone = waited.thread[mine] < 0
-        left.append(_some(waited.start_ns[mine], waited.end_ns[mine], alone))
-        rest = axis(Ranges(waited.thread[mine], waited.start_ns[mine], waited.end_ns[mine]))
+        alone = waited.thread[rows] < 0
+        left.append(_some(waited.start_ns[rows], waited.end_ns[rows], alone))
+        rest = axis(Ranges(waited.thread[rows], waited.start_ns[rows], waited.end_ns[rows]))
         for cause, ranges in kinds.items():
             taken: list[intervals.Set] = []
             rest = _take(taken, rest, axis(ranges))

@@ -134,11 +134,11 @@ ADVICE = (
 )
 
 
-def limit_advice(trace: Trace, found: tuple[Limit, ...]) -> tuple[Advice, ...]:
+def limit_advice(trace: Trace, limits: tuple[Limit, ...]) -> tuple[Advice, ...]:
     """Return the advice for some limits, in their order; empty if all times are measured."""
     wanted: list[str] = []
     if trace.meta.timeline == "inferred":
-        wanted = [limit.advice for limit in found if limit.advice] + ["native"]
+        wanted = [limit.advice for limit in limits if limit.advice] + ["native"]
     elif trace.meta.timeline == "none":
         wanted = list(_instead(trace))
     by_code = {one.code: one for one in ADVICE}

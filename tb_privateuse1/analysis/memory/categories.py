@@ -198,11 +198,11 @@ def category_curves(events: Memory, level: Level, blocks: Blocks, split: Split) 
     change = np.zeros((len(CATEGORIES), n + 1), np.int64)
     start = split.before.copy()
     for category in range(UNTOLD):
-        mine = split.of == category
-        made = mine & (blocks.allocation >= 0)
+        members = split.of == category
+        made = members & (blocks.allocation >= 0)
         np.add.at(change[category], blocks.allocation[made], blocks.bytes[made])
-        np.subtract.at(change[category], blocks.gone[mine], blocks.bytes[mine])
-        start[category] += int(blocks.bytes[mine & (blocks.fate == EARLIER)].sum())
+        np.subtract.at(change[category], blocks.gone[members], blocks.bytes[members])
+        start[category] += int(blocks.bytes[members & (blocks.fate == EARLIER)].sum())
     after = np.cumsum(change[:, :n], axis=1)[:, level.rows] + start[:, None]
     total: I64 = np.concatenate((start[:, None], after), axis=1)
     whole = np.concatenate(([level.before], level.allocated))
@@ -231,7 +231,7 @@ def category_rows(
     rows = []
     for i, name in enumerate(CATEGORIES):
         most = int(part[i].argmax())
-        mine = inside & (split.of == i)
+        members = inside & (split.of == i)
         rows.append(
             MemoryCategory(
                 category=name,
@@ -241,8 +241,8 @@ def category_rows(
                 peak_at_ns=int(times[most]) if part[i, most] else None,
                 at_start_bytes=int(part[i, 0]),
                 at_end_bytes=int(part[i, -1]),
-                allocations=int(mine.sum()),
-                allocated_bytes=int(blocks.bytes[mine].sum()),
+                allocations=int(members.sum()),
+                allocated_bytes=int(blocks.bytes[members].sum()),
             )
         )
     return tuple(rows), _curve(level, total, low, high, start, end, points)

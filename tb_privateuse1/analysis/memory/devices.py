@@ -41,19 +41,19 @@ def device_key(device: tuple[int, int]) -> str:
 
 
 def choose_device(
-    trace: Trace, found: list[tuple[int, int]], device: str | None
+    trace: Trace, devices: list[tuple[int, int]], device: str | None
 ) -> tuple[int, int] | None:
     """Return the selected device; without one, the accelerator with the most allocated, or the CPU.
 
     Raises TraceError ``bad_option``.
     """
     if device is not None:
-        for one in found:
+        for one in devices:
             if device_key(one) == device:
                 return one
         keys = join_list(
             say("{key} ({label})", key=device_key(one), label=allocations.device_label(trace, one))
-            for one in found
+            for one in devices
         )
         message = say(
             "There are no memory events of a device {device!r} in this trace.", device=device
@@ -64,7 +64,7 @@ def choose_device(
         size = allocations.zero_if_missing(allocations.device_events(trace.memory, one).bytes)
         return one[0] != allocations.CPU, int(np.maximum(size, 0).sum())
 
-    return max(found, key=weight, default=None)
+    return max(devices, key=weight, default=None)
 
 
 def device_facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:

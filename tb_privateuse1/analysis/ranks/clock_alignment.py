@@ -1,9 +1,9 @@
 """Align the clocks of all ranks by their common collectives.
 
 No rank leaves a symmetric collective before all have arrived, so all leave at about the same time.
-Each clock is shifted until these ends agree best: first by medians, so that wrongly matched calls
-have no effect and are detected, then by least squares over the others. The remaining residual is
-the accuracy of any comparison across ranks.
+Each clock is shifted until these ends agree best. Medians come first, so that wrongly matched calls
+have no effect and are detected; then least squares over the others. The remaining residual is the
+accuracy of any comparison across ranks.
 """
 
 from __future__ import annotations

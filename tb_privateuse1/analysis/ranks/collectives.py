@@ -157,11 +157,11 @@ def _calls(trace: Trace) -> tuple[tuple[Shape, ...], Calls]:
     device = c.kernel >= 0
     duration, end = np.zeros(len(c), np.int64), np.zeros(len(c), np.int64)
     step = np.full(len(c), NONE, np.int32)
-    for table, row, mine in ((kernels, c.kernel, device), (ops, c.op, ~device)):
-        chosen = row[mine]
-        end[mine] = table.end_ns[chosen]
-        duration[mine] = end[mine] - table.start_ns[chosen]
-        step[mine] = table.step[chosen]
+    for table, row, here in ((kernels, c.kernel, device), (ops, c.op, ~device)):
+        chosen = row[here]
+        end[here] = table.end_ns[chosen]
+        duration[here] = end[here] - table.start_ns[chosen]
+        step[here] = table.step[chosen]
     first, shape = group_rows(c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     columns = (c.kind, c.group, c.purpose, device, c.group_size, c.bytes)
     shapes = tuple(

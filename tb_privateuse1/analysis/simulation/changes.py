@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a change affects: ranges of host threads, and activities."""
+    """The targets of a change: ranges of host threads, and activities."""
 
     ranges: Ranges
     kernels: Bools
@@ -191,9 +191,9 @@ def _inside(trace: Trace, ranges: Ranges) -> Bools:
     ops = trace.ops
     found = np.zeros(len(ops), np.bool_)
     for thread, (starts, ends) in ranges.by_thread():
-        mine = np.flatnonzero(ops.thread == thread)
-        at = np.searchsorted(starts, ops.start_ns[mine], side="right") - 1
-        found[mine] = (at >= 0) & (ops.start_ns[mine] < np.append(ends, 0)[at])
+        rows = np.flatnonzero(ops.thread == thread)
+        at = np.searchsorted(starts, ops.start_ns[rows], side="right") - 1
+        found[rows] = (at >= 0) & (ops.start_ns[rows] < np.append(ends, 0)[at])
     return found
 
 
@@ -226,12 +226,12 @@ def scale_weights(
 
     Edges that are ``freed`` delay nothing.
     """
-    n, held = len(graph.points), graph.held
-    length, gap = held.length.copy(), held.gap.copy()
+    n, recorded = len(graph.points), graph.weights
+    length, gap = recorded.length.copy(), recorded.gap.copy()
     length[n:] = _scaled(length[n:], device)
     gap[:n] = _scaled(gap[:n], host)
-    edge_gap = np.where(freed, NEVER, _scaled(held.edge_gap, edges))
-    return Weights(length, gap, held.delay, edge_gap, held.at)
+    edge_gap = np.where(freed, NEVER, _scaled(recorded.edge_gap, edges))
+    return Weights(length, gap, recorded.delay, edge_gap, recorded.at)
 
 
 def thread_shares(graph: Graph, ranges: Ranges) -> Shares:

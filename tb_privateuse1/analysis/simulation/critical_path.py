@@ -94,13 +94,13 @@ def find_critical_path(trace: Trace, graph: Graph) -> Path:
 
 def _binding(graph: Graph) -> tuple[I64, I64]:
     """Return the binding dependency of each node, and its edge (``NONE``: the chain)."""
-    time, held = graph.time_ns, graph.held
+    time, weights = graph.time_ns, graph.weights
     best = np.full(len(time), np.iinfo(np.int64).min)
     has = np.flatnonzero(graph.before >= 0)
     before = graph.before[has]
-    best[has] = time[before] + held.length[before] + held.gap[has]
+    best[has] = time[before] + weights.length[before] + weights.gap[has]
     binding, by = graph.before.copy(), np.full(len(time), NONE)
-    came = time[graph.edges.source] + held.length[graph.edges.source] + held.edge_gap
+    came = time[graph.edges.source] + weights.length[graph.edges.source] + weights.edge_gap
     rows = np.argsort(came, kind="stable")  # so that the latest is written last
     rows = rows[came[rows] > best[graph.edges.target[rows]]]
     binding[graph.edges.target[rows]] = graph.edges.source[rows]
@@ -110,7 +110,7 @@ def _binding(graph: Graph) -> tuple[I64, I64]:
 
 def _lasts(graph: Graph, stop: I64) -> I64:
     """Return the node that ends each step's window, or ``NONE``."""
-    ends = graph.time_ns[graph.end_node] + graph.held.length[graph.end_node]
+    ends = graph.time_ns[graph.end_node] + graph.weights.length[graph.end_node]
     inside = np.flatnonzero(ends <= stop[graph.end_step])
     # Sorted so that the latest is written last, and of equal ones the first.
     order = inside[np.lexsort((-inside, ends[inside]))]
@@ -125,11 +125,11 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
     ``step``, ``bound`` and ``by`` are each node's; ``last`` is the end of each of ``steps``. The
     host's own time has its thread and no row.
     """
-    time, held, n = graph.time_ns, graph.held, len(graph.points)
+    time, weights, n = graph.time_ns, graph.weights, len(graph.points)
     has = bound >= 0
     device = path >= n
-    begun = np.where(has, time[bound] + held.length[bound], np.iinfo(np.int64).min)
-    ready = time[path] - held.delay[path]
+    begun = np.where(has, time[bound] + weights.length[bound], np.iinfo(np.int64).min)
+    ready = time[path] - weights.delay[path]
     kind = np.append(graph.edges.kind, -1)[by]
     cause = np.select(
         [kind == edge for edge in _OF_EDGE],
@@ -148,9 +148,9 @@ def _pieces(graph: Graph, path: I64, step: I64, bound: I64, by: I64, last: I64, 
     of_step = np.concatenate((step[has & (bound >= n)], steps[last >= n]))
     key = np.unique(of_step * len(time) + ran)  # an activity may bind several
     of_step, ran = key // len(time), key % len(time)
-    work = _path(of_step, time[ran], time[ran] + held.length[ran], _KERNEL, ran - n, NONE)
+    work = _path(of_step, time[ran], time[ran] + weights.length[ran], _KERNEL, ran - n, NONE)
     # A range other than an operator or activity may end the recording.
-    end = time[last] + held.length[last]
+    end = time[last] + weights.length[last]
     rest = _path(steps, end, np.full(len(end), _END), _UNEXPLAINED, NONE, NONE)
     return _concat([waited, late, work, rest])
 
@@ -208,12 +208,12 @@ def _resolved(trace: Trace, path: Path) -> Path:
 def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     """Return a thread's own time, cut where it enters and leaves operators and calls."""
     ops, launches = trace.ops, trace.launches
-    mine, calls = np.flatnonzero(ops.thread == thread), np.flatnonzero(launches.thread == thread)
-    start = np.concatenate((ops.start_ns[mine], launches.start_ns[calls]))
-    end = np.concatenate((ops.end_ns[mine], launches.end_ns[calls]))
+    rows, calls = np.flatnonzero(ops.thread == thread), np.flatnonzero(launches.thread == thread)
+    start = np.concatenate((ops.start_ns[rows], launches.start_ns[calls]))
+    end = np.concatenate((ops.end_ns[rows], launches.end_ns[calls]))
     # Rows of launches are numbered behind those of operators.
-    row = np.concatenate((mine, calls + len(ops)))
-    around = np.concatenate((ops.parent[mine], _around(trace, mine, calls)))
+    row = np.concatenate((rows, calls + len(ops)))
+    around = np.concatenate((ops.parent[rows], _around(trace, rows, calls)))
     number = np.arange(len(row))
     # At one instant, inner ranges end before outer ones, then outer ones begin before inner ones.
     order = np.lexsort((
@@ -256,16 +256,16 @@ def _of_thread(trace: Trace, path: Path, thread: int) -> Path:
     )
 
 
-def _around(trace: Trace, mine: I64, calls: I64) -> I64:
+def _around(trace: Trace, rows: I64, calls: I64) -> I64:
     """Return the innermost range around each call of a thread, annotations included."""
     ops, launches = trace.ops, trace.launches
     found = launches.op[calls].astype(np.int64)
     alone = np.flatnonzero(found < 0)
-    thread = ops.thread[mine], launches.thread[calls[alone]]
+    thread = ops.thread[rows], launches.thread[calls[alone]]
     inner = intervals.innermost(
-        thread[0], ops.start_ns[mine], ops.end_ns[mine], thread[1], launches.start_ns[calls[alone]]
+        thread[0], ops.start_ns[rows], ops.end_ns[rows], thread[1], launches.start_ns[calls[alone]]
     )
-    found[alone] = np.append(mine, NONE)[inner]
+    found[alone] = np.append(rows, NONE)[inner]
     return found
 
 
@@ -274,6 +274,6 @@ def piece_names(trace: Trace, path: Path) -> I64:
     columns = (trace.ops.name, trace.launches.name, trace.kernels.name)
     found = np.full(len(path), NONE)
     for i, column in enumerate(columns):
-        mine = path.table == i
-        found[mine] = np.append(column, np.int32(NONE))[path.row[mine]]
+        here = path.table == i
+        found[here] = np.append(column, np.int32(NONE))[path.row[here]]
     return found

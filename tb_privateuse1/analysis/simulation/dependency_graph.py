@@ -61,7 +61,7 @@ class Graph:
     waits: submissions.Waits
     edges: Edges
     network: Network
-    held: Weights
+    weights: Weights
     """Weights with the delays: their replay is the recording."""
     time_ns: I64
     before: I64
@@ -163,7 +163,7 @@ def build_graph(trace: Trace) -> Graph:
         waits=waits,
         edges=edges,
         network=Network(chain.astype(np.int64), before, edges.source, edges.target, time, order),
-        held=Weights(length, gap, delay, edge_gap, time),
+        weights=Weights(length, gap, delay, edge_gap, time),
         time_ns=time,
         before=before,
         step_first=np.where(first >= 0, np.append(place, 0)[first], NONE),

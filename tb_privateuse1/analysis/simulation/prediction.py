@@ -63,8 +63,8 @@ class Baseline:
 
 def replay_baseline(trace: Trace, graph: Graph) -> Baseline:
     """Return the replays without changes; the one with delays is the recording."""
-    recorded = _lengths(trace, graph, graph.time_ns, graph.held.length)
-    return Baseline(recorded, alternative_lengths(trace, graph, graph.held))
+    recorded = _lengths(trace, graph, graph.time_ns, graph.weights.length)
+    return Baseline(recorded, alternative_lengths(trace, graph, graph.weights))
 
 
 def alternative_lengths(trace: Trace, graph: Graph, weights: Weights) -> tuple[I64, ...]:
@@ -80,7 +80,7 @@ def _variants(trace: Trace, graph: Graph, weights: Weights) -> Iterator[Weights]
         return
     # A change scales the error with the duration.
     n = len(graph.points)
-    was = np.maximum(graph.held.length[n:], 1)
+    was = np.maximum(graph.weights.length[n:], 1)
     error = np.rint(error * (weights.length[n:] / was)).astype(np.int64)
     for sign in (-1, 1):
         length = weights.length.copy()

@@ -120,8 +120,8 @@ def _on_path(path: Path, scope: changes.Scope) -> int:
     device = ran[scope.kernels[path.row[ran]]]
     total = int(spent[device].sum())
     for thread, set_ in scope.ranges.by_thread():
-        mine = path.thread == thread
-        total += int(intervals.covered_length(set_, path.start_ns[mine], path.end_ns[mine]).sum())
+        own = path.thread == thread
+        total += int(intervals.covered_length(set_, path.start_ns[own], path.end_ns[own]).sum())
     return total
 
 

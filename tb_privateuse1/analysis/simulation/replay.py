@@ -1,8 +1,8 @@
 """Replay a graph: each node happens as soon as its dependencies allow (max-plus algebra).
 
 Nodes stand in chains (the events of a thread or a stream, in order). A node starts after its
-predecessor's own time and a gap; by an edge, after a node of another chain and a gap; and then
-after its own delay. All of these are 0 or more, so the order of the recording is a valid order of
+predecessor's own time and a gap, and then after its own delay. An edge adds a node of another chain
+and a gap. All of these are 0 or more, so the order of the recording is a valid order of
 computation, and no reduction makes a node later.
 
 Inside a chain the times are a running maximum. Edges between chains need iteration: a sweep
@@ -112,8 +112,8 @@ class Network:
             came = before[known]
             least[known] = np.maximum(least[known], time[came] + length[came] + gap[part][known])
             step = np.zeros(stop - start, np.int64)
-            mine = np.flatnonzero(self._inside[part])
-            step[mine] = length[part][mine - 1] + gap[part][mine]
+            inner = np.flatnonzero(self._inside[part])
+            step[inner] = length[part][inner - 1] + gap[part][inner]
             step += delay[part]
             step[outer] = 0
             along = np.cumsum(step)
@@ -190,7 +190,7 @@ def _runs(sorted_: I64) -> tuple[I64, I64]:
 def settled(time: I64, before: I64, source: I64, target: I64) -> tuple[I64, Bools]:
     """Order the nodes by time, each behind its dependencies; return the valid edges, too.
 
-    On coarse clocks nodes of one instant can form a cycle: for example a call that returns, the
+    On coarse clocks nodes of one instant can form a cycle. An example: a call that returns, the
     activity of length 0 that it waited for, and that activity's launch behind the return. Then the
     node with the lowest number goes first, and its edges from later nodes are invalid. Within a
     chain, numbers and times rise.

@@ -104,25 +104,25 @@ class Waits:
     wait: I64
 
 
-def find_waits(trace: Trace, submission: Submissions, found: bottleneck.Waits) -> Waits:
+def find_waits(trace: Trace, submission: Submissions, calls: bottleneck.Waits) -> Waits:
     """Return the waits of ``found``, and blocked launches."""
     kernels, launches, ops = trace.kernels, trace.launches, trace.ops
     called = np.unique(kernels.launch[kernels.launch >= 0])
     long = launches.end_ns[called] - launches.start_ns[called] >= BLOCKED_NS
-    blocked = np.setdiff1d(called[long], found.launch).astype(np.int32)
-    launch = np.concatenate((found.launch, blocked))
-    op = np.concatenate((found.op, launches.op[blocked]))
-    start = np.concatenate((found.start_ns, launches.start_ns[blocked]))
-    end = np.concatenate((found.end_ns, launches.end_ns[blocked]))
+    blocked = np.setdiff1d(called[long], calls.launch).astype(np.int32)
+    launch = np.concatenate((calls.launch, blocked))
+    op = np.concatenate((calls.op, launches.op[blocked]))
+    start = np.concatenate((calls.start_ns, launches.start_ns[blocked]))
+    end = np.concatenate((calls.end_ns, launches.end_ns[blocked]))
     thread = np.where(
         launch >= 0,
         np.append(launches.thread, np.int32(NONE))[launch],
         np.append(ops.thread, np.int32(NONE))[op],
     ).astype(np.int32)
     # An operator can only wait behind its last launch.
-    mine = np.flatnonzero((kernels.op >= 0) & (submission.thread >= 0))
+    rows = np.flatnonzero((kernels.op >= 0) & (submission.thread >= 0))
     last = np.full(len(ops) + 1, np.iinfo(np.int64).min)
-    np.maximum.at(last, kernels.op[mine], submission.at_ns[mine])
+    np.maximum.at(last, kernels.op[rows], submission.at_ns[rows])
     start = np.where(launch >= 0, start, np.clip(last[op], start, end))
     order = intervals.nesting_order(thread, start, end)
     # Of nested waits only the innermost counts.
@@ -240,11 +240,11 @@ def find_turns(trace: Trace, main: int) -> Turns:
 def _busy(trace: Trace, thread: int) -> intervals.Set:
     """Return when a thread is in an operator or a runtime call."""
     ops, launches = trace.ops, trace.launches
-    mine = (ops.thread == thread) & (ops.kind == OPERATOR) & ~_steps(trace)
+    rows = (ops.thread == thread) & (ops.kind == OPERATOR) & ~_steps(trace)
     call = launches.thread == thread
     return intervals.union(
-        np.concatenate((ops.start_ns[mine], launches.start_ns[call])),
-        np.concatenate((ops.end_ns[mine], launches.end_ns[call])),
+        np.concatenate((ops.start_ns[rows], launches.start_ns[call])),
+        np.concatenate((ops.end_ns[rows], launches.end_ns[call])),
     )
 
 

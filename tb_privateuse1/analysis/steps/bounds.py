@@ -229,9 +229,9 @@ def _sums(trace: Trace, parts: Mapping[str, I64]) -> dict[str, I64]:
 
 def _total(step: I64, kind: I8, values: I64, kinds: range, steps: int) -> I64:
     """Return by step the sum of the values of some kinds of activities."""
-    mine = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
+    chosen = (step >= 0) & (kind >= kinds.start) & (kind < kinds.stop)
     result = np.zeros(steps, np.int64)
-    np.add.at(result, step[mine], values[mine])
+    np.add.at(result, step[chosen], values[chosen])
     return result
 
 

@@ -28,7 +28,7 @@ class Step:
     duration_ns: int
     incomplete: bool
     primed: bool
-    """Our capture kept the device busy in this step: it is not in averages."""
+    """Our capture loaded the device in this step: it is not in averages."""
     kernel_ns: int
     memcpy_ns: int
     memset_ns: int

@@ -1,4 +1,4 @@
-"""Rectangles on rows, and merging of those that lie close together."""
+"""Rectangles on rows, and merging of short neighbors."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ instances. docs/internals/inference.md says why each holds. Times are int64 ns.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,9 +34,15 @@ from tb_privateuse1.inference.device_timeline.base import (
     EventPairs,
     Work,
 )
-from tb_privateuse1.inference.device_timeline.constraints import Tree
-from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites, Placed
-from tb_privateuse1.inference.device_timeline.launching_operators import Segments
+from tb_privateuse1.inference.device_timeline.kernel_placement import LaunchSites
+from tb_privateuse1.inference.device_timeline.phase_results import (
+    Cautious,
+    Lengths,
+    Likely,
+    Placement,
+    Prior,
+    StreamInput,
+)
 from tb_privateuse1.inference.device_timeline.solver import Solution
 from tb_privateuse1.inference.device_timeline.stream_joins import FAR, Joins
 from tb_privateuse1.inference.device_timeline.sync_points import SyncPoints
@@ -58,93 +63,6 @@ _ALMOST_NONE = 0.01
 
 _UNBOUNDED = 0.1
 """The share of kernels without a start bound above which there is a finding."""
-
-
-@dataclass(frozen=True)
-class StreamInput:
-    """The recorded input of one stream; no phase changes it.
-
-    ``events`` are its event pairs as recorded, ``tree`` their nesting, ``in_tree`` the operators
-    that are nodes of it, ``keys`` one number per operator, shapes and dtypes. ``joins``: when the
-    stream may have waited for others, if there are any. ``waits``: starts and ends of host ranges
-    that wait for the device.
-    """
-
-    ops: Ops
-    strings: Strings
-    events: EventPairs
-    tree: Tree
-    in_tree: Bools
-    keys: I64
-    joins: Joins | None
-    waits: tuple[I64, I64]
-    c: Calibration
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The solution in which every operator launches that its name allows.
-
-    ``may`` are these operators. ``behind`` are the events at which the device surely had a backlog.
-    """
-
-    may: Bools
-    solution: Solution
-    events: EventPairs
-    behind: Bools
-
-
-@dataclass(frozen=True)
-class Cautious:
-    """The solution whose bounds hold, and where work is placed.
-
-    Per operator: ``may`` launch, ``blocking`` (waits for its work). ``segments`` are the own
-    segments of operators that may launch, ``use`` those that get a kernel. ``sites`` has a row per
-    kernel; ``blocked`` are the kernels of blocking operators.
-    """
-
-    may: Bools
-    blocking: Bools
-    solution: Solution
-    events: EventPairs
-    segments: Segments
-    use: Bools
-    sites: LaunchSites
-    blocked: Bools
-
-
-@dataclass(frozen=True)
-class Likely:
-    """The solution that assumes launches at the sites only, with ``c`` as the trace shows it.
-
-    ``within`` are the bounds that estimates keep. ``bounds`` are those that are stated:
-    ``narrowed`` by the statistics of rounding, or those of the cautious solution.
-    """
-
-    solution: Solution
-    events: EventPairs
-    c: Calibration
-    within: Bounds
-    bounds: Bounds
-    narrowed: bool
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Limits of each kernel, a draft of the estimates, and which are capture's ``priming`` work."""
-
-    limits: Placed
-    draft: Placed
-    priming: Bools
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """The kernels with final estimates; how many other recordings ``helped``, and their names."""
-
-    placed: Placed
-    helped: int
-    names: tuple[str, ...]
 
 
 def place_kernels(

@@ -193,7 +193,7 @@ def _hidden(most: I64) -> I64:
 
 @dataclass(frozen=True)
 class Shares:
-    """Where in their segments on the host operators launch: 0 is the start, 1 the end."""
+    """The position of launches in their host segments: 0 is the start, 1 the end."""
 
     low: float
     likely: float

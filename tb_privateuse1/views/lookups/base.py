@@ -78,7 +78,7 @@ def check(trace: Trace, table: TableName, index: int) -> None:
 
 @dataclass(frozen=True)
 class Bin:
-    """Those that took at least ``low_ns`` and less than ``high_ns``."""
+    """The events that took at least ``low_ns`` and less than ``high_ns``."""
 
     low_ns: int
     high_ns: int

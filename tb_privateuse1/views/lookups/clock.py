@@ -15,7 +15,7 @@ from tb_privateuse1.views.signature import reduces
 
 @dataclass(frozen=True)
 class RankClock:
-    """How one rank's times become those of the reference."""
+    """The conversion of one rank's times to the reference's."""
 
     rank: int
     shift_ns: int | None

@@ -21,7 +21,7 @@ _PLACES: tuple[TableName, ...] = ("ops", "launches", "kernels")
 
 @dataclass(frozen=True)
 class Piece:
-    """Where the path is for a while: a range of the timeline, and why."""
+    """A part of the critical path: a range of the timeline, and its cause."""
 
     cause: str
     name: str

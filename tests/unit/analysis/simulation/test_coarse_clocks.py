@@ -25,9 +25,9 @@ OWN = sorted((Path(__file__).parents[3] / "traces").glob("*/*.pt.trace.json.gz")
 def check(made: Trace) -> None:
     """Check that the replay equals the recording, edges lead forward, and paths fill steps."""
     graph = dependency_graph.build_graph(made)
-    own = graph.network.replay(graph.held)
+    own = graph.network.replay(graph.weights)
     assert own.tolist() == graph.time_ns.tolist()
-    assert (graph.network.replay(graph.held.bare()) <= own).all()
+    assert (graph.network.replay(graph.weights.bare()) <= own).all()
     _, forward = replay.settled(graph.time_ns, graph.before, graph.edges.source, graph.edges.target)
     assert forward.all()
     test_critical_path.tiles(made)

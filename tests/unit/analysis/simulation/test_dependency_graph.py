@@ -45,10 +45,10 @@ def edges(graph: Graph, kind: int) -> list[tuple[int, int, int]]:
     """Return the edges of a kind: the times of both ends and the gap, in µs."""
     rows = np.flatnonzero(graph.edges.kind == kind)
     source, target = graph.edges.source[rows], graph.edges.target[rows]
-    ends = graph.time_ns[source] + graph.held.length[source]
+    ends = graph.time_ns[source] + graph.weights.length[source]
     return [
         (int(a) // 1000, int(b) // 1000, int(gap) // 1000)
-        for a, b, gap in zip(ends, graph.time_ns[target], graph.held.edge_gap[rows], strict=True)
+        for a, b, gap in zip(ends, graph.time_ns[target], graph.weights.edge_gap[rows], strict=True)
     ]
 
 
@@ -59,7 +59,7 @@ def test_launches_and_waits() -> None:
     assert edges(graph, LAUNCH) == [(12, 17, 5), (32, 58, 5)]
     assert edges(graph, WAIT) == [(78, 80, 2)]
     assert graph.latency_ns == 5000
-    assert not graph.held.delay.any()
+    assert not graph.weights.delay.any()
 
 
 def test_a_stream_is_in_order() -> None:
@@ -67,7 +67,7 @@ def test_a_stream_is_in_order() -> None:
     graph = dependency_graph.build_graph(waiting())
     n = len(graph.points)
     assert graph.before[n:].tolist() == [-1, n]
-    assert graph.held.gap[n:].tolist() == [0, 1000]
+    assert graph.weights.gap[n:].tolist() == [0, 1000]
 
 
 def test_a_call_that_waited_for_nothing_takes_its_time() -> None:
@@ -178,9 +178,14 @@ def test_a_real_recording_is_its_own_replay(path: Path) -> None:
 def check(made: Trace) -> None:
     """Check that every event is at its time, and every step as long as recorded."""
     graph = dependency_graph.build_graph(made)
-    for column in (graph.held.length, graph.held.gap, graph.held.delay, graph.held.edge_gap):
+    for column in (
+        graph.weights.length,
+        graph.weights.gap,
+        graph.weights.delay,
+        graph.weights.edge_gap,
+    ):
         assert (column >= 0).all()
-    assert graph.network.replay(graph.held).tolist() == graph.time_ns.tolist()
+    assert graph.network.replay(graph.weights).tolist() == graph.time_ns.tolist()
     steps = made.steps
     if len(steps) and graph.step_first.min() >= 0:
         length = steps.end_ns - steps.start_ns
