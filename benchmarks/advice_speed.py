@@ -16,6 +16,7 @@ from tb_privateuse1.advice.context import RuleContext
 from tb_privateuse1.advice.engine import advise
 from tb_privateuse1.advice.rules import RULES
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import TABLES, Trace
 
@@ -55,7 +56,7 @@ def repeated(trace: Trace, times: int) -> Trace:
 def main(paths: list[str]) -> None:
     """Print the time of all rules, and of the slowest ones."""
     for path in paths:
-        one = Store(jobs=0).trace(catalog.scan(path).find())
+        one = Store(jobs=0).trace(catalog.scan(path, READERS).find())
         trace = repeated(one, max(1, EVENTS // size(one)))
         began_s = time.perf_counter()
         advise(trace)

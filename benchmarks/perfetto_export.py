@@ -22,6 +22,7 @@ from benchmarks.read_traces import write
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export import perfetto
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 
@@ -53,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "worker.1.pt.trace.json")
         write(path, events=int(options.events))
-        trace = Store(jobs=0).trace(catalog.scan(folder).find())
+        trace = Store(jobs=0).trace(catalog.scan(folder, READERS).find())
         told = [
             c.changes(0, None) or c.parts(0, trace.end_ns) for c in counters.build_curves(trace)
         ]

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from benchmarks.read_traces import ROOT, write
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.reader import run_view
@@ -57,7 +58,7 @@ def process(logdir: Path, cache: Path) -> Seconds:
 
 def server(logdir: Path, cache: Path) -> Seconds:
     """A request for a view of a trace that is in the cache but not in memory."""
-    found = catalog.scan(str(logdir))
+    found = catalog.scan(str(logdir), READERS)
     view = view_named("overview")
 
     def ask() -> bytes:

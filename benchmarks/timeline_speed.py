@@ -37,6 +37,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.read_traces import ROOT, write
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import derived
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views.encoding import encode_columns
@@ -76,7 +77,7 @@ def environment(cache: Path) -> dict[str, str]:
 def windows(log: Path, cache: Path) -> Figures:
     """Milliseconds and bytes of any windows of a stored trace."""
     began = time.perf_counter()
-    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log)).find())
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log), READERS).find())
     ready = derived.of(trace)
     first = encode_columns(timeline(trace, ready.pyramid, ready.curves, width=PARTS))
     opened = time.perf_counter() - began
@@ -155,7 +156,7 @@ def chromium() -> Iterator[Browser]:
 
 def browsing(browser: Browser, log: Path, cache: Path) -> Figures:
     """The large trace in Chromium."""
-    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log / "small")).find())
+    trace = Store(jobs=0, cache_dir=cache).trace(catalog.scan(str(log / "small"), READERS).find())
     found: Figures = {}
     with serving(ours(log), cache) as url:
         page = browser.new_page(viewport={"width": 1600, "height": 1000})

@@ -21,6 +21,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from tb_privateuse1 import readers
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.storage.event_record import EventRecord, read_record
@@ -47,7 +48,7 @@ class Log:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
         self._store = Store(jobs=0, vendors=user_file.chosen())
-        self._catalog = catalog.scan(self._path)
+        self._catalog = catalog.scan(self._path, readers.READERS)
         rules = user_rules.from_environment().load
         self._reader = Reader(self._store, self._catalog, rules)
 
@@ -58,7 +59,7 @@ class Log:
 
     def reload(self) -> None:
         """Look for new traces."""
-        self._catalog = self._reader.catalog = catalog.scan(self._path)
+        self._catalog = self._reader.catalog = catalog.scan(self._path, readers.READERS)
 
     def trace(
         self, run: str | None = None, rank: int | None = None, span: int | None = None

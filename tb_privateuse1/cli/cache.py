@@ -45,10 +45,11 @@ def _cache(options: argparse.Namespace) -> int:
 
 def _directories(path: str | None) -> list[Path]:
     from tb_privateuse1.discovery import catalog
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage import cache_directory
 
     places = {cache_directory.cache_directory(): None}
     if path is not None:
-        for files in catalog.scan(path).files.values():
+        for files in catalog.scan(path, READERS).files.values():
             places.update(dict.fromkeys(cache_directory.cache_directories(files.trace.path)))
     return list(places)

@@ -25,6 +25,7 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
     def offered(*, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
         from tb_privateuse1.discovery import catalog
         from tb_privateuse1.discovery.remote import is_url
+        from tb_privateuse1.readers import READERS
         from tb_privateuse1.trace.errors import TraceError
 
         base, path = (getattr(parsed_args, key, None) for key in ("base", "path"))
@@ -33,7 +34,7 @@ def places(name: str, of: str) -> Callable[..., list[str]]:
             return []
         chosen = getattr(parsed_args, f"{of}run".replace("-", "_"), None)
         try:
-            traces = catalog.scan(where).files
+            traces = catalog.scan(where, READERS).files
         except TraceError:
             return []
         found = [

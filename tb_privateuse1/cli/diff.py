@@ -61,6 +61,7 @@ def add(commands: Commands) -> None:
 def _diff(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export.reports import junit, markdown
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.views.diff import diff
     from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
@@ -72,7 +73,7 @@ def _diff(options: argparse.Namespace) -> int:
     asked = chosen(options, diff)
     here, there = place(options), place(options, "base_")
     with opened(options) as (store, catalog):
-        base = discovery_catalog.scan(options.base)
+        base = discovery_catalog.scan(options.base, READERS)
         reader = Reader(store, catalog, base_catalog=base)
         result = reader.run(Request(diff, here, there, asked))
     failed = [] if limit is None else over(result, limit, options.of or ["step"])

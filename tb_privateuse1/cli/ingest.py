@@ -113,6 +113,7 @@ class _Task:
 
 def _ingest(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage.store import Store
     from tb_privateuse1.trace.memory_budget import MemoryBudget
     from tb_privateuse1.views.encoding import encode
@@ -121,7 +122,7 @@ def _ingest(options: argparse.Namespace) -> int:
     if jobs < 1:
         raise UsageError(f"--jobs {jobs}: it takes at least one reader")
     known = vendors(options)
-    catalog = discovery_catalog.scan(options.path)
+    catalog = discovery_catalog.scan(options.path, READERS)
     catalog.find()  # no traces at all is an error
     tasks = [_Task(*place, files) for place, files in catalog.files.items()]
     for warning in catalog.runs.warnings:

@@ -49,10 +49,11 @@ def place(options: argparse.Namespace, of: str = "") -> Selection:
 def opened(options: argparse.Namespace) -> Iterator[tuple[Store, Catalog]]:
     """Yield a store and the catalog of a path; a terminal shows the progress of reading."""
     from tb_privateuse1.discovery import catalog as discovery_catalog
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage.store import Store
 
     known = vendors(options)  # errors in a vendor file come before any reading
-    catalog = discovery_catalog.scan(options.path)
+    catalog = discovery_catalog.scan(options.path, READERS)
     began_s = time.monotonic()
     with Line(sys.stderr).open() as line:
 

@@ -75,6 +75,7 @@ def _view(options: argparse.Namespace) -> int:
     from tb_privateuse1.advice import user_rules
     from tb_privateuse1.discovery import catalog as discovery_catalog
     from tb_privateuse1.export.reports import csv, text
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.views.encoding import encode
     from tb_privateuse1.views.reader import Reader
     from tb_privateuse1.views.request import Request, Selection, view_named
@@ -97,7 +98,9 @@ def _view(options: argparse.Namespace) -> int:
         there = here
     rules = user_rules.from_environment()
     with opened(options) as (store, catalog):
-        base = discovery_catalog.scan(options.base) if options.base is not None else catalog
+        base = (
+            discovery_catalog.scan(options.base, READERS) if options.base is not None else catalog
+        )
         reader = Reader(store, catalog, rules.load, base_catalog=base)
         result = reader.run(Request(view, here, there, asked))
     if options.json:

@@ -4,9 +4,11 @@ __all__ = [
     "catalog",
     "daemon_pool",
     "file",
+    "formats",
     "remote",
     "roots",
     "scanner",
     "trace_files",
+    "trace_head",
     "walk",
 ]

@@ -1,9 +1,9 @@
 """Find traces below a logdir: runs, workers, ranks and spans.
 
-A run is a directory with traces. The profiler's file names (``<worker>.<time>.pt.trace.json``,
-``libkineto_….json``, either with ``.gz``) are traces whatever their content. Any other
-``*.json[.gz]`` is one if its first bytes are those of a trace (``sniff.py``). ``walk.py`` selects
-the directories, ``workers.py`` assigns ranks and spans to files.
+A run is a directory with traces. A profiler's file names (``Format.own_names``) are traces whatever
+their content. Any other file with a format's suffix is one if its first bytes are those of a trace
+(``Format.sniff``). ``walk.py`` selects the directories, ``workers.py`` assigns ranks and spans to
+files.
 
 The sidecar of a trace is ``<worker>.<time>.kernel_event.json[.gz]`` beside it. Without that, the
 recipe's ``kernel_event_<rank>.json[.gz]`` belongs to the latest span of its rank, because the
@@ -21,6 +21,7 @@ from typing import TypeVar
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery import workers
 from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
+from tb_privateuse1.discovery.formats import Format, is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
 from tb_privateuse1.discovery.trace_files import TraceFiles, with_others
@@ -104,12 +105,17 @@ class Catalog:
         return self.files[in_run.run, worker.rank, recording.span]
 
 
-def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None = None) -> Catalog:
+def scan(
+    logdir: str,
+    formats: Sequence[Format],
+    spec: Sequence[tuple[str, str]] = (),
+    heads: Heads | None = None,
+) -> Catalog:
     """Return all runs below a logdir, or below the named roots of ``spec`` (see ``roots.py``).
 
-    ``logdir`` may be a URL, or a single trace of any name. ``heads`` caches the files' heads for
-    the next scan. Raises TraceError ``no_such_path``, or ``remote.RemoteError`` for a URL that
-    cannot be read.
+    ``logdir`` may be a URL, or a single trace of any name. ``formats`` are the readable ones,
+    ``readers.READERS``. ``heads`` caches the files' heads for the next scan. Raises TraceError
+    ``no_such_path``, or ``remote.RemoteError`` for a URL that cannot be read.
     """
     roots = spec or [("", logdir)]
     warnings: list[Finding] = []
@@ -117,9 +123,9 @@ def scan(logdir: str, spec: Sequence[tuple[str, str]] = (), heads: Heads | None 
     for _, path in roots:
         locate(path)
     if not spec and discovery_walk.is_file(root := locate(logdir)):
-        entries.append(_single(root, heads or Heads()))
+        entries.append(_single(root, heads or Heads(formats)))
     else:
-        entries += walk(roots, heads or Heads(), warnings)
+        entries += walk(roots, heads or Heads(formats), warnings)
     return catalog(describe(roots), entries, warnings)
 
 
@@ -165,7 +171,7 @@ def walk(
 def _walk(
     root_name: str, root: str, heads: Heads, warnings: list[Finding], names: set[str]
 ) -> Iterator[Entry]:
-    directories = discovery_walk.directories(root, warnings)
+    directories = discovery_walk.directories(root, warnings, heads.formats)
     if is_url(root):
         listed = list(directories)
         heads.look_ahead(f for _, files in listed for f in files if not _SIDECAR.match(f.name))
@@ -224,12 +230,13 @@ def _single(path: str, heads: Heads) -> Entry:
     file = file_at(path)
     folder = parent(path)
     try:
-        beside = discovery_walk.files_of(folder) if folder else []
+        beside = discovery_walk.files_of(folder, heads.formats) if folder else []
     except OSError:  # the directory may be unreadable while its files are readable
         beside = []
     # The recipe's sidecar is the latest recording's (see above).
-    others = [workers.Recording(f, None) for f in beside if _PROFILER_NAME.search(f.name)]
-    recording = workers.Recording(file, None)
+    named = [f for f in beside if is_own_name(f.name, heads.formats)]
+    others = [workers.Recording(f, None, None, heads.formats) for f in named]
+    recording = workers.Recording(file, None, None, heads.formats)
     is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
@@ -241,7 +248,6 @@ def _single(path: str, heads: Heads) -> Entry:
 _OURS = re.compile(r"^(.+)\.kernel_event\.json(\.gz)?$", re.IGNORECASE)
 _RECIPE = re.compile(r"^kernel_event(?:_([0-9]{1,9}))?\.json(\.gz)?$", re.IGNORECASE)
 _SIDECAR = re.compile(rf"{_OURS.pattern}|{_RECIPE.pattern}", re.IGNORECASE)
-_PROFILER_NAME = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
 
 
 def _run(
@@ -256,18 +262,19 @@ def _run(
             ours.setdefault(match[1], file)
         elif match := _RECIPE.match(file.name):
             recipe.setdefault(int(match[1] or 0), file)
-        elif _PROFILER_NAME.search(file.name) or heads.trace(file).is_trace:
+        elif is_own_name(file.name, heads.formats) or heads.trace(file).is_trace:
             # ``x.json`` beside ``x.json.gz`` is the same trace; sorted, the plain one is first.
             traces.setdefault(file.name.removesuffix(".gz"), file)
     selected = [only] if only else list(traces.values())
-    sidecars = {file: side for file in selected if (side := _beside(file.name, ours))}
+    stems = {file: stem(file.name, heads.formats) or file.name for file in selected}
+    sidecars = {file: side for file in selected if (side := _beside(stems[file], ours))}
     recordings = []
     for file in selected:
         head = heads.trace(file)
         rank = head.rank
         if rank is None and file in sidecars:
             rank = heads.sidecar(sidecars[file]).rank
-        recordings.append(workers.Recording(file, rank, head.world_size))
+        recordings.append(workers.Recording(file, rank, head.world_size, heads.formats))
     members, findings = workers.assign_ranks(recordings)
     if not members:
         return None
@@ -290,8 +297,8 @@ def _run(
 
 
 def _beside(name: str, ours: Mapping[str, File]) -> File | None:
-    stem = re.sub(r"\.json(\.gz)?$", "", name, flags=re.IGNORECASE)
-    for candidate in (stem.removesuffix(".pt.trace"), stem.removesuffix(".trace"), stem):
+    """Return the sidecar of a trace by its name without suffix."""
+    for candidate in (name.removesuffix(".pt.trace"), name.removesuffix(".trace"), name):
         if candidate in ours:
             return ours[candidate]
     return None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
+from tb_privateuse1.discovery.formats import Format
 from tb_privateuse1.discovery.remote import below
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_head import Heads
@@ -36,6 +37,7 @@ class Scanner:
     def __init__(
         self,
         logdir: str,
+        formats: Sequence[Format],
         spec: Sequence[tuple[str, str]] = (),
         interval_s: float = 5.0,
         *,
@@ -43,6 +45,7 @@ class Scanner:
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
         self._clock, self._wait = clock, wait
+        self._formats = formats
         self._roots = list(spec) or [("", logdir)]
         self._logdir = roots.describe(self._roots)
         self._interval_s = interval_s
@@ -107,7 +110,7 @@ class Scanner:
                 self._thread.start()
 
     def _work(self) -> None:
-        heads = Heads()
+        heads = Heads(self._formats)
         while not self._stop.is_set():
             started = self._clock()
             try:

@@ -1,4 +1,4 @@
-"""Recognize traces among JSON files and read their rank, from few bytes.
+"""Recognize traces and their formats and read their rank, from few bytes.
 
 torch writes the metadata (``distributedInfo``, …) before the events. Tools that rewrite a trace may
 put it behind them, so the end of the file is read, too, if that is cheap.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from isal import igzip, igzip_lib
 
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
 from tb_privateuse1.discovery.file import File, open_file
+from tb_privateuse1.discovery.formats import Format, Signs
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.sniff import last_info, sniff
 
 _BLOCK = 64 << 10
 _MOST = 4 << 20
@@ -37,24 +37,27 @@ _PATIENCE = 3
 
 @dataclass(frozen=True)
 class Head:
-    """The contents of a JSON file's first (and, if near, last) bytes."""
+    """The contents of a file's first (and, if near, last) bytes."""
 
     is_trace: bool
     rank: int | None
     world_size: int | None = None
 
 
-_Look = Callable[[IO[bytes], bool, int], Head]
+_F = TypeVar("_F", bound=Format)
+_T = TypeVar("_T")
+_Look = Callable[[IO[bytes], bool, int], _T]
 
 
 class Heads:
     """A cache of heads by file identity, so that only changed files are opened again.
 
-    An unreadable file is not cached, but read again at the next call. Raises ``RemoteError`` if a
-    host does not answer several times in a row.
+    ``formats`` are the formats that a trace may have. An unreadable file is not cached, but read
+    again at the next call. Raises ``RemoteError`` if a host does not answer several times in a row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self.formats = formats
         self._known: dict[File, Head] = {}
         self._used: set[File] = set()
         self._pool: DaemonPool | None = None
@@ -63,7 +66,7 @@ class Heads:
 
     def trace(self, file: File) -> Head:
         """Return whether a file is a trace, and the rank in its metadata."""
-        return self._get(file, _trace)
+        return self._get(file, self._trace)
 
     def sidecar(self, file: File) -> Head:
         """Return the rank in a sidecar of ours."""
@@ -79,7 +82,7 @@ class Heads:
         for file in files:
             if file.is_remote and file not in self._known:
                 self._pool = self._pool or DaemonPool(_AT_ONCE, "heads")
-                self._ahead[file] = self._pool.submit(_look, file, _trace)
+                self._ahead[file] = self._pool.submit(_look, file, self._trace)
 
     def stop(self) -> None:
         """Cancel the reading ahead."""
@@ -91,7 +94,21 @@ class Heads:
             self._pool.shutdown(wait=False)
             self._pool = None
 
-    def _get(self, file: File, look: _Look) -> Head:
+    def _trace(self, stream: IO[bytes], zipped: bool, size: int) -> Head:
+        sniffed, text = _sniff(stream, self.formats)
+        if sniffed is None:
+            return Head(False, None)
+        kind, info = sniffed[0], sniffed[1].info
+        if info.rank is None and kind.last_info:
+            if not zipped:
+                stream.seek(max(size - _BLOCK, 0))
+                text = _read(stream, _BLOCK)
+            elif size <= _SMALL_GZIP:
+                text += _read(stream, _MOST)
+            info = kind.last_info(text)
+        return Head(True, info.rank, info.world_size)
+
+    def _get(self, file: File, look: _Look[Head]) -> Head:
         if file not in self._known:
             try:
                 ahead = self._ahead.pop(file, None)
@@ -125,7 +142,15 @@ class _Bounded(io.RawIOBase):
         return len(block)
 
 
-def _look(file: File, look: _Look) -> Head:
+def find_format(file: File, formats: Sequence[_F]) -> _F | None:
+    """Return the format that a file's first bytes show, or None.
+
+    Raises OSError, of a URL ``remote.RemoteError``.
+    """
+    return _look(file, lambda stream, *_: (_sniff(stream, formats)[0] or (None,))[0])
+
+
+def _look(file: File, look: _Look[_T]) -> _T:
     with open_file(file.path, file.size) as packed:
         zipped = packed.read(2) == b"\x1f\x8b"
         packed.seek(0)
@@ -135,23 +160,18 @@ def _look(file: File, look: _Look) -> Head:
         return look(plain, zipped, file.size)
 
 
-def _trace(stream: IO[bytes], zipped: bool, size: int) -> Head:
+def _sniff(stream: IO[bytes], formats: Sequence[_F]) -> tuple[tuple[_F, Signs] | None, bytes]:
+    """Return the format whose signs a text shows, with them, and what was read of the text."""
     text, wanted = b"", _BLOCK
     while True:
         text += _read(stream, wanted - len(text))
-        signs = sniff(text)
-        if signs.sure or len(text) < wanted or wanted == _MOST:
-            break
+        signs = [(each, each.sniff(text)) for each in formats]
+        matches = [(each, sign) for each, sign in signs if sign.is_trace]
+        matches.sort(key=lambda match: not match[1].sure)
+        decided = (matches and matches[0][1].sure) or all(sign.sure for _, sign in signs)
+        if decided or len(text) < wanted or wanted == _MOST:
+            return (matches[0] if matches else None), text
         wanted *= 4  # sniff starts from the beginning each time: the sum stays linear
-    info = signs.info
-    if signs.is_trace and info.rank is None:
-        if not zipped:
-            stream.seek(max(size - _BLOCK, 0))
-            text = _read(stream, _BLOCK)
-        elif size <= _SMALL_GZIP:
-            text += _read(stream, _MOST)
-        info = last_info(text)
-    return Head(signs.is_trace, info.rank, info.world_size)
 
 
 def _sidecar(stream: IO[bytes]) -> Head:

@@ -1,4 +1,4 @@
-"""Walk a directory tree for JSON files.
+"""Walk a directory tree for the files of traces and sidecars.
 
 Symbolic links are followed. Every real directory is visited once, under its real name if it has
 one below the root, so links cannot make a loop or list a run twice. Hidden files and directories
@@ -9,25 +9,31 @@ file. The same holds for a URL, except that links are not followed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tb_privateuse1.discovery import remote
 from tb_privateuse1.discovery.file import File, remote_file, shown
+from tb_privateuse1.discovery.formats import Format, suffixes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
-_SUFFIXES = (".json", ".json.gz")
+_SIDECAR_SUFFIXES = (".json", ".json.gz")
+_Test = Callable[[str], bool]
 
 
-def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
-    """Yield each directory from ``root`` down: its path from the root (``.``), its JSON files.
+def directories(
+    root: str, warnings: list[Finding], formats: Sequence[Format]
+) -> Iterator[tuple[str, list[File]]]:
+    """Yield each directory from ``root`` down: its path from the root (``.``), its files.
 
-    An unreadable directory is a warning, a vanished file is skipped. Raises
-    ``remote.RemoteError`` if a URL cannot be listed at all.
+    Only files with the suffix of one of these formats or of a sidecar are listed. An unreadable
+    directory is a warning, a vanished file is skipped. Raises ``remote.RemoteError`` if a URL
+    cannot be listed at all.
     """
+    wanted = _name_test(formats)
     if remote.is_url(root):
-        for directory, statuses in remote.walk(root, _visible, _wanted, warnings):
+        for directory, statuses in remote.walk(root, _visible, wanted, warnings):
             yield directory, _by_name(map(remote_file, statuses))
         return
     seen: set[tuple[int, int]] = set()
@@ -41,7 +47,7 @@ def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[
                 continue
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(path) as entries:
-                real, linked, files = _sort(entries)
+                real, linked, files = _sort(entries, wanted)
         except OSError as error:
             message = say(
                 "The directory {path} cannot be read: {error}.",
@@ -56,12 +62,13 @@ def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[
         yield str(below), files
 
 
-def files_of(directory: str) -> list[File]:
-    """Return the JSON files of one directory. Raises OSError, for a URL ``remote.RemoteError``."""
+def files_of(directory: str, formats: Sequence[Format]) -> list[File]:
+    """Return such files of one directory. Raises OSError, for a URL ``remote.RemoteError``."""
+    wanted = _name_test(formats)
     if remote.is_url(directory):
-        return _by_name(map(remote_file, remote.files_of(directory, _wanted)))
+        return _by_name(map(remote_file, remote.files_of(directory, wanted)))
     with os.scandir(directory) as entries:
-        return _sort(entries)[2]
+        return _sort(entries, wanted)[2]
 
 
 def is_file(path: str) -> bool:
@@ -73,15 +80,19 @@ def _visible(name: str) -> bool:
     return not name.startswith(".")
 
 
-def _wanted(name: str) -> bool:
-    return _visible(name) and name.lower().endswith(_SUFFIXES)
+def _name_test(formats: Sequence[Format]) -> _Test:
+    """Return the test by which a file's name says that the file may be of use."""
+    ends = (*suffixes(formats), *_SIDECAR_SUFFIXES)
+    return lambda name: _visible(name) and name.lower().endswith(ends)
 
 
 def _by_name(files: Iterable[File]) -> list[File]:
     return sorted(files, key=lambda file: file.name)
 
 
-def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], list[File]]:
+def _sort(
+    entries: Iterator[os.DirEntry[str]], wanted: _Test
+) -> tuple[list[str], list[str], list[File]]:
     real: list[str] = []
     linked: list[str] = []
     files: list[File] = []
@@ -91,7 +102,7 @@ def _sort(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[str], li
         try:
             if entry.is_dir():
                 (linked if entry.is_symlink() else real).append(entry.name)
-            elif _wanted(entry.name) and entry.is_file():
+            elif wanted(entry.name) and entry.is_file():
                 status = entry.stat()
                 files.append(File(entry.path, status.st_size, status.st_mtime_ns))
         except OSError:  # deleted since, or a link in a circle

@@ -24,10 +24,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_privateuse1.discovery.file import File, natural, shown
+from tb_privateuse1.discovery.formats import Format, stem
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
 
-_NAME = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
+_STEM = re.compile(r"^(.+?)(?:\.([0-9]+))?(?:\.pt)?(?:\.trace)?$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_ ]?([0-9]{1,9})(?![0-9])", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:prof|worker)[-_]?([0-9]{1,9})", re.IGNORECASE)
 _NS = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
@@ -38,21 +39,22 @@ _RESTART_NS = 10 * 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace file; ``rank`` and ``world_size`` are its metadata's."""
+    """A trace file; ``rank`` and ``world_size`` are its metadata's, ``formats`` all possible."""
 
     file: File
     rank: int | None
-    world_size: int | None = None
+    world_size: int | None
+    formats: Sequence[Format]
 
     @property
     def worker(self) -> str:
         """Return the name of the process that recorded it."""
-        return split_name(self.file.name)[0]
+        return split_name(self.file.name, self.formats)[0]
 
     @property
     def stamp(self) -> str | None:
         """Return the time stamp in its name."""
-        return split_name(self.file.name)[1]
+        return split_name(self.file.name, self.formats)[1]
 
     @property
     def when(self) -> tuple[bool, int, list[str | int]]:
@@ -88,9 +90,9 @@ class _Process:
         return self.named if self.claim is None else self.claim
 
 
-def split_name(name: str) -> tuple[str, str | None]:
+def split_name(name: str, formats: Sequence[Format]) -> tuple[str, str | None]:
     """Return the worker and the time stamp in a trace's file name."""
-    match = _NAME.match(name)
+    match = _STEM.match(stem(name, formats) or "")
     return (match[1], match[2]) if match else (name, None)
 
 

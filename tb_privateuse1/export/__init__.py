@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tb_privateuse1 import readers
 from tb_privateuse1.analysis.counters import counters
 from tb_privateuse1.discovery.file import File, file_at
+from tb_privateuse1.discovery.formats import stem
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import atomic_output, chrome, perfetto, table_files
 from tb_privateuse1.export.time_window import EVERYTHING, Window
@@ -49,8 +51,9 @@ FORMATS: Mapping[FormatName, Format] = {
 
 def filename(name: FormatName, files: TraceFiles) -> str:
     """Return the name of a format's file: the trace's name, in characters safe on any system."""
-    stem = re.sub(r"(\.pt)?(\.trace)?\.json(\.gz)?$", "", files.trace.name)
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", stem)[-100:].lstrip(".") + FORMATS[name].suffix
+    base = stem(files.trace.name, readers.READERS) or files.trace.name
+    base = re.sub(r"(\.pt)?(\.trace)?$", "", base)
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", base)[-100:].lstrip(".") + FORMATS[name].suffix
 
 
 def stream(

@@ -21,13 +21,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tb_privateuse1 import i18n, inference
+from tb_privateuse1 import i18n, inference, readers
 from tb_privateuse1.analysis.counters.curves import Curve
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.export import atomic_output
 from tb_privateuse1.export.time_window import EVERYTHING, Window
-from tb_privateuse1.readers import chrome
+from tb_privateuse1.i18n import say
 from tb_privateuse1.readers import sidecar as readers_sidecar
+from tb_privateuse1.readers.base import Verbatim
 from tb_privateuse1.trace.errors import TraceError
 from tb_privateuse1.trace.model import EVIDENCE, MEASURED, MISSING, NONE, Trace
 from tb_privateuse1.trace.table import I64
@@ -60,7 +61,7 @@ def merge_files(
     """
     try:
         sidecar = readers_sidecar.read_sidecar(sidecar_path) if sidecar_path else None
-        trace = inference.build_trace(chrome.read(trace_path), sidecar, known=known)
+        trace = inference.build_trace(readers.read(trace_path), sidecar, known=known)
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
@@ -84,11 +85,19 @@ def write(
 
     A window limits recorded and added events, but not the names of processes and threads.
     ``keys`` are the top-level keys to write; None writes all. ``curves`` are added as counters,
-    except those of memory, which are always there. Raises TraceError if the file cannot be read.
+    except those of memory, which are always there. Raises TraceError ``not_chrome`` if the
+    recorded events are not in Chrome's format, and others if the file cannot be read.
     """
+    reader = readers.reader_named(trace.meta.reader)
+    if reader.verbatim is None:
+        message = say(
+            "A trace of the format {format} cannot be exported as a Chrome trace.",
+            format=reader.name,
+        )
+        raise TraceError("not_chrome", message, say("Export it as a Perfetto trace or as tables."))
     select = None if window.whole else _EventFilter(trace, window)
     added = itertools.chain(_added(trace, window), _curves(trace, window, curves))
-    return _document(chrome.Verbatim(trace_path), select, added, keys)
+    return _document(reader.verbatim(trace_path), select, added, keys)
 
 
 def _added(trace: Trace, window: Window) -> Iterator[dict[str, Any]]:
@@ -146,7 +155,7 @@ def _ns(us: msgspec.Raw) -> int | None:
 
 
 def _document(
-    recorded: chrome.Verbatim,
+    recorded: Verbatim,
     select: _EventFilter | None,
     added: Iterator[dict[str, Any]],
     keys: Collection[str] | None,

@@ -83,6 +83,7 @@ def build_meta(
     return Meta(
         worker=worker,
         files=files,
+        reader=raw.reader,
         events=_events(raw),
         rank=rank if rank is not None else _int(group.get("rank", facts.get("rank"))),
         world_size=_int(group.get("world_size", facts.get("world_size"))),

@@ -1,9 +1,9 @@
-"""A file's unpacked bytes, block by block: plain or gzipped, however it ends.
+"""Unpack a file block by block: plain or gzipped, complete or cut off.
 
-What is told apart by content, not by name: gzip by its first two bytes. A stream that is cut or
-damaged yields what could be unpacked, and says so in ``Source.fault``. How much a file may unpack
-to is limited: to what ``TB_PRIVATEUSE1_MAX_BYTES`` says, else to ``MAX_BYTES`` and, for what is
-no trace but a gzip bomb, to ``_MAX_RATIO`` times its size (real traces pack 10 to 60 times).
+Gzip is recognized by its first two bytes, not by the file's name. A stream that is cut or damaged
+yields what could be unpacked, and ``Source.fault`` says so. The unpacked size is limited to
+``TB_PRIVATEUSE1_MAX_BYTES``, else to ``MAX_BYTES`` and, against gzip bombs, to ``_MAX_RATIO``
+times the packed size (real traces pack 10 to 60 times).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ LIMIT_VARIABLE = "TB_PRIVATEUSE1_MAX_BYTES"
 
 _MAX_RATIO = 400
 _RATIO_FROM = 256 << 20
-"""Below this a file is small enough, however well it was packed."""
+"""Up to this unpacked size the ratio does not count."""
 
 _BLOCK = 1 << 20
 _PIECE = 512
-"""Packed bytes that are unpacked at once: what a damaged stream costs at most, and what bounds
-one block, as deflate packs 1,032 times at best."""
+"""Packed bytes that are unpacked at once. A damaged stream loses at most this much, and it bounds
+a block: deflate packs 1,032 times at best."""
 
 _PIECES = 64
 
@@ -47,14 +47,14 @@ class Source:
         self.path = path
         self.fault: str | None = None
         self.events = 0
-        """Events read so far: what progress is told."""
+        """Events read so far, for reports of progress."""
         self.size = 0
         """Of the file, in bytes."""
         self._progress = progress
         self._unpacked = 0
 
     def blocks(self, start: int = 0) -> Iterator[bytes]:
-        """The unpacked content from ``start`` on in blocks of about a megabyte.
+        """Yield the unpacked content from ``start`` on in blocks of about a megabyte.
 
         Raises TraceError ``unreadable`` (the file cannot be opened or read) or ``too_large``,
         and ``remote.RemoteError`` for a URL.
@@ -82,9 +82,9 @@ class Source:
             ) from error
 
     def _check(self, size: int) -> None:
-        told = os.environ.get(LIMIT_VARIABLE, "")
-        if told.isdecimal():
-            limit = int(told)
+        set_limit = os.environ.get(LIMIT_VARIABLE, "")
+        if set_limit.isdecimal():
+            limit = int(set_limit)
         else:
             limit = MAX_BYTES
             if self._unpacked > _RATIO_FROM:
@@ -136,7 +136,7 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _last(path: str, start: int, stop: int) -> bytes:
-    """What a stream that starts at ``start`` still yields between ``stop`` and its damage."""
+    """Unpack a stream that starts at ``start`` byte by byte from ``stop`` up to its damage."""
     unpack = zlib.decompressobj(31)
     out: list[bytes] = []
     with open_file(path) as file:
@@ -152,7 +152,10 @@ def _last(path: str, start: int, stop: int) -> bytes:
 
 
 def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
-    """A whole small file. Raises TraceError ``unreadable`` (also if it is cut) or ``too_large``."""
+    """Return the content of a small file.
+
+    Raises TraceError ``unreadable`` (also if the file is cut) or ``too_large``.
+    """
     source = Source(path)
     parts, size = [], 0
     for block in source.blocks():

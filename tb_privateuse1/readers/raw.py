@@ -1,4 +1,4 @@
-"""What every reader yields: raw columns, before anyone decides what is a kernel or a step."""
+"""Raw columns: what every reader returns, before kernels and steps are recognized."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tb_privateuse1.trace.model import NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Table
 
 Progress = Callable[[str, int, int, int], None]
-"""Told now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""
+"""Called now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""
 
 
 @dataclass(frozen=True)
 class Group:
     """The complete events of one category: ranges with a start and an end.
 
-    ``event`` is the event's number in the file (of a pair of events, that of its first).
-    ``ids`` holds the arguments that are numbers, ``texts`` those that are strings (indices into
-    ``Raw.strings``); a column is absent if no event of the category has that argument.
+    ``event`` is the event's number in the file (for a pair of events, the number of the first).
+    ``ids`` holds numeric arguments, ``texts`` strings (indices into ``Raw.strings``); a column is
+    absent if no event of the category has that argument.
     """
 
     name: I32
@@ -39,7 +39,7 @@ class Group:
         return len(self.name)
 
     def take(self, rows: NDArray[Any] | slice) -> Group:
-        """The rows of an index array, a mask, or (without a copy) a slice."""
+        """Return the rows of an index array, a mask, or (without a copy) a slice."""
         return Group(
             self.name[rows],
             self.start_ns[rows],
@@ -51,41 +51,44 @@ class Group:
         )
 
     def id(self, key: str, missing: int = NONE) -> I64:
-        """An argument's column; all ``missing`` if no event has it."""
+        """Return an argument's column; all ``missing`` if no event has it."""
         column = self.ids.get(key)
         return np.full(len(self), missing, np.int64) if column is None else column
 
     def text(self, key: str) -> I32:
-        """A string argument's column; all ``NONE`` if no event has it."""
+        """Return a string argument's column; all ``NONE`` if no event has it."""
         column = self.texts.get(key)
         return np.full(len(self), NONE, np.int32) if column is None else column
 
     @classmethod
     def join(cls, groups: Sequence[Group], missing: Mapping[str, int] | None = None) -> Group:
-        """All rows of several groups, in order; ``missing`` fills numbers that one lacks."""
+        """Concatenate groups; ``missing`` fills columns of numbers that some groups lack."""
         if len(groups) == 1:
             return groups[0]
         missing = missing or {}
         ids = {key for g in groups for key in g.ids}
         texts = {key for g in groups for key in g.texts}
 
-        def joined(columns: list[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
+        def concatenate(columns: list[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
             return np.concatenate([np.empty(0, dtype), *columns])
 
         return cls(
-            joined([g.name for g in groups], np.int32),
-            joined([g.start_ns for g in groups], np.int64),
-            joined([g.end_ns for g in groups], np.int64),
-            joined([g.thread for g in groups], np.int32),
-            joined([g.event for g in groups], np.int32),
-            {k: joined([g.id(k, missing.get(k, NONE)) for g in groups], np.int64) for k in ids},
-            {k: joined([g.text(k) for g in groups], np.int32) for k in texts},
+            concatenate([g.name for g in groups], np.int32),
+            concatenate([g.start_ns for g in groups], np.int64),
+            concatenate([g.end_ns for g in groups], np.int64),
+            concatenate([g.thread for g in groups], np.int32),
+            concatenate([g.event for g in groups], np.int32),
+            {
+                k: concatenate([g.id(k, missing.get(k, NONE)) for g in groups], np.int64)
+                for k in ids
+            },
+            {k: concatenate([g.text(k) for g in groups], np.int32) for k in texts},
         )
 
 
 @dataclass(frozen=True)
 class Flows(Table):
-    """Both ends of the arrows between events; ``finish`` is 1 at the arrow's head."""
+    """The ends of flow arrows between events, one per row; ``finish`` is 1 at the arrow's head."""
 
     category: I32
     id: I64
@@ -102,13 +105,15 @@ class Raw:
     strings: tuple[str, ...]
     threads: Threads
     groups: dict[str, Group]
-    """Complete events by category, as spelt in the file."""
+    """Complete events by category, as the file spells it."""
     memory: Group
     flows: Flows
     metadata: Mapping[str, Any]
-    """The file's top-level keys but for the events."""
+    """The file's top-level keys except the events."""
     findings: tuple[Finding, ...] = ()
     checkpoints: Checkpoints = field(default_factory=Checkpoints.empty)
+    reader: str = "chrome"
+    """The name of the reader that made it; ``readers.read`` sets it."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +121,8 @@ class Sidecar:
     """The device time of each operator between its two events, by External id.
 
     ``elapsed_ns`` is ``MISSING`` where it could not be read. ``facts`` holds the other keys.
-    ``device`` and ``stream`` are those of both events, ``NONE`` where they are on two; None where
-    the backend does not tell.
+    ``device`` and ``stream`` are those of both events, ``NONE`` if the two differ. Both columns are
+    None if the backend does not record them.
     """
 
     external_id: I64

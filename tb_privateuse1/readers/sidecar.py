@@ -1,10 +1,10 @@
-"""Sidecars: per-operator device times that a trace lacks, ours and the published recipe's.
+"""Read sidecars: device times per operator, which the trace itself lacks.
 
-Ours (``<worker>.<time>.kernel_event.json[.gz]``): columns by External id, see
-docs/guide/capture.md. The recipe's (``kernel_event_<rank>.json[.gz]``): ``{"<name>_<id>_<thread>":
-{"kernel_time": us, "device_memory_usage": bytes, "start_us", "host_dur", "thread"}}``. Its thread
-numbers are not those of the trace, so that the id inside the key is what joins it; rows of id 0
-(Python frames) join nothing.
+There are two formats. Ours (``<worker>.<time>.kernel_event.json[.gz]``) has columns by External
+id, see docs/guide/capture.md. The published recipe's (``kernel_event_<rank>.json[.gz]``) is
+``{"<name>_<id>_<thread>": {"kernel_time": µs, "device_memory_usage": bytes, "start_us",
+"host_dur", "thread"}}``. Its rows are joined by the id in the key, because its thread numbers are
+not the trace's. Rows of id 0 (Python frames) join nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tb_privateuse1.trace.model import MISSING
 SCHEMA = "tb_privateuse1.kernel_event/"
 
 _MOST_BYTES = 256 << 20
-"""Enough for ten million operators; what is decoded takes ten times as much."""
+"""Enough for ten million operators; the decoded lists take ten times as much memory."""
 
 _RECIPE_KEY = re.compile(r"_(\d+)_\d+$")
 
 
 def read_sidecar(path: str) -> Sidecar:
-    """A sidecar's rows and facts.
+    """Return the rows and facts of a sidecar.
 
     Raises TraceError ``bad_sidecar``, ``unreadable`` or ``too_large``.
     """
@@ -68,9 +68,9 @@ def _ours(content: dict[str, Any], path: str) -> Sidecar:
         findings.append(
             Finding("sidecar_version", message, say("Update tb-privateuse1."), affects=DEVICE)
         )
-    told = [content.pop(name, None) for name in ("device", "stream")]
-    if all(isinstance(column, list) and len(column) == len(ids) for column in told):
-        return _sidecar(ids, elapsed, content, findings, told)
+    places = [content.pop(name, None) for name in ("device", "stream")]
+    if all(isinstance(column, list) and len(column) == len(ids) for column in places):
+        return _sidecar(ids, elapsed, content, findings, places)
     return _sidecar(ids, elapsed, content, findings)
 
 
@@ -101,7 +101,7 @@ def _sidecar(
     elapsed: list[Any],
     facts: dict[str, Any],
     findings: list[Finding],
-    told: Sequence[list[Any]] = (),
+    places: Sequence[list[Any]] = (),
 ) -> Sidecar:
     readable = np.array([type(e) in (int, float) and e >= 0 for e in elapsed], np.bool_)
     plain = [e if ok else 0 for e, ok in zip(elapsed, readable, strict=True)]
@@ -117,5 +117,5 @@ def _sidecar(
             total=len(ids),
         )
         findings.append(Finding("elapsed_missing", message, count=missing, affects=DEVICE))
-    places = [numbers.parse_ids(column)[keep] for column in told]
-    return Sidecar(column[keep], ns[keep], facts, tuple(findings), *places)
+    device_and_stream = [numbers.parse_ids(place)[keep] for place in places]
+    return Sidecar(column[keep], ns[keep], facts, tuple(findings), *device_and_stream)

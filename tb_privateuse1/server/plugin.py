@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorboard.plugins import base_plugin
 
+from tb_privateuse1 import readers
 from tb_privateuse1.advice import user_rules
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
@@ -34,7 +35,9 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         # With --logdir_spec TensorBoard's logdir is empty.
         spec = getattr(context.flags, "logdir_spec", "") or ""
         interval_s = getattr(context.flags, "reload_interval", 5.0)
-        self._scanner = Scanner(context.logdir or "", roots.parse_spec(spec), interval_s)
+        self._scanner = Scanner(
+            context.logdir or "", readers.READERS, roots.parse_spec(spec), interval_s
+        )
         sql_allowed = sql.allowed(
             getattr(context.flags, "host", None),
             bind_all=bool(getattr(context.flags, "bind_all", False)),

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_privateuse1 import readers
 from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
-from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.storage.ingest import without_paths
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
@@ -101,7 +101,8 @@ def read_record(
     number, text = int(rows.event[row]), None
     if number >= 0:
         try:
-            fields = read_event(files.trace.path, trace.checkpoints, number)
+            reader = readers.reader_named(trace.meta.reader)
+            fields = reader.record(files.trace.path, trace.checkpoints, number)
         except TraceError as error:
             if _now(files) != before:
                 raise _changed(files) from error

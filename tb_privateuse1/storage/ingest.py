@@ -13,13 +13,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from tb_privateuse1 import i18n
+from tb_privateuse1 import i18n, readers
 from tb_privateuse1.discovery.file import shown
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build_trace
-from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers import sidecar as readers_sidecar
 from tb_privateuse1.readers.raw import Progress, Sidecar
 from tb_privateuse1.storage import cache_directory, disk_cache
@@ -73,7 +72,7 @@ def _ingest(
         if progress:
             progress(phase, done, total, count)
 
-    raw = chrome.read(files.trace.path, reading)
+    raw = readers.read(files.trace.path, reading)
     sidecar, doubts = _sidecar(files)
     check_unchanged(files)
 

@@ -212,6 +212,8 @@ class Meta:
     files: tuple[str, ...] = ()
     size_bytes: int | None = None
     """The size of the trace file on disk."""
+    reader: str = "chrome"
+    """The name of the reader that made it: it can read single events again."""
     events: Mapping[str, int] = field(default_factory=dict)
     """Read events per category, in the file's spelling, most frequent first."""
     rank: int | None = None

@@ -24,6 +24,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.reports import csv
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server import typescript
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
@@ -124,7 +125,7 @@ def test_a_result_has_tables(name: str) -> None:
 @pytest.mark.parametrize("run", ["ddp", "host", "mlp"])
 def test_no_view_says_nan(name: str, run: str, logdir: Path) -> None:
     """JSON has none: it would be written as null, which means something else."""
-    trace = Store(jobs=0).trace(catalog.scan(str(logdir)).find(run))
+    trace = Store(jobs=0).trace(catalog.scan(str(logdir), READERS).find(run))
     assert not list(not_finite(result_of(VIEWS[name], trace)))
 
 

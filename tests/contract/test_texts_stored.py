@@ -16,6 +16,7 @@ from tb_privateuse1.analysis.kernels.inference_limits import Advice, Limit
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.i18n import LANGUAGES, render, say
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.storage.ingest import ingest
@@ -90,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["damaged", "mlp", "ddp", "host"])
 def trace(request: pytest.FixtureRequest, folder: Path, logdir: Path) -> Trace:
     run = request.param
-    files = catalog.scan(str(folder if run == "damaged" else logdir)).find(run)
+    files = catalog.scan(str(folder if run == "damaged" else logdir), READERS).find(run)
     return ingest(files)
 
 
@@ -136,7 +137,7 @@ def test_results_are_in_chinese(told: Trace, name: str) -> None:
 
 def test_the_damaged_trace_has_much_to_tell(folder: Path) -> None:
     """Else the test above would say little."""
-    trace = ingest(catalog.scan(str(folder)).find())
+    trace = ingest(catalog.scan(str(folder), READERS).find())
     codes = {finding.code for finding in trace.meta.findings}
     assert codes >= {
         "truncated", "invalid_numbers", "events_without_time", "negative_durations",
@@ -171,7 +172,7 @@ BASE = "/data/plugin/privateuse1/"
 
 @pytest.fixture(scope="module")
 def client(logdir: Path, cache: Path) -> Iterator[Client]:
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache)))
     scan.close()
 
@@ -209,7 +210,7 @@ def test_errors_are_in_the_browsers_language(
 
 def test_an_error_passes_between_processes(logdir: Path, tmp_path: Path) -> None:
     """A trace is read in a process of its own; where it lies on the server stays untold."""
-    files = catalog.scan(str(logdir)).find("unreadable")
+    files = catalog.scan(str(logdir), READERS).find("unreadable")
     store = Store(jobs=1, cache_dir=tmp_path)
     try:
         with pytest.raises(TraceError) as raised:

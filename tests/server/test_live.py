@@ -12,6 +12,7 @@ import pytest
 from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import store
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -32,7 +33,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scanner(log: Path) -> Iterator[Scanner]:
-    result = Scanner(str(log), interval_s=INTERVAL_S)
+    result = Scanner(str(log), READERS, interval_s=INTERVAL_S)
     yield result
     result.close()
 

@@ -11,6 +11,7 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server import perfetto_ui
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
@@ -32,7 +33,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     )
     monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
     perfetto_ui.bundle.cache_clear()
-    return Client(Routes(Scanner(str(tmp_path / "none"), interval_s=0), Store(jobs=0)))
+    return Client(Routes(Scanner(str(tmp_path / "none"), READERS, interval_s=0), Store(jobs=0)))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from tb_privateuse1 import views
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.jobs import Pending, Progress
@@ -31,7 +32,7 @@ BASE = "/data/plugin/privateuse1/"
 
 @pytest.fixture(scope="module")
 def client(logdir: Path, cache: Path) -> Iterator[Client]:
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache)))
     scan.close()
 
@@ -61,7 +62,7 @@ def test_runs(client: Client) -> None:
 def test_every_view_is_a_route(client: Client, logdir: Path, name: str, run: str) -> None:
     answer = client.get(BASE + name, query_string={"run": run})
     assert answer.status_code == 200
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(logdir)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(logdir), READERS))
     assert answer.data == encode(reader.run(Request(views.VIEWS[name], Selection(run))))
 
 
@@ -82,7 +83,7 @@ def test_the_selection_and_the_options_arrive(client: Client) -> None:
 def test_an_event_is_a_route(client: Client, logdir: Path) -> None:
     answer = client.get(BASE + "event?run=ddp&rank=1&table=kernels&row=3")
     assert answer.status_code == 200
-    files = discovery_catalog.scan(str(logdir)).find("ddp", 1)
+    files = discovery_catalog.scan(str(logdir), READERS).find("ddp", 1)
     assert answer.data == encode(read_record(Store(jobs=0), files, table="kernels", row=3))
     assert json.loads(answer.json["record"])["name"] == answer.json["name"]
 
@@ -177,7 +178,7 @@ class Shelf:
 
 @pytest.fixture
 def scan(logdir: Path) -> Iterator[Scanner]:
-    found = Scanner(str(logdir), interval_s=0)
+    found = Scanner(str(logdir), READERS, interval_s=0)
     found.find("ddp")
     yield found
     found.close()
@@ -209,7 +210,7 @@ def test_a_run_that_is_still_being_looked_for_answers_with_progress(
         return walk(*arguments)
 
     monkeypatch.setattr(discovery_catalog, "walk", slow)
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     shelf: Any = Shelf(Trace())
     client = Client(Routes(scan, shelf))
     waiting = client.get(BASE + "overview?run=ddp&wait_ms=10")

@@ -13,6 +13,7 @@ import pytest
 from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tests.server.test_routes import BASE, problem
@@ -21,7 +22,7 @@ from tests.support.perfetto_file import parse
 
 @pytest.fixture(scope="module")
 def client(logdir: Path, cache: Path) -> Iterator[Client]:
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache)))
     scan.close()
 

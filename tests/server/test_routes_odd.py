@@ -16,6 +16,7 @@ from werkzeug.test import Client, TestResponse
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import FORMATS
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import event_record
 from tb_privateuse1.storage.store import Store
@@ -45,7 +46,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Cl
         (folder / run).mkdir()
         path = folder / run / "host.1700000000000.pt.trace.json"
         path.write_text(json.dumps(make.document(*events)))
-    scan = Scanner(str(folder), interval_s=0)
+    scan = Scanner(str(folder), READERS, interval_s=0)
     scan.find("ddp")
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache)))
     scan.close()
@@ -146,7 +147,7 @@ def test_an_empty_trace_has_an_answer(client: Client, name: str, run: str) -> No
 
 @pytest.fixture(scope="module")
 def real(cache: Path) -> Iterator[Client]:
-    scan = Scanner(str(FOLDER), interval_s=0)
+    scan = Scanner(str(FOLDER), READERS, interval_s=0)
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache)))
     scan.close()
 

@@ -11,6 +11,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.plugin import Plugin
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
@@ -20,7 +21,7 @@ from tests.server.test_routes import BASE, problem
 
 @pytest.fixture(scope="module")
 def client(logdir: Path, cache: Path) -> Iterator[Client]:
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     yield Client(Routes(scan, Store(jobs=0, cache_dir=cache), sql_allowed=True))
     scan.close()
 
@@ -61,7 +62,7 @@ def test_too_many_at_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_where_it_is_off(logdir: Path) -> None:
-    scan = Scanner(str(logdir), interval_s=0)
+    scan = Scanner(str(logdir), READERS, interval_s=0)
     client = Client(Routes(scan, Store(jobs=0)))
     told = problem(client.get(BASE + "sql?query=from ops"), 403, "sql_off")
     assert "docs/guide/sql.md" in told

@@ -14,6 +14,7 @@ from werkzeug.test import Client, TestResponse
 from tb_privateuse1 import views
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.export import sql
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server import routes
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import event_record
@@ -55,7 +56,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(log: Path) -> Iterator[Client]:
-    scan = Scanner(str(log), interval_s=0)
+    scan = Scanner(str(log), READERS, interval_s=0)
     scan.find("r")
     yield Client(Routes(scan, Store(jobs=0, cache_dir=log / "cache"), sql_allowed=True))
     scan.close()
@@ -201,7 +202,7 @@ def test_all_that_a_request_waits_for_shares_its_time(
             now[0] += 1
             return super().await_run(run)
 
-    scan = Slow(str(log), interval_s=0)
+    scan = Slow(str(log), READERS, interval_s=0)
     made = Routes(scan, Store(jobs=0, cache_dir=log / "cache"))
     compute = made._reader._computations.run
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, worker_process
 from tb_privateuse1.storage.store import Store
 
@@ -68,7 +69,7 @@ def main(where: str, mark: str, folder: str, logdir: str) -> None:
 
         worker_process.subprocess.Popen = held
     made = Store(1, Path(folder))
-    for files in catalog.scan(logdir).files.values():
+    for files in catalog.scan(logdir, READERS).files.values():
         made.trace(files)
 
 

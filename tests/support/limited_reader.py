@@ -57,13 +57,14 @@ def _peak_bytes() -> int:
 def main(path: str, views: list[str]) -> None:
     """The process."""
     from tb_privateuse1.discovery import catalog
+    from tb_privateuse1.readers import READERS
     from tb_privateuse1.storage import ingest as reader
     from tb_privateuse1.trace.errors import TraceError
     from tb_privateuse1.views import VIEWS
     from tb_privateuse1.views.encoding import encode
     from tests.support.results import result
 
-    files = catalog.scan(path).find()
+    files = catalog.scan(path, READERS).find()
     before, started = _peak_bytes(), time.process_time()
     told: dict[str, Any] = {"code": None, "message": "", "hint": None, "findings": {}, "rows": {}}
     try:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 
 
 def layout(path: Path) -> dict[str, dict[int, list[str]]]:
     """Run -> rank -> labels of its spans."""
-    found = catalog.scan(str(path)).runs
+    found = catalog.scan(str(path), READERS).runs
     return {r.run: {w.rank: [s.label for s in w.spans] for w in r.workers} for r in found.runs}
 
 
 def only_run(path: Path) -> catalog.Run:
-    (run,) = catalog.scan(str(path)).runs.runs
+    (run,) = catalog.scan(str(path), READERS).runs.runs
     return run
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import store
 from tests.support.same import digest
 
@@ -28,7 +29,7 @@ def main(folder: str, logdir: str, seed: str) -> None:
         return original(files, *rest, **options)
 
     vars(store)["in_process"] = counted
-    found = list(catalog.scan(logdir).files.items())
+    found = list(catalog.scan(logdir, READERS).files.items())
     random.Random(seed).shuffle(found)
     made = store.Store(2, Path(folder))
     with ThreadPoolExecutor(len(found)) as pool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, pyramid_file
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
@@ -40,7 +41,7 @@ def write(folder: Path, stored: Path) -> Trace:
         ]
     path = folder / "long" / "host.1.pt.trace.json"
     path.write_text(json.dumps(document(*events)))
-    files = catalog.scan(str(folder)).find()
+    files = catalog.scan(str(folder), READERS).find()
     many = _many(Store(jobs=0, cache_dir=stored).trace(files))
     target = stored / f"{disk_cache.cache_key(files)}.arrow"
     disk_cache.write_trace(many, target)

@@ -1,40 +1,47 @@
-"""Chrome trace JSON as torch's Kineto and Python exporters write it, plain or gzipped.
+"""Read Chrome trace JSON as torch's Kineto and Python exporters write it, plain or gzipped.
 
 Supported: an object with ``traceEvents`` or a bare list; events ``X``, ``B``/``E``, ``i``
-(``[memory]``), ``s``/``f``, ``M``; numbers as numbers or strings; categories in any spelling (they
-are kept as they are). Other phases are counted and reported; so is all that was damaged, repaired
-or left out (``quality``). Format: the Chrome Trace Event Format; torch/csrc/profiler and
+(``[memory]``), ``s``/``f``, ``M``; numbers as numbers or strings; categories in any spelling,
+which stays unchanged. Other phases are counted and reported, as are damage, repairs and omissions
+(``problem_tally``). Format: the Chrome Trace Event Format; torch/csrc/profiler and
 libkineto/src/output_json.cpp for the arguments.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
+from tb_privateuse1.readers.base import Reader
+from tb_privateuse1.readers.chrome import sniff
 from tb_privateuse1.readers.chrome.checkpoints import CheckpointTrail
 from tb_privateuse1.readers.chrome.column_builder import Builder
 from tb_privateuse1.readers.chrome.decoder import Decoder, list_of_raw
 from tb_privateuse1.readers.chrome.document import Document
 from tb_privateuse1.readers.chrome.metadata import BROKEN, no_event
 from tb_privateuse1.readers.chrome.problem_tally import Tally
+from tb_privateuse1.readers.chrome.single_event import read_event
 from tb_privateuse1.readers.chrome.timestamps import Inexact
 from tb_privateuse1.readers.decompress import Source
 from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
+    "CHROME",
     "event_schema",
     "single_event",
 ]
 
+_OWN_NAMES = re.compile(r"\.pt\.trace\.json(\.gz)?$|^libkineto_.*\.json(\.gz)?$", re.IGNORECASE)
+
 
 def read(path: str, progress: Progress | None = None) -> Raw:
-    """The columns of one trace file, and in ``findings`` what was wrong with it.
+    """Return the columns of a trace file; ``findings`` list its problems.
 
-    Everything that is complete is read, whatever comes before or after it. Raises TraceError
+    All complete events are read, also those behind a damaged place. Raises TraceError
     ``unreadable`` (the file cannot be opened), ``too_large``, ``not_json`` or ``not_a_trace``.
     """
     tally = Tally()
@@ -63,10 +70,10 @@ def read(path: str, progress: Progress | None = None) -> Raw:
 
 
 class Verbatim:
-    """A file's own text, for an export that adds to it. Damaged parts are left out.
+    """The text of a file, for an export that adds events to it. Damaged parts are left out.
 
-    ``events`` has to be gone through before ``keys`` are all there; those before the events are
-    there from the first window on.
+    ``keys`` is complete only after ``events``. Keys in front of the events are there from the first
+    window on.
     """
 
     def __init__(self, path: str) -> None:
@@ -74,21 +81,21 @@ class Verbatim:
 
     @property
     def keys(self) -> dict[str, msgspec.Raw]:
-        """The top-level keys but for the events, undecoded."""
+        """Return the top-level keys except the events, undecoded."""
         return self._document.keys
 
     def events(
-        self, kept: Callable[[list[msgspec.Raw]], list[bool]] | None = None
+        self, select: Callable[[list[msgspec.Raw]], list[bool]] | None = None
     ) -> Iterator[bytes]:
-        """Events as JSON text, several at once with commas between. Raises as ``read`` does.
+        """Yield events as JSON text, several at once with commas between. Raises as ``read``.
 
-        ``kept`` says which of some events are wanted; None: all.
+        ``select`` returns for some events which of them are wanted; None: all.
         """
         for text, events in self._document.windows(list_of_raw):
-            if kept is None:
+            if select is None:
                 yield text[1:-1].strip()
-            elif some := list(itertools.compress(events, kept(events))):
-                yield b",\n".join(map(bytes, some))
+            elif chosen := list(itertools.compress(events, select(events))):
+                yield b",\n".join(map(bytes, chosen))
 
 
 def _value(raw: msgspec.Raw) -> Any:
@@ -96,3 +103,15 @@ def _value(raw: msgspec.Raw) -> Any:
         return msgspec.json.decode(raw)
     except BROKEN:
         return None
+
+
+CHROME = Reader(
+    name="chrome",
+    suffixes=(".json",),
+    sniff=sniff.sniff,
+    last_info=sniff.last_info,
+    own_names=_OWN_NAMES,
+    read=read,
+    record=read_event,
+    verbatim=Verbatim,
+)

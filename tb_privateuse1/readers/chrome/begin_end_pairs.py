@@ -1,4 +1,4 @@
-"""Ranges that are told as two events: ``B`` where they begin, ``E`` where they end."""
+"""Ranges recorded as two events: ``B`` where they begin, ``E`` where they end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_privateuse1.trace.table import I32, I64
 
 
 class Pairs:
-    """Takes both kinds of events, matches them per thread as brackets in order of time."""
+    """Collect both kinds of events, and match them per thread like brackets, by time."""
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
@@ -24,12 +24,12 @@ class Pairs:
         self._seen = 0
 
     def begin(self, category: str, part: Group) -> None:
-        """Beginnings of one category, in the order of the file."""
+        """Add the beginnings of one category, in the order of the file."""
         self._begun[category].add(part)
         self._order[category].append(self._numbers(len(part)))
 
     def end(self, thread: I32, ts_ns: I64) -> None:
-        """Ends, which name neither a category nor, mostly, anything else."""
+        """Add ends. They have no category, and mostly no name."""
         self._ends.append((thread, ts_ns, self._numbers(len(thread))))
 
     def _numbers(self, count: int) -> I64:
@@ -37,21 +37,23 @@ class Pairs:
         return np.arange(self._seen - count, self._seen)
 
     def groups(self, last_ns: int) -> dict[str, Group]:
-        """The ranges by category. What was not ended goes up to ``last_ns`` or later ends."""
-        begun = {category: parts.group() for category, parts in self._begun.items()}
-        threads = [g.thread for g in begun.values()] + [t for t, _, _ in self._ends]
-        times = [g.start_ns for g in begun.values()] + [ts for _, ts, _ in self._ends]
-        numbers = [np.concatenate(self._order[c]) for c in begun] + [n for _, _, n in self._ends]
+        """Return the ranges by category. Open ones end at ``last_ns`` or the last end."""
+        open_ranges = {category: parts.group() for category, parts in self._begun.items()}
+        threads = [g.thread for g in open_ranges.values()] + [t for t, _, _ in self._ends]
+        times = [g.start_ns for g in open_ranges.values()] + [ts for _, ts, _ in self._ends]
+        numbers = [np.concatenate(self._order[c]) for c in open_ranges] + [
+            n for _, _, n in self._ends
+        ]
         if not threads:
             return {}
         thread, ts, number = (np.concatenate(c) for c in (threads, times, numbers))
-        rows = sum(map(len, begun.values()))
+        rows = sum(map(len, open_ranges.values()))
         order = np.lexsort((number, ts, thread))
         ends = self._matched(order.tolist(), thread.tolist(), ts.tolist(), rows)
         last_ns = max(last_ns, int(ts.max()))
         column = np.array([last_ns if e is None else e for e in ends], np.int64)
-        sizes = np.cumsum([len(g) for g in begun.values()])
-        parts = zip(begun.items(), np.split(column, sizes), strict=False)
+        sizes = np.cumsum([len(g) for g in open_ranges.values()])
+        parts = zip(open_ranges.items(), np.split(column, sizes), strict=False)
         return {category: dataclasses.replace(g, end_ns=end) for (category, g), end in parts}
 
     def _matched(

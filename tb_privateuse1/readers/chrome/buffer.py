@@ -1,4 +1,4 @@
-"""The part of a long text that is being looked at, filled from blocks as needed."""
+"""A sliding window over a long text, filled from blocks as needed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 
 class Buffer:
-    """``text`` from ``at`` on is what was not consumed yet; ``eof`` if no more will come.
+    """``text`` from ``at`` on is not consumed yet; ``eof`` is true after the last block.
 
-    ``offset`` is where in the whole text the first block begins.
+    ``offset`` is the position of the first block in the whole text.
     """
 
     def __init__(self, blocks: Iterator[bytes], offset: int = 0) -> None:
@@ -17,16 +17,16 @@ class Buffer:
         self.at = 0
         self.eof = False
         self._blocks = blocks
-        self._behind = offset  # what the blocks so far go up to
-        self._unchanged = offset  # from here on ``text`` is what the blocks had
+        self._behind = offset  # the end of the blocks so far, in the whole text
+        self._unchanged = offset  # from here on ``text`` equals the blocks
 
     def offset(self) -> int | None:
-        """Where ``at`` is in the whole text; None if the text here was replaced."""
+        """Return the position of ``at`` in the whole text; None if the text here was replaced."""
         offset = self._behind - (len(self.text) - self.at)
         return offset if offset >= self._unchanged else None
 
     def need(self, size: int) -> None:
-        """Have ``size`` bytes from ``at`` on, or all that there are."""
+        """Fill the buffer to ``size`` bytes from ``at`` on, or to the end of the text."""
         missing = size - (len(self.text) - self.at)
         parts = []
         while missing > 0 and not self.eof:
@@ -42,21 +42,21 @@ class Buffer:
             self.at = 0
 
     def more(self) -> bool:
-        """Have at least half as many bytes again, so that looking again stays linear."""
+        """Grow by at least half, so that repeated searches stay linear. False at the end."""
         size = len(self.text) - self.at
         self.need(size + max(1, size // 2))
         return len(self.text) - self.at > size
 
     def skip(self, pattern: re.Pattern[bytes]) -> bytes:
-        """Go behind what matches here, however long; the byte that stands there, or nothing."""
+        """Skip what matches here, however long. Return the next byte, or nothing at the end."""
         while True:
-            found = pattern.match(self.text, self.at)
-            self.at = found.end() if found else self.at
+            match = pattern.match(self.text, self.at)
+            self.at = match.end() if match else self.at
             if self.at < len(self.text) or not self.more():
                 return self.text[self.at : self.at + 1]
 
     def replace(self, stop: int, text: bytes) -> None:
-        """Put ``text`` in the place of what is between ``at`` and ``stop``."""
+        """Replace the text between ``at`` and ``stop``."""
         self._unchanged = self._behind - (len(self.text) - stop)
         self.text = b"".join((text, memoryview(self.text)[stop:]))
         self.at = 0

@@ -1,4 +1,4 @@
-"""The places of a file from which single events can be read again."""
+"""Checkpoints: places in a file from which single events can be read again."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _EVERY_BYTES = 4 << 20
 
 
 class CheckpointTrail:
-    """Takes the places of windows while a file is read, and keeps some."""
+    """Collect the places of windows, one in every ``_EVERY_BYTES`` of text."""
 
     def __init__(self) -> None:
         self._places: list[Place] = []
         self._events: list[int] = []
 
     def add(self, place: Place | None, event: int) -> None:
-        """A window, if it can be resumed, and the number of its first event."""
+        """Add the place of a window, None if it cannot be resumed, and its first event's number."""
         last = self._places[-1].offset_bytes if self._places else -_EVERY_BYTES
         if place and place.offset_bytes - last >= _EVERY_BYTES:
             self._places.append(place)
             self._events.append(event)
 
     def checkpoints(self) -> Checkpoints:
-        """The places as a table."""
+        """Return the places as a table."""
         types = Checkpoints.column_types()
         columns = {
             name: np.array([getattr(place, name) for place in self._places], types[name])
@@ -37,7 +37,7 @@ class CheckpointTrail:
 
 
 def checkpoint_before(checkpoints: Checkpoints, event: int) -> tuple[Place | None, int]:
-    """The last place before an event, None for the file's beginning, and its first event."""
+    """Return the last place before an event, None for the file's start, and its first event."""
     row = int(np.searchsorted(checkpoints.event, event, side="right")) - 1
     if row < 0:
         return None, 0

@@ -1,8 +1,8 @@
-"""Decoded events -> columns: interned strings, int64 ns, one argument a column.
+"""Build columns of decoded events: interned strings, int64 ns, one column per argument.
 
-Events come window by window and are sorted by kind, which is phase and category. What all of them
-have becomes columns at once; of their arguments only those are looked at that mean something for
-the category. All loops over events are list comprehensions of a single expression, or in C.
+Events come window by window and are sorted by kind, which is phase and category. Common fields
+become columns at once. Of the arguments only those are read that have a meaning for the category.
+All loops over events are list comprehensions of a single expression, or in C.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ARGUMENTS = {
     "operator": _OPERATOR,
     "user_annotation": ("external_id", "shapes", "dtypes"),
     "python_function": ("python_id", "python_parent", "module_id"),
-    # What our export and the published recipe add to a trace.
+    # Added to a trace by our export and by the published recipe.
     "device_kernel": (*_DEVICE_ARGUMENTS, "start_bound_ns", "duration_bound_ns", "evidence"),
 }
 _MEMORY = (
@@ -67,9 +67,9 @@ _SPELT_2021 = {"external_id": "external_id_2021", "shapes": "shapes_2021"}
 _TIMED = frozenset("XsfiIBE")
 _INSTANTS = frozenset("iI")
 _FEW = 1 << 15
-"""So many kinds are sorted by counting."""
+"""NumPy sorts int16 by counting, which holds this number of kinds."""
 _MOST_KINDS, _OTHERS = 1000, "(others)"
-"""A trace has some dozens; each has columns of its own. What a hostile one has beyond is one."""
+"""A trace has dozens of kinds, each with its own columns. Further kinds of a hostile one share."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ class _Window:
     number: I32
 
     def where(self, keep: Bools) -> _Window:
-        """Those events for which ``keep`` is true."""
+        """Return the events for which ``keep`` is true."""
         if keep.all():
             return self
         rows = np.flatnonzero(keep)
         return _Window([self.events[i] for i in rows.tolist()], self.kind[rows], self.number[rows])
 
     def kinds(self) -> Iterator[tuple[int, slice]]:
-        """Each kind and the rows that it has."""
+        """Yield each kind and its rows."""
         if not self.events:
             return
         edges = [0, *(np.flatnonzero(np.diff(self.kind)) + 1).tolist(), len(self.events)]
@@ -97,7 +97,7 @@ class _Window:
 
 
 class Builder:
-    """Takes windows of events and yields one ``Raw``."""
+    """Builds one ``Raw`` of windows of events."""
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
@@ -114,7 +114,7 @@ class Builder:
         self._seen = 0
 
     def add(self, events: Sequence[Event | None], text: bytes) -> None:
-        """The events of one window, None where one is malformed; ``text`` is what they came from.
+        """Add the events of one window, decoded from ``text``; a malformed one is None.
 
         Raises Inexact, with nothing added, if their times need decoding as decimals.
         """
@@ -126,9 +126,9 @@ class Builder:
         timed = window.where(is_timed[window.kind])
         when = event_times(timed.events, is_range[timed.kind], text)
         self._seen += len(events)
-        self._tally.merge(when.odd)
+        self._tally.merge(when.problems)
         self._untimed(window.where(~is_timed[window.kind]))
-        keep = when.known & self._shown(timed)
+        keep = when.valid & self._shown(timed)
         placed = timed.where(keep)
         if not placed.events:
             return
@@ -172,7 +172,7 @@ class Builder:
                 self._kinds.append(kind)
 
     def _shown(self, window: _Window) -> Bools:
-        """Which events have a place in a table: of instants, only those of the memory."""
+        """Return a mask of events that a table takes: of instants, only those of memory."""
         shown = np.ones(len(window.events), np.bool_)
         for kind, rows in window.kinds():
             if self._is_instant(*self._kinds[kind]):
@@ -193,7 +193,7 @@ class Builder:
                 self._tally.add("phase_not_shown", rows.stop - rows.start, phase)
 
     def _add(self, phase: str, category: str, events: Sequence[Event], rows: Group) -> None:
-        """Events of one kind, and what was made of them."""
+        """Add the rows of one kind, with the arguments of their events."""
         if self._is_instant(phase, category):
             self._memory.add(self._with_arguments(rows, events, _MEMORY))
         elif phase == "X":
@@ -207,13 +207,13 @@ class Builder:
             self._add_flows(category, events, rows, finish=phase == "f")
 
     def raw(self, metadata: dict[str, Any], checkpoints: Checkpoints) -> Raw:
-        """Everything, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
+        """Return all columns, with times since the file's base (``baseTimeNanoseconds`` or 0)."""
         groups = {category: parts.group() for category, parts in self._groups.items()}
         last = max((int(g.end_ns.max()) for g in groups.values() if len(g)), default=0)
         for category, closed in self._pairs.groups(last).items():
             whole = [groups[category], closed] if category in groups else [closed]
             groups[category] = Group.join(whole, MISSING_OF)
-        keys = list(self._threads.told)
+        keys = list(self._threads.by_text)
         threads = Threads(
             pid=self._string_column([pid for pid, _ in keys]),
             tid=self._string_column([tid for _, tid in keys]),
@@ -233,7 +233,7 @@ class Builder:
         )
 
     def _labels(self, events: Iterable[Event]) -> None:
-        """Metadata events (``M``): the names of threads."""
+        """Add the names of threads, from metadata events (``M``)."""
         for event in events:
             if event.name == "thread_name" and event.args is not None:
                 thread = self._threads[event.pid][event.tid]
@@ -258,8 +258,8 @@ class Builder:
             args = [NO_ARGS if a is None else a for a in args]
         ids: dict[str, I64] = {}
         texts: dict[str, I32] = {}
-        wanted = list(keys)
-        for key in wanted:
+        pending = list(keys)
+        for key in pending:
             column = self._argument(key, args)
             absent = MISSING_OF.get(key, NONE)
             if key in _SPELT_2021 and absent in column:
@@ -267,7 +267,7 @@ class Builder:
                 column = np.where(column == absent, older, column)
             if (column != absent).any():
                 (ids if key in MISSING_OF else texts)[key] = column
-                wanted += _MORE.get(key, ())
+                pending += _MORE.get(key, ())
         return Group(rows.name, rows.start_ns, rows.end_ns, rows.thread, rows.event, ids, texts)
 
     def _argument(self, key: str, args: list[Any]) -> NDArray[Any]:
@@ -289,7 +289,7 @@ class Builder:
         strings = self._strings
         try:
             return np.fromiter([strings[event.name] for event in events], np.int32, len(events))
-        except TypeError:  # a list or an object where a name should be
+        except TypeError:  # a list or an object instead of a name
             return self._string_column([str(event.name) for event in events])
 
     def _string_column(self, texts: list[str]) -> I32:

@@ -1,4 +1,4 @@
-"""The text of a window -> typed events."""
+"""Decode the text of a window into typed events."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from tb_privateuse1.readers.chrome.event_schema import FAST, LOOSE, Event
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _MAX_MISSES = 3
-"""Windows that are not of the fast shape before the loose one is tried at once."""
+"""Windows that do not fit the fast shape, after which the loose one is tried first."""
 
-# Here, as in ``cache``.
+# Made at import: msgspec inspects a class on first use and crashes if two threads do so at once.
 _FAST = msgspec.json.Decoder(list[FAST])  # type: ignore[valid-type]
 _LOOSE = msgspec.json.Decoder(list[LOOSE])  # type: ignore[valid-type]
 _ONE = msgspec.json.Decoder(LOOSE)
 
 
 def list_of_raw(text: bytes) -> list[msgspec.Raw]:
-    """The elements of a list, undecoded."""
+    """Return the elements of a list, undecoded."""
     return msgspec.json.decode(text, type=list[msgspec.Raw])
 
 
 class Decoder:
-    """``[…]`` -> events, of the fast shape where that fits; None where one is ``malformed``."""
+    """Decodes ``[…]``, in the fast shape if it fits; a ``malformed`` event becomes None."""
 
     def __init__(self, tally: Tally) -> None:
         self.malformed = 0
@@ -30,7 +30,7 @@ class Decoder:
         self._misses = 0
 
     def decode(self, text: bytes) -> list[Event | None]:
-        """The events of a list. Raises what msgspec does for text that is no list in JSON."""
+        """Return the events of a list. Raises one of ``BROKEN`` for invalid JSON."""
         if self._misses < _MAX_MISSES:
             try:
                 return _FAST.decode(text)
@@ -39,7 +39,7 @@ class Decoder:
         return self._exactly(text)
 
     def exact(self, text: bytes) -> list[Event | None]:
-        """The same events again, with exact times; so are all that follow."""
+        """Decode the same text with exact times, and all later texts too."""
         self._misses = _MAX_MISSES
         return self._exactly(text)
 
@@ -50,15 +50,15 @@ class Decoder:
             return self._each(text)
 
     def _each(self, text: bytes) -> list[Event | None]:
-        """One odd event must not cost the rest: decode them singly and count what is dropped."""
+        """Decode events singly and count those dropped: one bad event must not cost the rest."""
         events: list[Event | None] = []
-        odd: list[str] = []
-        for one in list_of_raw(text):
+        errors: list[str] = []
+        for event in list_of_raw(text):
             try:
-                events.append(_ONE.decode(one))
+                events.append(_ONE.decode(event))
             except msgspec.ValidationError as error:
-                odd.append(str(error))
+                errors.append(str(error))
                 events.append(None)
-        self.malformed += len(odd)
-        self._tally.add("malformed_events", len(odd), odd[0] if odd else "")
+        self.malformed += len(errors)
+        self._tally.add("malformed_events", len(errors), errors[0] if errors else "")
         return events

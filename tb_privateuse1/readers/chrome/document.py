@@ -1,8 +1,8 @@
-"""The layout of a trace file: lists of events, and top-level keys around them.
+"""Find the lists of events and the top-level keys in the text of a trace file.
 
 Supported: an object with ``traceEvents`` (once or several times) among any other keys, or a bare
-list; any spacing; UTF-8 with or without a byte order mark. Nothing is held but the window that is
-being read and the other keys.
+list; any spacing; UTF-8 with or without a byte order mark. Only the current window and the other
+keys are in memory.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _MAX_METADATA = 1 << 26
 _SPACE = re.compile(rb"\s*")
 _LIST = re.compile(rb'"traceEvents"\s*:\s*\[')
 _REACH = 64
-"""``_LIST`` is not longer, but for spaces."""
+"""The longest match of ``_LIST``, not counting spaces."""
 
 
 class Document:
     """One file's text. ``keys`` holds the top-level keys met so far, undecoded.
 
-    ``place`` is where the latest window begins, see ``Windows``. With one to begin with, ``blocks``
-    start there, and what is before it in the file is not seen.
+    ``place`` is where the latest window begins, see ``Windows``. If one is passed, ``blocks`` start
+    there, and the text before it is not read.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Document:
         self._tally = tally
 
     def windows(self, decode: Callable[[bytes], list[T]]) -> Iterator[tuple[bytes, list[T]]]:
-        """Lists of events ``[…]`` as JSON text and as decoded, see ``Windows``.
+        """Yield lists of events ``[…]`` as JSON text and as decoded, see ``Windows``.
 
         Raises TraceError ``not_json`` or ``not_a_trace`` if there is no list of events.
         """
@@ -65,7 +65,7 @@ class Document:
             self._tally.add("several_event_lists")
 
     def _open(self) -> bool:
-        """Go to the first event; whether the file is a bare list."""
+        """Go to the first event. Return whether the file is a bare list."""
         buffer = self._buffer
         buffer.need(_REACH)
         head = buffer.text[:_REACH]
@@ -89,7 +89,7 @@ class Document:
         return False
 
     def _next_list(self, *, first: bool = False) -> bool:
-        """Go behind the opening bracket of the next list of events; False if there is none."""
+        """Skip the opening bracket of the next list of events. Return False if there is none."""
         buffer, members = self._buffer, Members()
         while (state := members.walk(buffer.text, buffer.at)) == "unfinished":
             if len(buffer.text) - buffer.at > _MAX_METADATA or not buffer.more():
@@ -98,30 +98,30 @@ class Document:
             self.keys |= members.keys
             buffer.at += members.length if state == "list" else 0
             return state == "list"
-        found = self._search(members.length)
-        if found is None:
+        bracket = self._search(members.length)
+        if bracket is None:
             if not first:
                 self._end(buffer.text[buffer.at :])
             return False
-        start, stop = found
+        start, stop = bracket
         self._tally.add("metadata_damaged")
         self.keys |= metadata.salvage(buffer.text[buffer.at : buffer.at + start])
         buffer.at += stop
         return True
 
     def _search(self, scanned: int) -> tuple[int, int] | None:
-        """Where what looks like the start of a list is, counted from here; None if nowhere."""
+        """Return start and end of what looks like the start of a list, from ``at``; or None."""
         buffer = self._buffer
         while True:
-            if found := _LIST.search(buffer.text, buffer.at + scanned):
-                return found.start() - buffer.at, found.end() - buffer.at
+            if match := _LIST.search(buffer.text, buffer.at + scanned):
+                return match.start() - buffer.at, match.end() - buffer.at
             held = len(buffer.text) - buffer.at
             scanned = max(scanned, held - _REACH)
             if held > _MAX_METADATA or not buffer.more():
                 return None
 
     def _end(self, rest: bytes) -> None:
-        """Keep what can be read of damaged keys that no list follows."""
+        """Salvage damaged keys behind the last list."""
         whole = rest.rstrip().endswith(b"}")
         self._tally.add("metadata_damaged" if whole else "truncated")
         self.keys |= metadata.salvage(rest)

@@ -1,6 +1,6 @@
-"""The shape of one event in Kineto's Chrome JSON, decoded by msgspec without dictionaries.
+"""The schema of one event in Kineto's Chrome JSON, for msgspec, which needs no dictionaries.
 
-Fields that no one reads are skipped by the decoder. There are two shapes with the same fields:
+The decoder skips fields that are not listed. There are two shapes with the same fields:
 ``FAST`` takes what torch writes today, times as numbers; ``LOOSE`` takes every spelling (numbers as
 strings, null) and times that need more digits than a float64 has, and is slower.
 """
@@ -70,13 +70,13 @@ COLLECTIVE = (
     "process_group",
     "group_purpose",
 )
-"""Looked for only where there is the name of a collective."""
+"""Read only for events with the name of a collective."""
 CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
-"""Looked for only where there is the size of a block."""
+"""Read only for events with the size of a block."""
 _LABELS = {"name": "name"}
 
 MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
-"""What stands for a missing number, by argument."""
+"""The value for a missing number, by argument."""
 
 _Phase = Literal[
     "X", "s", "f", "M", "i", "I", "B", "E", "C", "b", "n", "e", "t", "S", "T", "p", "F", "N", "O",
@@ -87,16 +87,16 @@ _Number = int | float | str | None
 
 
 def _arguments() -> type[msgspec.Struct]:
-    def field(told: str, default: Any) -> Any:
-        return msgspec.field(name=told, default=default)
+    def field(key: str, default: Any) -> Any:
+        return msgspec.field(name=key, default=default)
 
     numbers = {**_IDS, **_QUANTITIES}
     return msgspec.defstruct(
         "Args",
         [
-            *((key, _Number, field(told, MISSING_OF[key])) for key, told in numbers.items()),
-            *((key, msgspec.Raw, field(told, NO_JSON)) for key, told in _JSON.items()),
-            *((key, Any, field(told, None)) for key, told in (_TEXTS | _LABELS).items()),
+            *((name, _Number, field(key, MISSING_OF[name])) for name, key in numbers.items()),
+            *((name, msgspec.Raw, field(key, NO_JSON)) for name, key in _JSON.items()),
+            *((name, Any, field(key, None)) for name, key in (_TEXTS | _LABELS).items()),
         ],
         gc=False,
         frozen=True,
@@ -104,7 +104,7 @@ def _arguments() -> type[msgspec.Struct]:
 
 
 class Event(msgspec.Struct, gc=False):
-    """One event. ``ts`` and ``dur`` are microseconds; see ``FAST`` and ``LOOSE`` for the types."""
+    """One event. ``ts`` and ``dur`` are in µs; see ``FAST`` and ``LOOSE`` for the types."""
 
     ph: str = ""
     cat: str | None = None

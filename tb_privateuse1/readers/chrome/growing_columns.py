@@ -1,4 +1,4 @@
-"""Groups that come in parts -> one group."""
+"""Columns that grow while a file is read, and the group that they become."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from tb_privateuse1.trace.model import NONE
 class Column:
     """An array that grows at its end.
 
-    It doubles its room: what is not filled yet costs no memory, and there are never small pieces
-    of which the allocator could make nothing larger when they are freed.
+    It doubles its capacity. Unfilled pages cost no memory, and there are no small pieces, which
+    would fragment the heap when they are freed.
     """
 
     def __init__(self, dtype: type[np.generic] | np.dtype[Any]) -> None:
-        self._room = np.empty(0, dtype)
+        self._array = np.empty(0, dtype)
         self._rows = 0
 
     def add(self, values: NDArray[Any]) -> None:
-        """More values."""
+        """Append values."""
         self._reserve(len(values))
-        self._room[self._rows : self._rows + len(values)] = values
+        self._array[self._rows : self._rows + len(values)] = values
         self._rows += len(values)
 
     def fill(self, rows: int, value: int) -> None:
-        """The same value in all rows up to so many."""
+        """Append one value until there are ``rows`` rows."""
         count = rows - self._rows
         if count > 0:
             self._reserve(count)
-            self._room[self._rows : rows] = value
+            self._array[self._rows : rows] = value
             self._rows = rows
 
     def values(self) -> NDArray[Any]:
-        """What was added."""
-        return self._room[: self._rows]
+        """Return the filled part of the array."""
+        return self._array[: self._rows]
 
     def _reserve(self, count: int) -> None:
-        if (needed := self._rows + count) > len(self._room):
-            larger = np.empty(max(needed, 2 * len(self._room)), self._room.dtype)
+        if (needed := self._rows + count) > len(self._array):
+            larger = np.empty(max(needed, 2 * len(self._array)), self._array.dtype)
             larger[: self._rows] = self.values()
-            self._room = larger
+            self._array = larger
 
 
 class Parts:
-    """Rows of one category. A column that only some parts have is filled where it is missing."""
+    """Rows of one category. A column that only some parts have is filled in the others."""
 
     def __init__(self) -> None:
         self._fixed = {
@@ -61,7 +61,7 @@ class Parts:
         self._rows = 0
 
     def add(self, part: Group) -> None:
-        """More rows."""
+        """Append rows."""
         for name, column in self._fixed.items():
             column.add(getattr(part, name))
         for columns, new in ((self._ids, part.ids), (self._texts, part.texts)):
@@ -73,7 +73,7 @@ class Parts:
         self._rows += len(part)
 
     def group(self) -> Group:
-        """All rows."""
+        """Return all rows."""
         for columns in (self._ids, self._texts):
             for key, column in columns.items():
                 column.fill(self._rows, MISSING_OF.get(key, NONE))

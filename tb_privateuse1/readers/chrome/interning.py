@@ -1,4 +1,4 @@
-"""Texts and threads to numbers: equal ones are kept once."""
+"""Intern texts and threads: equal ones share a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tb_privateuse1.trace.model import NONE
 
 
 class Strings(dict[Any, int]):
-    """Texts to their numbers, in order of first sight; what is no text is told as one."""
+    """Number texts in order of first occurrence; other values count as their ``str``."""
 
     def __missing__(self, text: Any) -> int:
         if not isinstance(text, str):
@@ -20,7 +20,7 @@ class Strings(dict[Any, int]):
 
 
 class JsonTexts(dict[bytes, int]):
-    """Equal lists are one string, however the exporter spaced them."""
+    """Number JSON texts; equal lists are one string, however the exporter spaced them."""
 
     def __init__(self, strings: Strings) -> None:
         super().__init__()
@@ -37,26 +37,27 @@ class JsonTexts(dict[bytes, int]):
 
 
 class ThreadRows(dict[Any, "_Tids"]):
-    """pid to tid to a row: torch of 2021 wrote the same tid as "25738" and as 25738.
+    """Number threads, as ``self[pid][tid]``.
 
-    ``told`` has the threads in their order, as strings.
+    ``by_text`` has the rows by pid and tid as strings, in order: torch of 2021 wrote the same tid
+    as "25738" and as 25738.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: dict[tuple[str, str], int] = {}
+        self.by_text: dict[tuple[str, str], int] = {}
 
     def __missing__(self, pid: Any) -> _Tids:
-        tids = self[pid] = _Tids(str(pid), self.told)
+        tids = self[pid] = _Tids(str(pid), self.by_text)
         return tids
 
 
 class _Tids(dict[Any, int]):
-    def __init__(self, pid: str, told: dict[tuple[str, str], int]) -> None:
+    def __init__(self, pid: str, by_text: dict[tuple[str, str], int]) -> None:
         super().__init__()
         self._pid = pid
-        self._told = told
+        self._by_text = by_text
 
     def __missing__(self, tid: Any) -> int:
-        row = self[tid] = self._told.setdefault((self._pid, str(tid)), len(self._told))
+        row = self[tid] = self._by_text.setdefault((self._pid, str(tid)), len(self._by_text))
         return row

@@ -1,4 +1,4 @@
-"""The outermost keys of a trace file up to its next list of events."""
+"""Parse the top-level keys of a trace file up to its next list of events."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BRACE = re.compile(rb"[\s,]*\}\s*\Z")
 
 
 class Members:
-    """``"key": value, …``, each looked at once, however often a list is looked for.
+    """Parses ``"key": value, …``; each member is parsed once, also if the text comes in parts.
 
-    ``keys`` holds the values so far, undecoded; ``length`` is how much of the text they take.
+    ``keys`` holds the values so far, undecoded; ``length`` is the length of their text.
     """
 
     def __init__(self) -> None:
@@ -30,17 +30,17 @@ class Members:
         self._between = _FIRST
 
     def walk(self, text: bytes, start: int) -> State:
-        """Go on in a text whose members begin at ``start``: later calls may have more of it.
+        """Continue in a text whose members begin at ``start``; later calls may pass more of it.
 
-        ``list``: ``length`` leads behind the opening bracket of the next ``traceEvents``. ``end``:
-        the object is over. ``broken``: what follows is no member. ``unfinished``: the text ends.
+        ``list``: ``length`` ends behind the opening bracket of the next ``traceEvents``. ``end``:
+        the object ends. ``broken``: no member follows. ``unfinished``: the text ends.
         """
         while (state := self._member(text, start)) is None:
             self._between = _COMMA
         return state
 
     def _member(self, text: bytes, start: int) -> State | None:
-        """Go behind one member, or return why that is impossible."""
+        """Skip one member, or return the state that prevents it."""
         between = self._between.match(text, start + self.length)
         if between is None:
             return "broken"
@@ -70,7 +70,7 @@ class Members:
 
 
 def is_rest(text: bytes, at: int) -> bool:
-    """Whether whole keys follow, up to the end of the file or another list of events."""
+    """Return whether whole keys follow, up to the file's end or another list of events."""
     members = Members()
     state = members.walk(text, at)
     if state == "end":

@@ -1,4 +1,4 @@
-"""A trace file's top-level keys beside its events, and single JSON values in longer texts."""
+"""Single JSON values in longer texts, salvage of top-level keys, errors for other files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
 BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for text that is no JSON, and for JSON of absurd depth."""
+"""Errors of decoding: for invalid JSON, and for JSON of absurd depth."""
 
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
-# Not behind a backslash: from each escaped quote, the rest would be searched again.
+# Not behind a backslash: each escaped quote would start another search of the rest.
 _KEY = re.compile(rb'(?<!\\)"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
 _COMMAS = b" \t\r\n,"
 _SALVAGED = 1 << 20
@@ -22,34 +22,34 @@ _MAX_TRIES = 1000
 Keys = dict[str, msgspec.Raw]
 
 
-def _told(error: Exception) -> int | None:
-    found = _TRAILING.search(str(error))
-    return int(found[1]) if found else None
+def _trailing_byte(error: Exception) -> int | None:
+    match = _TRAILING.search(str(error))
+    return int(match[1]) if match else None
 
 
 def _beyond() -> int:
-    """How far behind the value msgspec says that it ends: 1 in 0.22, which counts from there."""
+    """Return by how much msgspec overstates the end of a value: by 1 in version 0.22."""
     try:
         msgspec.json.decode(b"[]x", type=msgspec.Raw)
     except msgspec.DecodeError as error:
-        return (_told(error) or 0) - len("[]")
-    raise AssertionError("msgspec decodes what is no JSON")
+        return (_trailing_byte(error) or 0) - len("[]")
+    raise AssertionError("msgspec decodes invalid JSON")
 
 
 _BEYOND = _beyond()
 
 
 def trailing_length(error: Exception) -> int | None:
-    """The length of a decoded value, if the error is that more text follows it.
+    """Return the length of a decoded value if the error is that more text follows, else None.
 
-    The space behind the value counts with it.
+    The length includes space behind the value.
     """
-    length = _told(error)
+    length = _trailing_byte(error)
     return None if length is None else length - _BEYOND
 
 
 def value_length(text: bytes | memoryview) -> int:
-    """The bytes of the JSON value that a text starts with, and of the space behind it.
+    """Return the length in bytes of the JSON value at a text's start, with space behind it.
 
     Raises one of ``BROKEN``.
     """
@@ -64,7 +64,7 @@ def value_length(text: bytes | memoryview) -> int:
 
 
 def salvage(text: bytes) -> Keys:
-    """Those keys of a damaged text whose values are whole."""
+    """Return the keys of a damaged text whose values are complete."""
     keys: Keys = {}
     text, at = text[:_SALVAGED], 0
     for _ in range(_MAX_TRIES):
@@ -83,7 +83,7 @@ def salvage(text: bytes) -> Keys:
 
 
 def no_trace(name: str, text: bytes) -> TraceError:
-    """Why a file in which no list of events was found is no trace."""
+    """Return the error for a file without a list of events."""
     if not text.strip():
         return _not_json(say("{name} is empty.", name=name))
     try:
@@ -102,11 +102,11 @@ def no_trace(name: str, text: bytes) -> TraceError:
     return TraceError("not_a_trace", message)
 
 
-def no_event(name: str, broken: bool, odd: bool) -> TraceError | None:
-    """Why a list without a single event is no trace, unless it is just empty."""
+def no_event(name: str, broken: bool, malformed: bool) -> TraceError | None:
+    """Return the error for a list without a single event; None if it is just empty."""
     if broken:
         return _not_json(say("{name} has no complete event.", name=name))
-    if odd:
+    if malformed:
         return TraceError("not_a_trace", say("{name} is a list, but not of events.", name=name))
     return None
 

@@ -1,4 +1,4 @@
-"""Lists of decoded values -> int64 columns, exact, however the file spells a number."""
+"""Convert decoded values to int64 columns, exactly, however the file spells a number."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from tb_privateuse1.trace.table import I64, Bools
 
 EXACT_US = 2.0**43
-"""Below this a float64 of microseconds still tells three decimals apart: its spacing is under
-1 ns there. (Kineto's times are relative to a base of the last three months, 2^42.8 us.)"""
+"""Below this a float64 in µs has a spacing under 1 ns. (Kineto's times are relative to a base of
+the last three months, 2^42.8 µs.)"""
 
 LIMIT_US = 2.0**51
-"""71 years: no recording is later than that after its base or after 1970, nor as long. Below it
-neither a sum of two times nor their difference leaves int64 nanoseconds."""
+"""71 years: no recording is as long, or as late after its base or 1970. Below this limit sums and
+differences of two times fit into int64 nanoseconds."""
 
 _LIMIT = Decimal(LIMIT_US)
 _ZERO = Decimal(0)
@@ -28,9 +28,9 @@ _MASK = (1 << 64) - 1
 
 
 def parse_ids(values: Sequence[Any], missing: int = -1) -> I64:
-    """Numbers or numerals to int64; ids of 2^63 and above keep their 64 bits, so stay distinct.
+    """Convert numbers or numerals to int64; ids of 2^63 and above wrap, and so stay distinct.
 
-    ``missing`` stands for null and for what is no number.
+    Null and other values become ``missing``.
     """
     try:
         return np.fromiter(values, np.int64, len(values))
@@ -56,20 +56,20 @@ def _id(value: Any, missing: int) -> int:
 
 
 def _digits(value: Decimal) -> int:
-    """Before the decimal point; many for what is no number. Told without making the number."""
+    """Return the decimal exponent without making the integer; ``_MANY`` for NaN and infinity."""
     return value.adjusted() if value.is_finite() else _MANY
 
 
 def nanoseconds(microseconds: NDArray[np.float64]) -> I64:
-    """Microseconds, below ``EXACT_US`` or whole, to ns, rounded half to even."""
+    """Convert µs (below ``EXACT_US``, or whole) to ns, rounded half to even."""
     whole = np.floor(microseconds)
-    # The fraction of a float64 is exact, so that no digit is lost in a product.
+    # The fraction is exact in float64; the product of the whole number would not be.
     part: I64 = np.rint((microseconds - whole) * 1000).astype(np.int64)
     return whole.astype(np.int64) * 1000 + part
 
 
 def exact_nanoseconds(microseconds: Sequence[Decimal]) -> tuple[I64, Bools]:
-    """Decimal microseconds to ns, and which of them are times at all; 0 where not."""
+    """Convert decimal µs to ns. Return also which values are valid; the others become 0."""
     try:
         sound = not microseconds or max(map(abs, microseconds)) < _LIMIT
     except ArithmeticError:  # "NaN" does not compare, and 1e9999999 has no absolute value

@@ -1,4 +1,4 @@
-"""What was wrong with a file: counted with one example while it is read, told as findings."""
+"""Count the problems of a file while it is read, and report them as findings."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ _WORDS: dict[str, _Words] = {
 }
 
 _MOST_PHASES = 10
-"""Told one by one; a hostile file has a million."""
+"""Phases reported one by one; a hostile file has a million."""
 
 
 class Tally:
-    """Counts by code, each with its first example."""
+    """Counts of problems by code, each with its first example."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
         self._examples: dict[str, str] = {}
 
     def add(self, code: str, count: int = 1, example: object = "") -> None:
-        """Something happened ``count`` times; nothing is noted for 0."""
+        """Count a problem ``count`` times; ignore it for 0."""
         if count:
             kind = ""
             if code == "phase_not_shown":
@@ -106,15 +106,15 @@ class Tally:
             self._examples.setdefault(code, _short(example))
 
     def merge(self, other: Tally) -> None:
-        """All that another one counted."""
+        """Add the counts of another tally."""
         for (code, kind), count in other._counts.items():
             self.add(code, count, kind or other._examples[code])
 
     def __contains__(self, code: str) -> bool:
-        return any(code == told for told, _ in self._counts)
+        return any(code == counted for counted, _ in self._counts)
 
     def findings(self) -> tuple[Finding, ...]:
-        """One for each code, in order of first occurrence."""
+        """Return one finding per code, in order of first occurrence."""
         return tuple(self._finding(code, kind, n) for (code, kind), n in self._counts.items())
 
     def _finding(self, code: str, kind: str, count: int) -> Finding:

@@ -1,8 +1,8 @@
-"""Text that is almost JSON -> JSON, where it is plain what was meant.
+"""Repair text that is almost JSON, if its meaning is plain.
 
-Exporters write ``NaN``, ``Infinity`` and ``N/A`` where they have no number, names with control
-characters, Windows paths with single backslashes, and bytes that are no UTF-8. Strings keep what
-can be read of them; what is no number becomes null.
+Exporters write ``NaN``, ``Infinity`` and ``N/A`` for missing numbers, names with control
+characters, Windows paths with single backslashes, and invalid UTF-8. The readable part of a string
+stays; such numbers become null.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tb_privateuse1.readers.chrome.problem_tally import Tally
 
 _TOKEN = re.compile(
     rb'(?P<string>"(?:[^"\\]++|\\.)*+")'
-    # A string without an end is the rest: each quote in it would be tried otherwise.
+    # A string without an end takes the rest: otherwise each quote in it would start a search.
     rb'|(?P<open>"(?:[^"\\]++|\\.)*+\\?\Z)'
     rb"|(?P<number>(?<![\w.+-])(?:[+-]?(?:NaN|nan|Infinity|inf)|N/A|None)(?![\w.]))"
     rb"|(?P<comma>,(?=\s*[\]}]))",
@@ -33,22 +33,22 @@ _UNIT = re.compile(
 
 
 def repair_text(text: bytes) -> tuple[bytes, Tally]:
-    """The text with all that can be repaired, and what that was. Unchanged if there is nothing."""
+    """Return the repaired text and a tally of the repairs."""
     tally = Tally()
 
     def fix(token: re.Match[bytes]) -> bytes:
-        found = token[0]
+        original = token[0]
         if token.lastgroup == "number":
             tally.add("invalid_numbers")
             return b"null"
         if token.lastgroup == "comma":
             tally.add("trailing_commas")
             return b""
-        if token.lastgroup == "open" or not _ODD.search(found):
-            return found
-        fixed = b'"' + _UNIT.sub(_unit, _utf8(found[1:-1])) + b'"'
-        if fixed != found:
-            tally.add("invalid_strings", 1, found)
+        if token.lastgroup == "open" or not _ODD.search(original):
+            return original
+        fixed = b'"' + _UNIT.sub(_unit, _utf8(original[1:-1])) + b'"'
+        if fixed != original:
+            tally.add("invalid_strings", 1, original)
         return fixed
 
     return _TOKEN.sub(fix, text), tally

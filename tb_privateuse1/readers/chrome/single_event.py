@@ -1,4 +1,4 @@
-"""One event of a trace file with all that the file has of it, read again when it is asked for."""
+"""Read one event of a trace file again, with all its fields and arguments."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ from tb_privateuse1.trace.file_checkpoints import Checkpoints
 
 
 def read_event(path: str, checkpoints: Checkpoints, event: int) -> dict[str, Any]:
-    """The event of a number (a row's ``event``): its fields and arguments as the file has them.
+    """Return the fields and arguments of an event by its number (a row's ``event``).
 
-    Whole numbers are ``int``, others ``Decimal``: both exact. What was repaired for the row is
-    repaired here. Costs the decoding of some megabytes, and where the file is gzipped, the
-    unpacking of all that is before them. Raises TraceError ``unreadable`` or ``too_large`` as
-    ``chrome.read`` does, and ``no_event`` if the file has no whole event of that number: then it
-    is not the file any more that the checkpoints are of.
+    Whole numbers are ``int``, others ``Decimal``: both exact. Repairs are the same as for the row.
+    Some megabytes are decoded; of a gzipped file, all text before them is unpacked. Raises
+    TraceError ``unreadable`` or ``too_large`` as ``chrome.read`` does. Raises ``no_event`` if the
+    file has no whole event of that number: then the checkpoints are of an earlier file.
     """
     if event < 0:
-        raise _none(path)
+        raise _no_event(path)
     place, number = checkpoint_before(checkpoints, event)
     start = place.offset_bytes if place else 0
     tally = Tally()
     document = Document(Source(path).blocks(start), path, tally, place)
-    # Decoded as at first, as the damage that is found depends on what is decoded.
+    # The same decoder as in the first reading, because it decides which places are damaged.
     for text, events in document.windows(Decoder(tally).decode):
         if event < number + len(events):
             return _decoded(bytes(list_of_raw(text)[event - number]), path)
         number += len(events)
-    raise _none(path)
+    raise _no_event(path)
 
 
 def _decoded(text: bytes, path: str) -> dict[str, Any]:
     decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
     try:
         return decoder.decode(text)
-    except BROKEN:  # in a field that no table has
+    except BROKEN:  # in a field without a column, which the first reading skipped
         try:
             return decoder.decode(repair_text(text)[0])
         except BROKEN as error:
@@ -55,6 +54,6 @@ def _decoded(text: bytes, path: str) -> dict[str, Any]:
             ) from error
 
 
-def _none(path: str) -> TraceError:
+def _no_event(path: str) -> TraceError:
     hint = say("Was it written again since it was read? Reload the list of runs.")
     return TraceError("no_event", say("{path} has no such event.", path=path), hint)

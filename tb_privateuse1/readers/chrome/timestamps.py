@@ -1,4 +1,4 @@
-"""The times of decoded events, exact to the nanosecond, and which events have none."""
+"""Convert the times of decoded events to nanoseconds, exactly, and mark events without one."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _FRACTION = re.compile(rb'"ts"\s*:\s*-?\d+(?:\.\d*[1-9]|[^\s,}]*[eE])')
 
 
 class Inexact(Exception):
-    """Times with fractions that a float64 does not hold to the nanosecond."""
+    """A float64 does not hold the fraction of a time to the nanosecond."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """Start and end of some events, and of which they are known; what was odd about the others."""
+    """Start and end of events, a mask of the valid ones, and a tally of problems."""
 
     start_ns: I64
     end_ns: I64
-    known: Bools
-    odd: Tally
+    valid: Bools
+    problems: Tally
 
 
 def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
-    """When events are; what is no range ends as it starts.
+    """Return the times of events, decoded from ``text``; instants end where they start.
 
-    Raises Inexact if they have to be decoded as ``LOOSE``; ``text`` is what they came from.
+    Raises Inexact if the events have to be decoded as ``LOOSE``.
     """
-    odd = Tally()
+    problems = Tally()
     if events and isinstance(events[0], LOOSE):
-        told = np.array([event.ts is not None for event in events], np.bool_)
+        present = np.array([event.ts is not None for event in events], np.bool_)
         start, possible = numbers.exact_nanoseconds([event.ts or _ZERO for event in events])
         duration, finite = numbers.exact_nanoseconds([event.dur or _ZERO for event in events])
     else:
         us = np.fromiter([event.ts for event in events], np.float64, len(events))
         length = np.fromiter([event.dur for event in events], np.float64, len(events))
         far, long = np.abs(us), np.abs(length)
-        possible, finite, told = far < numbers.LIMIT_US, long < numbers.LIMIT_US, ~np.isnan(us)
+        possible, finite, present = far < numbers.LIMIT_US, long < numbers.LIMIT_US, ~np.isnan(us)
         if not possible.all() or not finite.all():
             us, length = np.where(possible, us, 0), np.where(finite, length, 0)
         if (far >= numbers.EXACT_US).any() and _FRACTION.search(text):
@@ -57,12 +57,12 @@ def event_times(events: Sequence[Event], is_range: Bools, text: bytes) -> Times:
     if not is_range.all():
         duration, finite = np.where(is_range, duration, 0), finite | ~is_range
     if (duration < 0).any():
-        odd.add("negative_durations", int((duration < 0).sum()))
+        problems.add("negative_durations", int((duration < 0).sum()))
         duration = np.maximum(duration, 0)
-    known = told & possible & finite
-    if not known.all():
-        odd.add("events_without_time", int((~told).sum()))
-        if len(impossible := np.flatnonzero(told & ~known)):
+    valid = present & possible & finite
+    if not valid.all():
+        problems.add("events_without_time", int((~present).sum()))
+        if len(impossible := np.flatnonzero(present & ~valid)):
             first = events[impossible[0]]
-            odd.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
-    return Times(start, start + duration, known, odd)
+            problems.add("impossible_times", len(impossible), f"ts {first.ts}, dur {first.dur}")
+    return Times(start, start + duration, valid, problems)

@@ -1,10 +1,9 @@
-"""A list of events in a long text -> windows of whole events.
+"""Cut a list of events in a long text into windows of whole events.
 
-A window of text is cut where one event ends and the next begins. Such a place looks like ``},{``;
-whether it is one, and not inside a string or a list, is certain once ``[`` + window + ``]`` can be
-decoded, which has to be done anyway. Where it cannot, the window shrinks until the damaged event
-stands alone; that is repaired if it is plain what was meant, else skipped up to the next place
-where an event can be decoded. So all that is complete before and after a damage is kept, and a
+A window ends between two events, which looks like ``},{``. That this is not inside a string or a
+list is certain once ``[`` + window + ``]`` can be decoded, which has to be done anyway. If decoding
+fails, the window shrinks to the damaged event alone. That event is repaired if its meaning is
+plain, else skipped up to the next event that can be decoded. So no complete event is lost, and a
 sound file costs no more than its decoding.
 """
 
@@ -24,20 +23,20 @@ from tb_privateuse1.readers.chrome.repair import repair_text
 T = TypeVar("T")
 
 WINDOW = 1 << 19
-"""Decoded at once. A larger one leaves the processor's cache: see docs/internals/performance.md."""
+"""Bytes decoded at once. More would not fit the CPU's cache: see docs/internals/performance.md."""
 _SMALL = 1 << 12
 _ONE = 1 << 16
-"""Where the end of a single event is looked for first."""
+"""Bytes in which the end of a single event is searched first."""
 _MAX_EVENT = 1 << 24
 _MAX_LONG = 8
-"""How often an event's end is looked for in vain beyond ``_ONE`` bytes."""
+"""Failed searches for an event's end beyond ``_ONE`` bytes, after which there are no more."""
 _REACH = 64
-"""``_EVENT`` is not longer, but for spaces."""
+"""The longest match of ``_EVENT``, not counting spaces."""
 _MAX_PLACES = 20_000
-"""Damaged places after which the rest is given up, so that a hostile file ends soon."""
+"""Damaged places after which the rest is skipped, so that a hostile file ends soon."""
 
 _MAX_CLOSING = 1000
-"""Brackets behind the last event that may close its list."""
+"""Brackets behind the last event that are tested for closing its list."""
 
 _BOUNDARY = re.compile(rb"\}\s*,\s*(?=\{)")
 _COMMAS = re.compile(rb"[\s,]*")
@@ -50,7 +49,7 @@ _SPACE = re.compile(rb"\s*")
 
 
 class Place(NamedTuple):
-    """Where a window begins, and all that how the text is cut from there on depends on."""
+    """Where a window begins, and the state that decides how the text is cut from there."""
 
     offset_bytes: int
     window_bytes: int
@@ -60,12 +59,12 @@ class Place(NamedTuple):
 
 
 class Windows(Generic[T]):
-    """The windows of one list. The buffer stands behind its opening bracket, or at ``place``.
+    """The windows of one list. The buffer is behind its opening bracket, or at ``place``.
 
-    ``decode`` gets ``[…]`` and raises one of ``BROKEN`` for what is no JSON. ``bare`` says that
-    nothing may follow the list, ``later`` that it is not the file's first. ``ended`` is true once
-    the closing bracket was met, false if the list was cut off or given up. ``place`` is where the
-    window that was yielded last begins, None if it cannot be resumed there.
+    ``decode`` takes ``[…]`` and raises one of ``BROKEN`` for invalid JSON. ``bare``: nothing may
+    follow the list. ``later``: it is not the file's first list. ``ended`` is true once the closing
+    bracket is reached, false if the list is cut off or given up. ``place`` is where the last
+    yielded window begins, None if reading cannot be resumed there.
     """
 
     def __init__(
@@ -86,8 +85,8 @@ class Windows(Generic[T]):
         self._decode = decode
         self._tally = tally
         self._bare = bare
-        self._at_bracket = False  # just behind what looks like the closing bracket
-        self._lost = False  # behind a damage, not yet in an event again
+        self._at_bracket = False  # just behind a possible closing bracket
+        self._lost = False  # behind a damage, before the next event
         self._failures = 0
         self._places = place.damages if place else 0
         self._long = place.long if place else 0
@@ -95,20 +94,20 @@ class Windows(Generic[T]):
         self._open_ended = False  # no bracket closes the list
 
     def __iter__(self) -> Iterator[tuple[bytes, list[T]]]:
-        """Lists of events as JSON text and as decoded."""
+        """Yield lists of events as JSON text and as decoded."""
         while not self._over:
             self.place = self._here()
-            got = None if self._lost else self._window(self._size)
-            if got is None and not self._lost and self._size > _SMALL:
+            window = None if self._lost else self._window(self._size)
+            if window is None and not self._lost and self._size > _SMALL:
                 self._size = _SMALL
                 continue
-            if got is None:
+            if window is None:
                 self._size = _SMALL
-                got = self._one()
+                window = self._one()
             else:
                 self._size = min(2 * self._size, WINDOW)
-            if got is not None and got[1]:
-                yield got
+            if window is not None and window[1]:
+                yield window
             if self._at_bracket:
                 self._at_bracket = False
                 if self._is_end():
@@ -123,25 +122,25 @@ class Windows(Generic[T]):
         return Place(offset, self._size, self._places, self._long, self._bare)
 
     def _window(self, size: int) -> tuple[bytes, list[T]] | None:
-        """All whole events in the next ``size`` bytes, or None if they cannot be decoded."""
+        """Return all whole events in the next ``size`` bytes; None if decoding fails."""
         buffer = self._buffer
         buffer.need(size)
         at = buffer.at
         cut = _last_boundary(buffer.text, at, at + size)
         stop, behind = cut or (at + size, at + size)
         close = b"]" if cut else b""
-        got = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
-        if got is None and cut:
+        decoded = self._decoded(b"".join((b"[", memoryview(buffer.text)[at:stop], close)))
+        if decoded is None and cut:
             window = buffer.text[at:stop]
             fixed, repairs = repair_text(window)
-            got = self._decoded(b"[" + fixed + close) if fixed != window else None
-            if got is not None:
+            decoded = self._decoded(b"[" + fixed + close) if fixed != window else None
+            if decoded is not None:
                 self._tally.merge(repairs)
                 buffer.replace(stop, fixed)
                 at, behind = 0, behind - stop + len(fixed)
-        if got is None:
+        if decoded is None:
             return None
-        text, events, length = got
+        text, events, length = decoded
         if length is None and cut:
             buffer.at = behind
         else:
@@ -150,7 +149,7 @@ class Windows(Generic[T]):
         return text, events
 
     def _decoded(self, text: bytes) -> tuple[bytes, list[T], int | None] | None:
-        """``[…]`` decoded, and its length if the list ends before the text does."""
+        """Decode ``[…]``. Return also its length if the list ends before the text does."""
         try:
             return text, self._decode(text), None
         except BROKEN as error:
@@ -162,7 +161,7 @@ class Windows(Generic[T]):
             return None
 
     def _one(self) -> tuple[bytes, list[T]] | None:
-        """The next event alone, or None: skipped, or at the list's end."""
+        """Return the next event alone; None if it was skipped, or at the list's end."""
         buffer = self._buffer
         first = buffer.skip(_COMMAS)
         if first == b"]":
@@ -178,21 +177,21 @@ class Windows(Generic[T]):
         if self._lost and not _PHASE.search(event):
             self._damage()
             return None
-        got = self._decoded(b"[" + event + b"]")
-        if got is None:
+        decoded = self._decoded(b"[" + event + b"]")
+        if decoded is None:
             fixed, repairs = repair_text(event)
-            got = self._decoded(b"[" + fixed + b"]")
+            decoded = self._decoded(b"[" + fixed + b"]")
             self._tally.merge(repairs)
-        if got is None:
+        if decoded is None:
             self._damage()
             return None
         buffer.at += len(event)
         buffer.skip(_COMMAS)
         self._lost, self._failures = False, 0
-        return got[:2]
+        return decoded[:2]
 
     def _event(self) -> bytes | None:
-        """The text of the JSON value that starts here, repaired if that helps."""
+        """Return the text of the JSON value that starts here, repaired if that helps; or None."""
         buffer, limit = self._buffer, _ONE
         while True:
             buffer.need(limit)
@@ -227,7 +226,7 @@ class Windows(Generic[T]):
         self._over = True
 
     def _damage(self) -> None:
-        """Go on to where the next event may start; what is skipped is one place of damage."""
+        """Skip to where the next event may start, and count one place of damage."""
         buffer = self._buffer
         if not self._lost:
             self._lost = True
@@ -241,34 +240,34 @@ class Windows(Generic[T]):
         step = 1 << min(20, self._failures // 64)
         self._failures += 1
         buffer.need(max(_ONE, step))
-        found = _EVENT.search(buffer.text, buffer.at + step)
-        behind = found.start() if found else len(buffer.text)
+        match = _EVENT.search(buffer.text, buffer.at + step)
+        behind = match.start() if match else len(buffer.text)
         if buffer.eof and not _PHASE.search(buffer.text, behind) and self._tail():
             return
         buffer.at = min(len(buffer.text), buffer.at + step)
-        while (found := _EVENT.search(buffer.text, buffer.at)) is None:
+        while (match := _EVENT.search(buffer.text, buffer.at)) is None:
             buffer.at = max(buffer.at, len(buffer.text) - _REACH)
             if not buffer.more():
                 self._cut_off()
                 return
-        buffer.at = found.start()
+        buffer.at = match.start()
 
     def _tail(self) -> bool:
-        """Where no more events come: go behind the bracket that closes the list, if one does."""
+        """Behind the last event: skip the closing bracket. Return whether there is one."""
         if self._open_ended:
             return False
         buffer = self._buffer
         closing = _LAST if self._bare else _CLOSING
-        for found in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
-            if self._bare or is_rest(buffer.text, found.end()):
-                buffer.at = found.end()
+        for match in islice(closing.finditer(buffer.text, buffer.at), _MAX_CLOSING):
+            if self._bare or is_rest(buffer.text, match.end()):
+                buffer.at = match.end()
                 self._at_bracket = True
                 return True
         self._open_ended = True
         return False
 
     def _is_end(self) -> bool:
-        """Whether the bracket before this place closes the list, and not something damaged."""
+        """Return whether the bracket before this place closes the list, not a damaged value."""
         following = self._buffer.skip(_SPACE)
         if self._bare or not following:
             return not following
@@ -281,14 +280,14 @@ class Windows(Generic[T]):
 
 
 def _last_boundary(text: bytes, start: int, stop: int) -> tuple[int, int] | None:
-    """Where the last event that surely lies before ``stop`` ends, and where the next starts."""
+    """Return the last boundary before ``stop``: an event's end, and the next one's start."""
     stop = min(stop, len(text))
     reach = _SMALL
     while True:
         begin = max(start, stop - reach)
-        found = list(_BOUNDARY.finditer(text, begin, stop))
-        if found:
-            return found[-1].start() + 1, found[-1].end()
+        boundaries = list(_BOUNDARY.finditer(text, begin, stop))
+        if boundaries:
+            return boundaries[-1].start() + 1, boundaries[-1].end()
         if begin == start:
             return None
         reach *= 8

@@ -8,6 +8,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import worker_process
 from tb_privateuse1.storage.store import Store
 from tests.support.trace_files import sidecar, trace
@@ -15,13 +16,13 @@ from tests.support.trace_files import sidecar, trace
 SLOW = """
 import time
 from tb_privateuse1.storage import ingest
-read = ingest.chrome.read
+read = ingest.readers.read
 def slow(path, progress):
     progress("reading", 1, 4, 7)
     while not {done}.exists() and {only!r} in path:
         time.sleep(0.02)
     return read(path, progress)
-ingest.chrome.read = slow
+ingest.readers.read = slow
 """
 
 
@@ -29,7 +30,7 @@ ingest.chrome.read = slow
 def files(tmp_path: Path) -> TraceFiles:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json.gz", rank=3)
     sidecar(tmp_path / "log" / "r" / "host_1.1.kernel_event.json.gz")
-    return catalog.scan(str(tmp_path / "log")).find()
+    return catalog.scan(str(tmp_path / "log"), READERS).find()
 
 
 def slowed(monkeypatch: pytest.MonkeyPatch, done: Path, only: str = "") -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, jobs, store
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
@@ -58,7 +59,7 @@ def others(files: TraceFiles, tmp_path: Path) -> list[TraceFiles]:
     paths = [tmp_path / "more" / name / "t.json" for name in "abc"]
     for path in paths:
         trace(path, name=f"aten::{path.parent.name}")
-    return [catalog.scan(str(path)).find() for path in paths]
+    return [catalog.scan(str(path), READERS).find() for path in paths]
 
 
 def test_cancelled_while_it_is_read(files: TraceFiles, tmp_path: Path, slow: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache, worker_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -37,7 +38,9 @@ def logdir(tmp_path: Path) -> Path:
 
 def read_all(logdir: Path, folder: Path, jobs: int) -> list[str]:
     made = Store(jobs, folder)
-    found = [digest(made.trace(files)) for files in catalog.scan(str(logdir)).files.values()]
+    found = [
+        digest(made.trace(files)) for files in catalog.scan(str(logdir), READERS).files.values()
+    ]
     made.close()
     return found
 
@@ -90,7 +93,7 @@ def test_given_up_while_it_writes(
         lambda command, **options: popen([*command[:-1], code + command[-1]], **options),
     )
     made = Store(1, tmp_path / "cache")
-    files = catalog.scan(str(logdir)).find()
+    files = catalog.scan(str(logdir), READERS).find()
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(made.trace, files)
         until(mark.exists)

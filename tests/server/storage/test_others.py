@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tb_privateuse1 import readers
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.readers import chrome
 from tb_privateuse1.readers.raw import Progress, Raw
 from tb_privateuse1.storage import cache_directory, disk_cache, ingest
 from tb_privateuse1.storage.file_lock import Claim
@@ -30,7 +30,7 @@ def four(tmp_path: Path) -> list[TraceFiles]:
     for rank in (0, 1):
         for span in (100, 200):
             recorded(tmp_path / "log", f"host_{rank}.{span}", rank)
-    return list(catalog.scan(str(tmp_path / "log")).files.values())
+    return list(catalog.scan(str(tmp_path / "log"), readers.READERS).files.values())
 
 
 class Readings:
@@ -38,7 +38,7 @@ class Readings:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object]) -> None:
         self.names: list[str] = []
-        read = chrome.read
+        read = readers.read
 
         def noted(path: str, progress: Progress) -> Raw:
             self.names.append(Path(path).name.removesuffix(".pt.trace.json"))
@@ -46,7 +46,7 @@ class Readings:
                 first()
             return read(path, progress)
 
-        monkeypatch.setattr(chrome, "read", noted)
+        monkeypatch.setattr(readers, "read", noted)
 
 
 def target(files: TraceFiles, tmp_path: Path) -> Path:

@@ -18,6 +18,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, disk_cache, jobs, store
 from tb_privateuse1.storage.file_lock import Claim
 from tb_privateuse1.storage.jobs import Pending
@@ -40,7 +41,7 @@ def logdir(tmp_path: Path) -> Path:
 
 def truth(logdir: Path, tmp_path: Path) -> dict[str, str]:
     made = Store(0, tmp_path / "other")
-    found = catalog.scan(str(logdir)).files.items()
+    found = catalog.scan(str(logdir), READERS).files.items()
     return {place[0]: digest(made.trace(files)) for place, files in found}
 
 
@@ -86,7 +87,7 @@ def test_two_servers_evict_while_the_directory_is_deleted(
         stop.set()
         thread.join()
     assert one["got"] == other["got"] == expected
-    Store(0, folder).trace(catalog.scan(str(logdir)).find())
+    Store(0, folder).trace(catalog.scan(str(logdir), READERS).find())
     left = [path.name for path in folder.iterdir()]
     assert len(left) == 1, left
 

@@ -256,7 +256,7 @@ def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Pat
         "from tb_privateuse1.discovery import catalog\n"
         "from tb_privateuse1.storage import jobs, store\n"
         "made = store.Store(1, Path(sys.argv[2]))\n"
-        "try: made.trace(catalog.scan(sys.argv[1]).find(), wait_s=0)\n"
+        "try: made.trace(catalog.scan(sys.argv[1], READERS).find(), wait_s=0)\n"
         "except jobs.Pending: pass\n"
         "while not any(job.process for job in made._jobs): pass\n"
         "print(*[job.process.pid for job in made._jobs])\n"

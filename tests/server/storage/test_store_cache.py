@@ -11,6 +11,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.discovery.trace_files import as_now as current
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.store import Store
 from tests.server.storage.test_store import unreadable
@@ -82,7 +83,7 @@ def test_a_run_that_moved_shares_its_cache(
     first = made.trace(files)
     shutil.copytree(tmp_path / "log", tmp_path / "mounted" / "elsewhere")  # keeps times
     unreadable(files, made, monkeypatch)
-    moved = catalog.scan(str(tmp_path / "mounted")).find()
+    moved = catalog.scan(str(tmp_path / "mounted"), READERS).find()
     assert moved.trace.path != files.trace.path
     assert same(Store(1, tmp_path / "cache").trace(moved, wait_s=0), first)
 
@@ -101,7 +102,7 @@ def test_beside_the_run_if_wanted_and_writable(
     found = made.trace(files)
     assert [path.suffix for path in beside.iterdir()] == [".arrow"]
     assert not users.exists()
-    assert catalog.scan(str(tmp_path / "log")).find() == files  # discovery does not see it
+    assert catalog.scan(str(tmp_path / "log"), READERS).find() == files  # discovery does not see it
     shutil.rmtree(beside)
     beside.write_text("no directory: what is closed to us looks like this even to root")
     again = Store(jobs)
@@ -131,8 +132,8 @@ def test_the_cache_is_bounded(
 def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -> None:
     """A live run once filled the cache with what nobody could ask for any more."""
     path = trace(tmp_path / "log" / "host_1.1.pt.trace.json")
-    other = catalog.scan(str(trace(tmp_path / "other" / "host_1.1.pt.trace.json"))).find()
-    files = catalog.scan(str(tmp_path / "log")).find()
+    other = catalog.scan(str(trace(tmp_path / "other" / "host_1.1.pt.trace.json")), READERS).find()
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
     folder, made = tmp_path / "cache", Store(jobs, tmp_path / "cache")
     made.trace(other)
     first = made.trace(files)
@@ -157,7 +158,7 @@ def test_a_file_that_grows_leaves_no_older_versions(tmp_path: Path, jobs: int) -
 
 def test_a_version_that_is_late_removes_no_newer_one(tmp_path: Path) -> None:
     path = trace(tmp_path / "log" / "host_1.1.pt.trace.json")
-    files = catalog.scan(str(tmp_path / "log")).find()
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
     made = Store(0, tmp_path / "cache")
     os.utime(path, ns=(1, files.trace.mtime_ns + 1))
     made.trace(files)

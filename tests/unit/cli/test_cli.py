@@ -17,6 +17,7 @@ import pytest
 from tb_privateuse1 import __version__, cli
 from tb_privateuse1.cli import demo
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.views import VIEWS
@@ -40,7 +41,7 @@ def log(tmp_path: Path) -> Path:
 
 def body(log: Path, name: str, run: str, rank: int, span: int, **options: object) -> bytes:
     place = Selection(run, rank, span)
-    reader = Reader(Store(jobs=0), catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), catalog.scan(str(log), READERS))
     return encode(reader.run(Request(VIEWS[name], place, options=options)))
 
 
@@ -124,7 +125,7 @@ def test_the_readable_form_escapes_what_a_terminal_would_obey(
 def test_an_event(log: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     arguments = ["event", str(log), "--table", "ops", "--row", "1", "--run", "r2", "--span", "2"]
     assert cli.main([*arguments, "--json"]) == 0
-    files = catalog.scan(str(log)).find("r2", None, 2)
+    files = catalog.scan(str(log), READERS).find("r2", None, 2)
     expected = encode(read_record(Store(jobs=0), files, table="ops", row=1))
     assert capfdbinary.readouterr().out == expected
     assert cli.main(arguments) == 0
@@ -262,7 +263,7 @@ def test_progress_is_for_terminals(log: Path) -> None:
 
 @pytest.mark.skipif(not demo.SAMPLE.is_dir(), reason="the sample runs are not recorded yet")
 def test_the_sample_runs_are_readable() -> None:
-    assert catalog.scan(str(demo.SAMPLE)).runs.runs
+    assert catalog.scan(str(demo.SAMPLE), READERS).runs.runs
 
 
 @pytest.mark.long

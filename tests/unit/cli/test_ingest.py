@@ -19,6 +19,7 @@ from tb_privateuse1 import cli, views
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage import disk_cache as disk
 from tb_privateuse1.storage import store
@@ -97,10 +98,10 @@ def test_a_server_and_the_command_line_do_not_read_again(
     found = outcome(capfd, 0, log)
     assert (found["traces"], found["read"], found["cached"], found["failed"]) == (5, 5, 0, [])
     unread(monkeypatch)
-    scanner = Scanner(str(log), interval_s=0)
+    scanner = Scanner(str(log), READERS, interval_s=0)
     until(lambda: not scanner.catalog().runs.scanning)
     client = Client(Routes(scanner, Store()))
-    for run, rank, span in catalog.scan(str(log)).files:
+    for run, rank, span in catalog.scan(str(log), READERS).files:
         query = {"run": run, "rank": rank, "span": span, "wait_ms": 60_000}
         for name in views.VIEWS:
             answer = client.get(f"/data/plugin/privateuse1/{name}", query_string=query)

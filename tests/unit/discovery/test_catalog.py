@@ -10,6 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog, roots, trace_head
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.listing import layout, only_run
 from tests.support.shared_traces import FOLDER, needs_traces
@@ -111,7 +112,7 @@ def test_odd_names_are_shown_and_found(tmp_path: Path) -> None:
     raw = os.fsencode(str(tmp_path)) + b"/\xff\xfe"
     Path(os.fsdecode(raw)).mkdir()
     trace(Path(os.fsdecode(raw)) / "host_1.1.pt.trace.json")
-    found = catalog.scan(str(tmp_path))
+    found = catalog.scan(str(tmp_path), READERS)
     assert [run.run for run in found.runs.runs] == [markup, "\\xff\\xfe"]
     for run in found.runs.runs:
         assert run.run.encode()  # fit for JSON
@@ -131,7 +132,7 @@ def test_unreadable_directories_are_reported(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", guarded)
-    found = catalog.scan(str(tmp_path)).runs
+    found = catalog.scan(str(tmp_path), READERS).runs
     assert [run.run for run in found.runs] == ["open"]
     (warning,) = found.warnings
     assert warning.code == "unreadable_directory"
@@ -141,7 +142,7 @@ def test_unreadable_directories_are_reported(
 def test_only_listed_runs_can_be_opened(tmp_path: Path) -> None:
     trace(tmp_path / "log" / "r" / "host_1.1.pt.trace.json")
     trace(tmp_path / "secret" / "host_1.1.pt.trace.json")
-    found = catalog.scan(str(tmp_path / "log"))
+    found = catalog.scan(str(tmp_path / "log"), READERS)
     for run in ("../secret", str(tmp_path / "secret"), "r/../../secret", "R", ""):
         with pytest.raises(TraceError) as caught:
             found.find(run)
@@ -157,7 +158,7 @@ def test_only_listed_runs_can_be_opened(tmp_path: Path) -> None:
 
 def test_an_empty_logdir_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(TraceError) as caught:
-        catalog.scan(str(tmp_path)).find()
+        catalog.scan(str(tmp_path), READERS).find()
     assert caught.value.code == "unknown_run"
     assert caught.value.hint
     assert "capture" in caught.value.hint
@@ -170,7 +171,7 @@ def test_an_empty_logdir_says_what_to_do(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_paths_that_cannot_be_scanned(path: str, code: str) -> None:
     with pytest.raises(TraceError) as caught:
-        catalog.scan(path)
+        catalog.scan(path, READERS)
     assert caught.value.code == code
 
 
@@ -178,7 +179,7 @@ def test_a_single_file_with_its_sidecar(tmp_path: Path) -> None:
     path = trace(tmp_path / "r" / "any name at all", rank=3)
     trace(tmp_path / "r" / "rank0.json")
     recipe = write(tmp_path / "r" / "kernel_event_3.json", {})
-    found = catalog.scan(str(path))
+    found = catalog.scan(str(path), READERS)
     assert [(run.run, len(run.workers)) for run in found.runs.runs] == [("r", 1)]
     files = found.find(rank=3)
     assert files.trace.path == str(path)
@@ -191,8 +192,8 @@ def test_an_earlier_single_file_does_not_take_the_recipes_sidecar(tmp_path: Path
     early = trace(tmp_path / "r" / "w.1.pt.trace.json", rank=0)
     late = trace(tmp_path / "r" / "w.2.pt.trace.json", rank=0)
     write(tmp_path / "r" / "kernel_event_0.json", {})
-    assert catalog.scan(str(early)).find().sidecar is None
-    assert catalog.scan(str(late)).find().sidecar is not None
+    assert catalog.scan(str(early), READERS).find().sidecar is None
+    assert catalog.scan(str(late), READERS).find().sidecar is not None
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_named_roots(tmp_path: Path) -> None:
     trace(tmp_path / "x" / "host_1.1.pt.trace.json")
     trace(tmp_path / "x" / "sub" / "host_1.1.pt.trace.json")
     trace(tmp_path / "y" / "host_1.1.pt.trace.json")
-    found = catalog.scan("", [("a", str(tmp_path / "x")), ("a", str(tmp_path / "y"))])
+    found = catalog.scan("", READERS, [("a", str(tmp_path / "x")), ("a", str(tmp_path / "y"))])
     assert [run.run for run in found.runs.runs] == ["a", "a'", "a/sub"]
     assert [warning.code for warning in found.runs.warnings] == ["run_name_collision"]
     assert found.runs.logdir.startswith("a:")
@@ -228,17 +229,17 @@ def test_heads_are_read_once_per_state_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[int] = []
-    original = trace_head._trace
-    monkeypatch.setattr(trace_head, "_trace", lambda *a: looked.append(1) or original(*a))
+    original = trace_head._sniff
+    monkeypatch.setattr(trace_head, "_sniff", lambda *a: looked.append(1) or original(*a))
     path = trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=1)
     trace(tmp_path / "r" / "host_2.1.pt.trace.json", rank=2)
-    heads = Heads()
+    heads = Heads(READERS)
     for _ in range(3):
-        catalog.scan(str(tmp_path), heads=heads)
+        catalog.scan(str(tmp_path), READERS, heads=heads)
         heads.forget_unused()
     assert len(looked) == 2
     trace(path, rank=1, note="changed")
-    catalog.scan(str(tmp_path), heads=heads)
+    catalog.scan(str(tmp_path), READERS, heads=heads)
     assert len(looked) == 3
 
 
@@ -250,7 +251,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
         file.write(b'{"a": "')
         for _ in range(200):
             file.write(b"x" * (1 << 20))
-    assert Heads().trace(catalog.file_at(str(bomb))).rank is None
+    assert Heads(READERS).trace(catalog.file_at(str(bomb))).rank is None
     assert trace_head._MOST <= 4 << 20
 
 
@@ -258,8 +259,8 @@ def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = trace(tmp_path / "r" / "host_1.1.pt.trace.json", rank=3)
     found = catalog.discovery_walk._sort
 
-    def then_delete(entries: object) -> object:
-        result = found(entries)  # type: ignore[arg-type]
+    def then_delete(entries: object, wanted: object) -> object:
+        result = found(entries, wanted)  # type: ignore[arg-type]
         path.unlink(missing_ok=True)
         return result
 
@@ -269,7 +270,7 @@ def test_deleted_while_it_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @needs_traces
 def test_the_shared_traces() -> None:
-    found = catalog.scan(str(FOLDER))
+    found = catalog.scan(str(FOLDER), READERS)
     traces = [*FOLDER.glob("*/*/*.pt.trace.json.gz"), *FOLDER.glob("*/*/trace_view.json")]
     assert {files.trace.path for files in found.files.values()} == {str(t) for t in traces}
     assert found.find("cpu/rank34").rank == 34

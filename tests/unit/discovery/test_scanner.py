@@ -11,6 +11,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog, scanner
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.clock import FakeClock
 from tests.support.trace_files import trace
@@ -42,7 +43,7 @@ def until(condition: object, seconds: float = 5) -> None:
 
 def test_the_constructor_starts_nothing(tmp_path: Path) -> None:
     before = threading.active_count()
-    Scanner(str(tmp_path)).close()
+    Scanner(str(tmp_path), READERS).close()
     assert threading.active_count() == before
 
 
@@ -51,7 +52,7 @@ def test_active_while_the_first_scan_runs_and_then_if_there_are_traces(
 ) -> None:
     trace(tmp_path / "a" / "host_1.1.pt.trace.json")
     trace(tmp_path / "b" / "host_1.1.pt.trace.json")
-    found = Scanner(str(tmp_path))
+    found = Scanner(str(tmp_path), READERS)
     assert found.is_active()
     assert found.catalog().runs.scanning
     until(lambda: found.catalog().runs.runs)
@@ -67,7 +68,7 @@ def test_active_while_the_first_scan_runs_and_then_if_there_are_traces(
 
 
 def test_an_empty_logdir_is_inactive_until_a_trace_appears(tmp_path: Path) -> None:
-    found = Scanner(str(tmp_path / "later"), interval_s=0.02)
+    found = Scanner(str(tmp_path / "later"), READERS, interval_s=0.02)
     with pytest.raises(TraceError):
         found.find()
     assert not found.is_active()
@@ -84,7 +85,7 @@ def test_an_empty_logdir_is_inactive_until_a_trace_appears(tmp_path: Path) -> No
 
 
 def test_interval_of_zero_scans_once(tmp_path: Path) -> None:
-    found = Scanner(str(tmp_path), interval_s=0)
+    found = Scanner(str(tmp_path), READERS, interval_s=0)
     with pytest.raises(TraceError):
         found.find()
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
@@ -95,7 +96,7 @@ def test_interval_of_zero_scans_once(tmp_path: Path) -> None:
 
 def test_a_change_is_seen_after_the_interval_and_not_before(tmp_path: Path) -> None:
     clock = FakeClock()
-    found = Scanner(str(tmp_path), interval_s=3, clock=clock.now, wait=clock.wait)
+    found = Scanner(str(tmp_path), READERS, interval_s=3, clock=clock.now, wait=clock.wait)
     found.catalog()  # starts the scans
     assert clock.until_someone_waits() == 3
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
@@ -118,7 +119,7 @@ def test_a_slow_scan_is_followed_by_a_pause_as_long(
         yield from ()
 
     monkeypatch.setattr(catalog, "walk", walk)
-    found = Scanner(str(tmp_path), interval_s=3, clock=clock.now, wait=clock.wait)
+    found = Scanner(str(tmp_path), READERS, interval_s=3, clock=clock.now, wait=clock.wait)
     found.catalog()
     assert clock.until_someone_waits() == 8
     found.close()
@@ -136,7 +137,7 @@ def test_a_scan_that_fails_is_a_warning_and_the_next_one_counts(
         return walk(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(catalog, "walk", failing)
-    found = Scanner(str(tmp_path), interval_s=0.02)
+    found = Scanner(str(tmp_path), READERS, interval_s=0.02)
     until(lambda: not found.catalog().runs.scanning)
     assert "disk on fire" in found.catalog().runs.warnings[0].message
     fails.clear()
@@ -147,7 +148,9 @@ def test_a_scan_that_fails_is_a_warning_and_the_next_one_counts(
 
 def test_logdir_spec(tmp_path: Path) -> None:
     trace(tmp_path / "x" / "r" / "host_1.1.pt.trace.json")
-    found = Scanner("", [("one", str(tmp_path / "x")), ("two", "nofs://bucket")], interval_s=0)
+    found = Scanner(
+        "", READERS, [("one", str(tmp_path / "x")), ("two", "nofs://bucket")], interval_s=0
+    )
     assert found.find("one/r").worker == "host_1"
     assert [warning.code for warning in found.catalog().runs.warnings] == ["remote_driver"]
     found.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tests.support.listing import codes, layout, only_run, ranks
 from tests.support.trace_files import events, sidecar, trace, write
 
@@ -64,7 +65,7 @@ def test_a_restarted_job_adds_spans_to_its_ranks(tmp_path: Path) -> None:
         ("host_21", 1, 2),
     ]
     assert codes(tmp_path) == ["joined_workers", "joined_workers"]
-    found = catalog.scan(str(tmp_path))
+    found = catalog.scan(str(tmp_path), READERS)
     assert found.find("r", 1, 1).worker == "host_11"
     assert found.find("r", 1).worker == "host_21"
 
@@ -148,7 +149,7 @@ def test_packed_and_plain_copies_are_one_trace(tmp_path: Path) -> None:
     trace(tmp_path / "r" / "host_1.1.pt.trace.json")
     trace(tmp_path / "r" / "host_1.1.pt.trace.json.gz")
     assert layout(tmp_path)["r"] == {0: ["1"]}
-    assert catalog.scan(str(tmp_path)).find().trace.name == "host_1.1.pt.trace.json"
+    assert catalog.scan(str(tmp_path), READERS).find().trace.name == "host_1.1.pt.trace.json"
 
 
 def test_our_sidecar_before_the_recipes_which_is_the_latest_spans(tmp_path: Path) -> None:
@@ -157,11 +158,11 @@ def test_our_sidecar_before_the_recipes_which_is_the_latest_spans(tmp_path: Path
     ours = sidecar(tmp_path / "r" / "host_1.2.kernel_event.json")
     recipe = write(tmp_path / "r" / "kernel_event_4.json.gz", {})
     write(tmp_path / "r" / "kernel_event_5.json.gz", {})
-    found = catalog.scan(str(tmp_path))
+    found = catalog.scan(str(tmp_path), READERS)
     paths = [side and side.path for side in (found.find(span=n).sidecar for n in (1, 2, 3))]
     assert paths == [None, str(ours), str(recipe)]
     assert [s.has_sidecar for s in only_run(tmp_path).workers[0].spans] == [False, True, True]
     sidecar(tmp_path / "r" / "host_1.3.kernel_event.json")
-    latest = catalog.scan(str(tmp_path)).find().sidecar
+    latest = catalog.scan(str(tmp_path), READERS).find().sidecar
     assert latest is not None
     assert latest.name == "host_1.3.kernel_event.json"

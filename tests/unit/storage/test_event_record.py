@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 
 import tb_privateuse1 as tbp
+from tb_privateuse1 import readers
 from tb_privateuse1.discovery import catalog
-from tb_privateuse1.storage import event_record as events
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.event_record import LONGEST, EventRecord, Link, read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -25,7 +27,9 @@ def write(folder: Path, *given: make.Event, **keys: Any) -> Path:
 
 
 def ask(path: Path, table: TableName, row: int) -> EventRecord:
-    return read_record(Store(jobs=0), catalog.scan(str(path.parent)).find(), table=table, row=row)
+    return read_record(
+        Store(jobs=0), catalog.scan(str(path.parent), READERS).find(), table=table, row=row
+    )
 
 
 def some() -> list[make.Event]:
@@ -120,17 +124,18 @@ def test_a_file_that_changes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     path = write(tmp_path, *some())
-    record = events.read_event
+    reader = READERS[0]
 
     def late(*asked: Any) -> Any:
         if change == "deleted":
             path.unlink()
-            return record(*asked)
-        found = record(*asked)
+            return reader.record(*asked)
+        found = reader.record(*asked)
         write(tmp_path, *some(), make.op("more", 200, 300))
         return found
 
-    monkeypatch.setattr(events, "read_event", late)
+    replaced = dataclasses.replace(reader, record=late)
+    monkeypatch.setattr(readers, "reader_named", lambda _: replaced)
     with pytest.raises(TraceError, match=r"^w\.1\.pt\.trace\.json changed") as caught:
         ask(path, "kernels", 0)
     assert caught.value.code == "changed"
@@ -139,7 +144,7 @@ def test_a_file_that_changes_meanwhile(
 
 def test_a_file_that_changed_before_is_another_trace(tmp_path: Path) -> None:
     path = write(tmp_path, *some())
-    store, files = Store(jobs=0), catalog.scan(str(path.parent)).find()
+    store, files = Store(jobs=0), catalog.scan(str(path.parent), READERS).find()
     assert read_record(store, files, table="kernels", row=0).name == "gemm"
     write(tmp_path, make.op("new", 0, 10), make.kernel("other", 5, 60))
     found = read_record(store, files, table="kernels", row=0)

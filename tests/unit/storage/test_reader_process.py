@@ -10,6 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import memory_limit, pyramid_file, reader_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -36,7 +37,7 @@ def large(tmp_path: Path) -> TraceFiles:
     document = make.document(*[make.op("aten::mm", 2 * i, 2 * i + 1) for i in range(200_000)])
     (tmp_path / "large").mkdir()
     (tmp_path / "large" / "trace.json").write_text(json.dumps(document))
-    return catalog.scan(str(tmp_path / "large")).find()
+    return catalog.scan(str(tmp_path / "large"), READERS).find()
 
 
 @pytest.mark.long
@@ -54,7 +55,7 @@ def test_a_trace_that_needs_more_is_told_and_spoils_no_other(
         "trace.json needs more than the 40,000,000 bytes of memory that a reader may take."
     )
     assert "TB_PRIVATEUSE1_READER_BYTES" in str(caught.value.hint)
-    assert len(made.trace(catalog.scan(str(tmp_path / "small")).find()).ops)
+    assert len(made.trace(catalog.scan(str(tmp_path / "small"), READERS).find()).ops)
     made.close()
     monkeypatch.setenv("TB_PRIVATEUSE1_READER_BYTES", "1G")
     enough = Store(1, tmp_path / "cache")
@@ -79,7 +80,9 @@ def test_out_of_memory_anywhere_is_told(
 
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
     monkeypatch.setattr(reader_process, where, fail)
-    answer = answered(catalog.scan(str(tmp_path / "log")).find(), tmp_path / f"{1:032x}.arrow")
+    answer = answered(
+        catalog.scan(str(tmp_path / "log"), READERS).find(), tmp_path / f"{1:032x}.arrow"
+    )
     assert isinstance(answer["error"], dict)
     assert answer["error"]["code"] == "out_of_memory"
 
@@ -93,4 +96,6 @@ def test_a_trace_without_its_pyramid_is_whole(
     trace(tmp_path / "log" / "host_1.1.pt.trace.json")
     monkeypatch.setattr(pyramid_file, "prepare", fail)
     target = tmp_path / f"{1:032x}.arrow"
-    assert answered(catalog.scan(str(tmp_path / "log")).find(), target) == {"done": str(target)}
+    assert answered(catalog.scan(str(tmp_path / "log"), READERS).find(), target) == {
+        "done": str(target)
+    }

@@ -13,6 +13,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import reader_process, worker_process
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -107,7 +108,7 @@ def test_nothing_is_left_without_close() -> None:
 def log(tmp_path: Path) -> list[TraceFiles]:
     for rank in range(4):
         trace(tmp_path / "log" / f"host_{rank}.1.pt.trace.json", rank=rank)
-    return list(catalog.scan(str(tmp_path / "log")).files.values())
+    return list(catalog.scan(str(tmp_path / "log"), READERS).files.values())
 
 
 @pytest.fixture

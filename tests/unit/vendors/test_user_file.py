@@ -12,6 +12,7 @@ import pytest
 from tb_privateuse1 import cli
 from tb_privateuse1.analysis.memory import allocations
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.disk_cache import cache_key
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace import labels
@@ -163,7 +164,7 @@ def test_no_file_and_no_text(use: Any) -> None:
 
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
-    files = catalog.scan(str(tmp_path / "log")).find()
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
     keys = [cache_key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
@@ -178,7 +179,7 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
     use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
-    files = catalog.scan(str(tmp_path / "log")).find()
+    files = catalog.scan(str(tmp_path / "log"), READERS).find()
     (path,) = use(ACME)
     vendors = user_file.chosen()
     monkeypatch.delenv(user_file.VARIABLE)

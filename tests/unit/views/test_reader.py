@@ -14,6 +14,7 @@ import pytest
 from tb_privateuse1.analysis.ranks.collectives import reduce_trace
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.jobs import Pending, Progress
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -66,7 +67,7 @@ class Slow(Store):
 
 
 def test_all_ranks_of_a_span(log: Path) -> None:
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     found = reader.run(Request(distributed, Selection("r", span=1)))
     assert [r.rank for r in found] == [0, 1, 2, 3]
     assert all(r.part is not None and r.problem is None for r in found)
@@ -81,7 +82,7 @@ def test_all_ranks_of_a_span(log: Path) -> None:
 
 def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
     cut = log / "r" / "host_2.1.pt.trace.json"
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     cut.write_text("nothing")
     found = reader.run(Request(distributed, Selection("r", span=1)))
     assert [r.part is None for r in found] == [False, False, True, False]
@@ -92,20 +93,20 @@ def test_a_rank_that_cannot_be_read_does_not_hide_the_others(log: Path) -> None:
 def test_each_trace_is_reduced_once(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
-    reader = Reader(store, discovery_catalog.scan(str(log)))
+    reader = Reader(store, discovery_catalog.scan(str(log), READERS))
     first = reader.run(Request(distributed, Selection("r", span=1)))
     again = reader.run(waiting(5))
     assert [r.part for r in first] == [r.part for r in again]
     assert len(store.asked) == 4
     trace(log / "r" / "host_1.1.pt.trace.json", rank=1, name="aten::changed_and_longer")
-    reader.catalog = discovery_catalog.scan(str(log))
+    reader.catalog = discovery_catalog.scan(str(log), READERS)
     reader.run(Request(distributed, Selection("r", span=1)))
     assert store.asked[4:] == ["host_1.1.pt.trace.json"]
 
 
 def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
     store = Slow()
-    catalog = discovery_catalog.scan(str(log))
+    catalog = discovery_catalog.scan(str(log), READERS)
     reader = Reader(store, catalog)
     sizes = {f.trace.name: f.trace.size for f in catalog.files.values()}
 
@@ -128,13 +129,13 @@ def test_progress_is_that_of_all_and_what_is_done_stays(log: Path) -> None:
 
 
 def test_a_base_may_be_elsewhere(log: Path, tmp_path: Path) -> None:
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     found = reader.run(Request(both, Selection("r", 1), Selection("s")))
     assert found == ("host_1.1.pt.trace.json", "other_0.1.pt.trace.json")
     same = reader.run(Request(both, Selection("r", 0, 2), Selection("r", 0, 1)))
     assert same == ("host_0.2.pt.trace.json", "host_0.1.pt.trace.json")
     far = discovery_catalog.scan(
-        str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []}))
+        str(write(tmp_path / "far" / "b.1.pt.trace.json", {"traceEvents": []})), READERS
     )
     two = Reader(Store(jobs=0), reader.catalog, base_catalog=far)
     elsewhere = two.run(Request(both, Selection("r", 1), Selection()))
@@ -145,12 +146,12 @@ def test_options_arrive(log: Path) -> None:
     def trace_and(trace: Trace, *, n: int = 1) -> Any:
         return n
 
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     assert reader.run(Request(trace_and, options={"n": 5})) == 5
 
 
 def test_parts_are_small(log: Path) -> None:
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
     found = reader.run(Request(distributed, Selection("r", span=1)))
     assert not any(isinstance(v, Trace) for r in found for v in vars(r.part).values())
     assert dataclasses.is_dataclass(found[0].part)
@@ -160,7 +161,7 @@ def test_what_is_kept_of_traces_is_bounded(log: Path) -> None:
     store = Slow()
     store.ready = {f"host_{rank}.1.pt.trace.json" for rank in range(4)}
     memory = MemoryBudget()
-    reader = Reader(store, discovery_catalog.scan(str(log)), memory=memory)
+    reader = Reader(store, discovery_catalog.scan(str(log), READERS), memory=memory)
     found = reader.run(Request(distributed, Selection("r", span=1)))
     size = size_bytes(found[0].part)
     assert size > sum(v.nbytes for v in vars(found[0].part.calls).values())
@@ -190,7 +191,7 @@ def test_two_views_that_read_the_same_ranks_reduce_them_once(
     def clock(ranks: tuple[Rank, ...]) -> tuple[Rank, ...]:
         return ranks
 
-    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log)))
+    reader = Reader(Store(jobs=0), discovery_catalog.scan(str(log), READERS))
 
     def ask(view: Any) -> int:
         together.wait(20)

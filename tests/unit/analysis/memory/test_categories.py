@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 from tb_privateuse1.analysis.memory import allocations, categories
 from tb_privateuse1.analysis.steps import training_phases
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.views.memory import MemoryUse, memory
@@ -219,7 +220,7 @@ def test_against_torchs_memory_profiler(optimizer: str, tmp_path: Path) -> None:
 
 def joined(prof: Any, folder: Path) -> Iterator[tuple[str, str, int, int]]:
     """Yield blocks that torch categorizes: torch's word, ours, the range around, bytes."""
-    found = Store(jobs=0).trace(catalog.scan(str(folder)).find(None))
+    found = Store(jobs=0).trace(catalog.scan(str(folder), READERS).find(None))
     events = found.memory
     level, blocks = allocations.memory_level(events), allocations.pair_blocks(events)
     of = categories.categorize(found, events, level, blocks).of

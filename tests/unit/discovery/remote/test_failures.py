@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import fsspec
@@ -11,9 +11,11 @@ import pytest
 from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import scanner
 from tb_privateuse1.discovery.file import File
+from tb_privateuse1.discovery.formats import Format
 from tb_privateuse1.discovery.remote import RemoteError
 from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import ingest
 from tb_privateuse1.storage.jobs import Pending
 from tb_privateuse1.storage.store import Store
@@ -36,9 +38,9 @@ def names(catalog: discovery_catalog.Catalog) -> list[str]:
 def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
     log.statuses["/log"] = status
     with pytest.raises(TraceError) as caught:
-        discovery_catalog.scan(f"{log}/log")
+        discovery_catalog.scan(f"{log}/log", READERS)
     assert caught.value.code == code
-    found = Scanner(f"{log}/log", interval_s=0)
+    found = Scanner(f"{log}/log", READERS, interval_s=0)
     with pytest.raises(TraceError) as again:
         found.find()
     assert again.value.code in (code, "unknown_run")
@@ -50,20 +52,22 @@ def test_a_refusal_is_one_clear_error(log: Web, status: int, code: str) -> None:
 def test_a_broken_connection_fails_one_trace_until_it_is_opened_again(
     log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = discovery_catalog.scan(f"{log}/log").find("ddp")
+    files = discovery_catalog.scan(f"{log}/log", READERS).find("ddp")
     log.breaks, log.after = "host_0", 1000
     with pytest.raises(TraceError, match="host_0") as caught:
         store.trace(files)
     assert caught.value.code == "remote_unreachable"
     assert "127.0.0.1" not in caught.value.message
-    assert store.trace(discovery_catalog.scan(f"{log}/log").find("mlp"))  # others can be read
+    assert store.trace(
+        discovery_catalog.scan(f"{log}/log", READERS).find("mlp")
+    )  # others can be read
     log.breaks = ""
     monkeypatch.setattr("tb_privateuse1.storage.failure_cache._RETRY_S", 0)
     assert store.trace(files).meta.timeline == "measured"
 
 
 def test_a_trace_that_changes_while_it_is_read_is_not_cached(log: Web) -> None:
-    files = discovery_catalog.scan(f"{log}/log").find("ddp")
+    files = discovery_catalog.scan(f"{log}/log", READERS).find("ddp")
     path = log.folder / "log" / "ddp" / files.trace.name
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(TraceError, match="has changed") as caught:
@@ -73,7 +77,7 @@ def test_a_trace_that_changes_while_it_is_read_is_not_cached(log: Web) -> None:
 
 def test_a_deleted_sidecar_is_not_a_lack_of_device_times(log: Web) -> None:
     """Until the next search, which knows that it is gone."""
-    files = discovery_catalog.scan(f"{log}/log").find("mlp")
+    files = discovery_catalog.scan(f"{log}/log", READERS).find("mlp")
     assert files.sidecar is not None
     log.statuses["kernel_event"] = 503
     with pytest.raises(TraceError) as caught:
@@ -86,7 +90,7 @@ def test_a_hanging_server_blocks_no_request(
     log: Web, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
-    found = Scanner(f"{log}/log", interval_s=0.05)
+    found = Scanner(f"{log}/log", READERS, interval_s=0.05)
     files = found.find("ddp")
     log.hangs = "."
     with pytest.raises(Pending):  # a caller that waited would get the error
@@ -111,7 +115,7 @@ def test_an_unreachable_server_is_tried_again(
 ) -> None:
     monkeypatch.setattr(scanner, "_AGAIN_S", 0.05)
     log.statuses["."] = 503
-    found = Scanner(f"{log}/log", interval_s=interval_s)
+    found = Scanner(f"{log}/log", READERS, interval_s=interval_s)
     with pytest.raises(TraceError) as caught:
         found.find()
     assert caught.value.code == "remote_unreachable"
@@ -133,13 +137,15 @@ def test_a_root_that_cannot_be_read_keeps_no_runs_of_another_root(
     lost: list[str] = []
     listed = discovery_catalog.discovery_walk.directories
 
-    def directories(root: str, warnings: list[Finding]) -> Iterator[tuple[str, list[File]]]:
+    def directories(
+        root: str, warnings: list[Finding], formats: Sequence[Format]
+    ) -> Iterator[tuple[str, list[File]]]:
         if root in lost:
             raise RemoteError("remote_unreachable", "no answer")
-        return listed(root, warnings)
+        return listed(root, warnings, formats)
 
     monkeypatch.setattr(discovery_catalog.discovery_walk, "directories", directories)
-    found = Scanner("", [("a", memory), ("b", second)], interval_s=0.02)
+    found = Scanner("", READERS, [("a", memory), ("b", second)], interval_s=0.02)
     assert found.find("a/r")
     assert names(found.catalog()) == ["a/r", "b/deleted", "b/here"]
     lost.append(memory)

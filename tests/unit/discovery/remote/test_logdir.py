@@ -17,6 +17,7 @@ from tb_privateuse1.discovery import catalog as discovery_catalog
 from tb_privateuse1.discovery import roots
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.trace_files import sidecar, trace
@@ -57,7 +58,7 @@ def test_memory_and_the_local_copy_have_the_same_results(logdir: Path, memory: s
 def test_memory_is_read_where_it_is(logdir: Path, memory: str, store: Store) -> None:
     """The reader process has no access to this memory."""
     to_memory(logdir, memory)
-    found = discovery_catalog.scan(memory)
+    found = discovery_catalog.scan(memory, READERS)
     assert store.trace(found.find("mlp")).meta.timeline == "inferred"
     with pytest.raises(TraceError) as caught:
         store.trace(found.find("unreadable"))
@@ -79,10 +80,10 @@ def test_reload_lists_new_traces_in_memory(memory: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ranges: bool) -> None:
     log.ranges = ranges
-    found = discovery_catalog.scan(f"{log}/log")
+    found = discovery_catalog.scan(f"{log}/log", READERS)
     assert names(found) == RUNS
     assert found.runs.warnings == ()
-    local = discovery_catalog.scan(str(logdir))
+    local = discovery_catalog.scan(str(logdir), READERS)
     for run in ("ddp", "mlp"):
         files = found.find(run)
         there, here = store.trace(files), Store(jobs=0).trace(local.find(run))
@@ -96,38 +97,38 @@ def test_a_web_server_through_the_store(log: Web, store: Store, logdir: Path, ra
 
 
 def test_a_second_search_reads_no_heads(log: Web) -> None:
-    heads = Heads()
-    discovery_catalog.scan(f"{log}/log", heads=heads)
+    heads = Heads(READERS)
+    discovery_catalog.scan(f"{log}/log", READERS, heads=heads)
     log.requests.clear()
-    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == RUNS
+    assert names(discovery_catalog.scan(f"{log}/log", READERS, heads=heads)) == RUNS
     assert log.asked(r"GET .*\.json") == 0
 
 
 def test_logdir_spec_of_local_and_remote_roots(log: Web, tmp_path: Path) -> None:
     trace(tmp_path / "here" / "host_1.1.pt.trace.json")
     spec = roots.parse_spec(f"near:{tmp_path / 'here'},far:{log}/log,{log}/log/mlp,nofs://x/y")
-    found = discovery_catalog.scan("", spec)
+    found = discovery_catalog.scan("", READERS, spec)
     assert names(found) == ["far/ddp", "far/host", "far/mlp", "far/unreadable", "mlp", "near"]
     assert [warning.code for warning in found.runs.warnings] == ["remote_driver"]
     assert Store(jobs=0).trace(found.find("far/mlp")).meta.timeline == "inferred"
 
 
 def test_a_root_that_holds_traces_itself(log: Web) -> None:
-    assert names(discovery_catalog.scan(f"{log}/log/mlp/")) == ["mlp"]
+    assert names(discovery_catalog.scan(f"{log}/log/mlp/", READERS)) == ["mlp"]
     trace(log.folder / "log" / "mlp" / "mlp" / "host_1.1.pt.trace.json")
-    assert names(discovery_catalog.scan(f"{log}/log/mlp")) == [".", "mlp"]
+    assert names(discovery_catalog.scan(f"{log}/log/mlp", READERS)) == [".", "mlp"]
 
 
 def test_file_urls_are_local(tmp_path: Path) -> None:
     trace(tmp_path / "a b" / "r" / "host_1.1.pt.trace.json")
-    found = discovery_catalog.scan(f"file://{tmp_path}/a%20b")
+    found = discovery_catalog.scan(f"file://{tmp_path}/a%20b", READERS)
     assert found.find("r").trace.path == str(tmp_path / "a b" / "r" / "host_1.1.pt.trace.json")
 
 
 def test_a_single_trace_with_a_token(log: Web, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"{log}/log/ddp/host_1.1700000000000.pt.trace.json".replace("://", "://me:SECRET@")
     url += "?sig=SECRET"
-    found = discovery_catalog.scan(url)
+    found = discovery_catalog.scan(url, READERS)
     assert "SECRET" not in repr(found.runs)
     assert Store(jobs=0).trace(found.find()).meta.timeline == "measured"
     assert cli.main(["view", "overview", url, "--json"]) == 0
@@ -181,7 +182,7 @@ def test_scans_follow_remote_changes_and_read_nothing_twice(web: Web) -> None:
     log = web.folder / "log"
     trace(log / "a" / "host_1.1.pt.trace.json", rank=0)
     trace(log / "b" / "host_1.1.pt.trace.json", rank=0)
-    found = Scanner(f"{web}/log", interval_s=0.02)
+    found = Scanner(f"{web}/log", READERS, interval_s=0.02)
     assert found.find("a").trace.size
     web.requests.clear()
     trace(log / "c" / "host_1.1.pt.trace.json", rank=0)
@@ -202,12 +203,12 @@ def test_scans_follow_remote_changes_and_read_nothing_twice(web: Web) -> None:
 
 def test_heads_that_cannot_be_read_now_are_read_later(log: Web) -> None:
     trace(log.folder / "log" / "named" / "rank3.json")
-    heads = Heads()
+    heads = Heads(READERS)
     log.statuses["rank3.json"] = 0
     log.statuses = {r"rank3\.json": 403}
-    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == RUNS
+    assert names(discovery_catalog.scan(f"{log}/log", READERS, heads=heads)) == RUNS
     log.statuses.clear()
-    assert names(discovery_catalog.scan(f"{log}/log", heads=heads)) == [
+    assert names(discovery_catalog.scan(f"{log}/log", READERS, heads=heads)) == [
         "ddp",
         "host",
         "mlp",

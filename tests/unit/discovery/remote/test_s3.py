@@ -12,6 +12,7 @@ import pytest
 import tb_privateuse1 as tbp
 from tb_privateuse1.discovery import catalog, remote
 from tb_privateuse1.discovery.remote import filesystem
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.support import s3
@@ -50,12 +51,12 @@ def test_it_gives_what_the_local_copy_gives(fs: Any, logdir: Path, tmp_path: Pat
     assert there.runs.warnings == ()
     assert [r.run for r in there.runs.runs] == [r.run for r in here.runs.runs]
     assert here.overview(run="mlp") == there.overview(run="mlp")
-    files = catalog.scan(LOG).find("mlp")
+    files = catalog.scan(LOG, READERS).find("mlp")
     assert remote.status(files.trace.path).version == files.trace.version
     made = Store(1, tmp_path / "cache")
     assert made.trace(files).meta.timeline == "inferred"
     made.close()
-    one = catalog.scan(f"{LOG}/ddp/host_1.1700000000000.pt.trace.json").find()
+    one = catalog.scan(f"{LOG}/ddp/host_1.1700000000000.pt.trace.json", READERS).find()
     assert one.rank == 1
 
 
@@ -77,12 +78,12 @@ def test_thousands_of_files_are_listed_in_few_requests(fs: Any) -> None:
 
 
 def test_live(fs: Any, tmp_path: Path) -> None:
-    before = catalog.scan(LOG)
+    before = catalog.scan(LOG, READERS)
     path = trace(tmp_path / "x.json", rank=0, name="aten::grown")
     fs.pipe_file(f"{LOG}/new/host_1.1.pt.trace.json", path.read_bytes())
     fs.pipe_file(before.find("host").trace.path, path.read_bytes())
     fs.rm(f"{LOG}/mlp", recursive=True)
-    after = catalog.scan(LOG)
+    after = catalog.scan(LOG, READERS)
     assert [r.run for r in after.runs.runs] == ["ddp", "host", "new", "unreadable"]
     assert after.find("ddp") == before.find("ddp")
     assert after.find("host") != before.find("host")
@@ -92,7 +93,7 @@ def test_live(fs: Any, tmp_path: Path) -> None:
 def test_what_is_not_there(fs: Any) -> None:
     for url in ("s3://bucket/nothing", "s3://no-such-bucket/x"):
         with pytest.raises(TraceError, match=f"no file or directory {url}") as caught:
-            catalog.scan(url)
+            catalog.scan(url, READERS)
         assert caught.value.code == "no_such_path"
 
 
@@ -100,7 +101,7 @@ def test_without_credentials(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with pytest.raises(TraceError) as caught:
-        catalog.scan("s3://bucket2/log")
+        catalog.scan("s3://bucket2/log", READERS)
     assert caught.value.code == "remote_credentials"
     assert caught.value.hint
 
@@ -112,7 +113,7 @@ def test_nobody_listens(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     )  # fmt: skip
     monkeypatch.setenv(filesystem.TIMEOUT_VARIABLE, "2")
     with pytest.raises(TraceError) as caught:
-        catalog.scan("s3://bucket3/log")
+        catalog.scan("s3://bucket3/log", READERS)
     assert caught.value.code == "remote_unreachable"
     assert s3.SECRET not in f"{caught.value.message}{caught.value.hint}"
 

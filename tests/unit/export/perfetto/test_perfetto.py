@@ -10,6 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.export.time_window import Window
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import MISSING, Trace
 from tests.support import make
@@ -190,7 +191,7 @@ def test_text_that_is_no_text() -> None:
 @needs_traces
 @pytest.mark.parametrize("path", REAL, ids=lambda p: p.parent.name)
 def test_a_real_trace_comes_back_whole(path: Path) -> None:
-    trace = Store(jobs=0).trace(catalog.scan(str(path)).find())
+    trace = Store(jobs=0).trace(catalog.scan(str(path), READERS).find())
     content = exported(trace)
     for table in (trace.ops, trace.frames, trace.launches):
         wanted = Counter(

@@ -9,6 +9,7 @@ import pytest
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.export import sql
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
 from tests.support.trace_files import sidecar, trace
@@ -21,7 +22,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> TraceFiles:
     folder = tmp_path_factory.mktemp("sql")
     trace(folder / "log" / "host_0.1.pt.trace.json", rank=0)
     sidecar(folder / "log" / "host_0.1.kernel_event.json")
-    return catalog.scan(str(folder / "log")).find()
+    return catalog.scan(str(folder / "log"), READERS).find()
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.inference.device_timeline import Others, other_recordings
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.model import BOUND, CATALOGUE, END_PINNED, EVENTS, Trace
@@ -168,7 +169,7 @@ def test_first_spans_tell_later_ones_and_other_ranks(tmp_path: Path, jobs: int) 
     recorded(log, "host_0.200", 0)
     recorded(log, "host_1.100", 1)
     recorded(log, "host_1.200", 1)
-    files = catalog.scan(str(log)).files
+    files = catalog.scan(str(log), READERS).files
     first = {place[1:]: own.others for place, own in files.items()}
     names = {place: [o.trace.name for o in others] for place, others in first.items()}
     zero, one = "host_0.100.pt.trace.json", "host_1.100.pt.trace.json"
@@ -181,7 +182,7 @@ def test_first_spans_tell_later_ones_and_other_ranks(tmp_path: Path, jobs: int) 
     # Those that were asked are stored as well, and not read again.
     assert made.in_cache(files["log", 0, 1])
     # A recording alone, as a file that somebody points at, has no others.
-    assert hides(made.trace(catalog.scan(str(log / "host_0.200.pt.trace.json")).find()))
+    assert hides(made.trace(catalog.scan(str(log / "host_0.200.pt.trace.json"), READERS).find()))
     made.close()
 
 
@@ -190,21 +191,24 @@ def test_another_recording_that_changes_is_asked_again(tmp_path: Path) -> None:
     recorded(log, "host_0.100", 0)
     recorded(log, "host_1.100", 1)
     second = ("log", 1, 1)
-    files = catalog.scan(str(log)).files[second]
+    files = catalog.scan(str(log), READERS).files[second]
     keys = {disk_cache.cache_key(files)}
     assert hides(made.trace(files))
     recorded(log, "host_0.100", 0, 20_000)
     assert not hides(made.trace(files))  # as it is now, whatever the search saw
-    keys.add(disk_cache.cache_key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.cache_key(catalog.scan(str(log), READERS).files[second]))
     (log / "host_0.100.pt.trace.json").write_text("{ no trace")
     assert hides(made.trace(files))
     (log / "host_0.100.pt.trace.json").unlink()
     assert hides(made.trace(files))
-    keys.add(disk_cache.cache_key(catalog.scan(str(log)).files[second]))
+    keys.add(disk_cache.cache_key(catalog.scan(str(log), READERS).files[second]))
     assert len(keys) == 3
 
 
 def test_where_kernels_were_measured_nobody_is_asked(tmp_path: Path) -> None:
     for rank in (0, 1):
         trace_files.trace(tmp_path / "log" / f"host_{rank}.100.pt.trace.json", rank=rank)
-    assert [own.others for own in catalog.scan(str(tmp_path / "log")).files.values()] == [(), ()]
+    assert [own.others for own in catalog.scan(str(tmp_path / "log"), READERS).files.values()] == [
+        (),
+        (),
+    ]

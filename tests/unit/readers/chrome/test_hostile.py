@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tb_privateuse1.discovery import catalog
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage.event_record import read_record
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -186,7 +187,7 @@ def test_markup_is_a_text_like_any_other(place: Path) -> None:
     events = [make.op(MARKUP, 0, 10, id=1, **{"Input Dims": [MARKUP]}), odd | {"tid": MARKUP}]
     outcome = written(place, [*events, make.op("x", 40, 50) | {"cat": MARKUP}], **{MARKUP: MARKUP})
     assert outcome.rows["ops"] == outcome.rows["kernels"] == 1
-    store, files = Store(jobs=0), catalog.scan(str(place)).find()
+    store, files = Store(jobs=0), catalog.scan(str(place), READERS).find()
     record = read_record(store, files, table="kernels", row=0).record
     assert json.loads(str(record))["args"][MARKUP] == MARKUP
     assert str(record).replace("\n", "").isprintable() or "\u202e" in str(record)
@@ -201,7 +202,7 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     (folder / "c.1.pt.trace.json").mkdir()
     (folder / "d.1.pt.trace.json").symlink_to(folder / "d.1.pt.trace.json")
     with pytest.raises(TraceError, match="no traces"):
-        catalog.scan(str(tmp_path)).find()
+        catalog.scan(str(tmp_path), READERS).find()
 
 
 def test_a_link_to_something_else_shows_none_of_it(place: Path, tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_a_link_to_something_else_shows_none_of_it(place: Path, tmp_path: Path) 
 def test_names_from_outside_find_nothing(place: Path, name: str) -> None:
     place.write_text(json.dumps(make.document(make.op("a", 0, 1))))
     with pytest.raises(TraceError) as caught:
-        catalog.scan(str(place.parents[1])).find(name)
+        catalog.scan(str(place.parents[1]), READERS).find(name)
     assert caught.value.code == "unknown_run"
 
 

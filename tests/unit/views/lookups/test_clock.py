@@ -9,6 +9,7 @@ from werkzeug.test import Client
 
 from tb_privateuse1.analysis.ranks import collectives
 from tb_privateuse1.discovery.scanner import Scanner
+from tb_privateuse1.readers import READERS
 from tb_privateuse1.server.routes import Routes
 from tb_privateuse1.storage.store import Store
 from tb_privateuse1.trace.errors import TraceError
@@ -58,7 +59,7 @@ def test_only_the_chosen_are_read(tmp_path: Path) -> None:
     for number in range(4):
         trace_files.trace(tmp_path / "r" / f"host_{number}.1.pt.trace.json", rank=number)
     (tmp_path / "r" / "host_3.1.pt.trace.json").write_text("no trace")
-    scan = Scanner(str(tmp_path), interval_s=0)
+    scan = Scanner(str(tmp_path), READERS, interval_s=0)
     own = Client(Routes(scan, Store(jobs=0, cache_dir=tmp_path / "cache")))
     answer = own.get(BASE + "clock?run=r&only=0,2&to=2")
     assert answer.status_code == 200

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from tb_privateuse1.discovery import sniff, trace_head
+from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.file import file_at
+from tb_privateuse1.discovery.formats import DistributedInfo
 from tb_privateuse1.discovery.trace_head import Heads
+from tb_privateuse1.readers import READERS
+from tb_privateuse1.readers.chrome import sniff
 from tests.support.listing import layout
 from tests.support.trace_files import events, write
 
@@ -92,7 +95,7 @@ def test_keys_behind_megabytes_of_metadata(tmp_path: Path) -> None:
     groups = [{"pg_name": str(n), "ranks": list(range(8))} for n in range(30_000)]
     path = tmp_path / "x.json.gz"
     write(path, {"distributedInfo": {"pg_config": groups, "rank": 9}, "traceEvents": events()})
-    assert Heads().trace(file_at(str(path))) == trace_head.Head(True, 9)
+    assert Heads(READERS).trace(file_at(str(path))) == trace_head.Head(True, 9)
 
 
 class Counting:
@@ -130,7 +133,7 @@ def test_a_hostile_head_costs_a_bounded_effort(
     decoded: list[int] = []
     decode_info = sniff._decode_info
 
-    def counted(text: bytes, at: int) -> sniff.DistributedInfo:
+    def counted(text: bytes, at: int) -> DistributedInfo:
         decoded.append(len(text) - at)
         return decode_info(text, at)
 
@@ -138,7 +141,7 @@ def test_a_hostile_head_costs_a_bounded_effort(
     monkeypatch.setattr(sniff, "_decode_info", counted)
     path = tmp_path / "rank0.1.pt.trace.json"
     path.write_bytes(text)
-    heads = Heads()
+    heads = Heads(READERS)
     for _ in range(2):  # the second time it is known
         assert heads.trace(file_at(str(path))).rank is None
     assert counting.bytes < 2 * trace_head._MOST
@@ -184,5 +187,5 @@ def test_a_packed_file_that_unpacks_to_nothing_is_not_read_to_its_end(
         return Counted()
 
     monkeypatch.setattr(trace_head, "open_file", opened)
-    assert Heads().trace(file_at(str(path))) == trace_head.Head(False, None)
+    assert Heads(READERS).trace(file_at(str(path))) == trace_head.Head(False, None)
     assert read <= trace_head._MOST + 2

@@ -1,4 +1,4 @@
-"""Decide from the beginning of a JSON text whether it is a trace, and read its rank.
+"""Recognize a trace by the beginning of its JSON text, and read its rank.
 
 The text is read once, bracket by bracket, and never decoded as a whole: it is cut off, and may be
 damaged or hostile. Only outermost keys count, because other JSON may have ``traceEvents`` further
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
+
+from tb_privateuse1.discovery.formats import DistributedInfo, Signs
 
 _MOST_TOKENS = 1 << 19
 """The limit of brackets and strings. Megabytes of process groups have fewer."""
@@ -29,24 +30,7 @@ _DISTRIBUTED = b'"distributedInfo"'
 _PHASE = b'"ph"'
 
 
-@dataclass(frozen=True)
-class DistributedInfo:
-    """The rank and the number of ranks in a trace's ``distributedInfo``."""
-
-    rank: int | None = None
-    world_size: int | None = None
-
-
 _NO_INFO = DistributedInfo()
-
-
-@dataclass(frozen=True)
-class Signs:
-    """The evidence in the beginning of a text; ``sure`` if more text would not change it."""
-
-    is_trace: bool
-    info: DistributedInfo
-    sure: bool
 
 
 def sniff(text: bytes) -> Signs:

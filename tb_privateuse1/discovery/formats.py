@@ -1,0 +1,63 @@
+"""Formats of trace files: by which names and first bytes discovery recognizes them.
+
+Discovery knows no format. ``readers.READERS`` lists them, and the callers of discovery pass it on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+_PACKED = ".gz"
+
+
+@dataclass(frozen=True)
+class DistributedInfo:
+    """The rank and the number of ranks in a trace's metadata."""
+
+    rank: int | None = None
+    world_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The evidence in the beginning of a file; ``sure`` if more of it would not change it."""
+
+    is_trace: bool
+    info: DistributedInfo
+    sure: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format of trace files. All bytes are unpacked ones."""
+
+    name: str
+    """Lower case; a trace remembers its reader by it."""
+    suffixes: tuple[str, ...]
+    """Of its files' names, in lower case; each may be followed by ``.gz``."""
+    sniff: Callable[[bytes], Signs]
+    """Examine the first bytes of a file; asked again with more unless it is sure."""
+    last_info: Callable[[bytes], DistributedInfo] | None = None
+    """Find rank and world size in the last bytes of a file; None if they are never there."""
+    own_names: re.Pattern[str] | None = None
+    """Files with such names are listed even if they are empty, damaged or being written."""
+
+
+def suffixes(formats: Iterable[Format]) -> tuple[str, ...]:
+    """Return the endings of trace files' names, in lower case, packed ones included."""
+    plain = [suffix for each in formats for suffix in each.suffixes]
+    return (*plain, *(suffix + _PACKED for suffix in plain))
+
+
+def stem(name: str, formats: Iterable[Format]) -> str | None:
+    """Return a file's name without its format's suffix; None if it has none."""
+    lower = name.lower()
+    ends = [suffix for suffix in suffixes(formats) if lower.endswith(suffix)]
+    return name[: -len(max(ends, key=len))] if ends else None
+
+
+def is_own_name(name: str, formats: Sequence[Format]) -> bool:
+    """Return whether only a trace of one of these formats has such a name."""
+    return any(each.own_names and each.own_names.search(name) for each in formats)

@@ -1,0 +1,45 @@
+"""The seam for input formats: what a reader offers, whatever the format of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from tb_privateuse1.discovery.formats import Format
+from tb_privateuse1.readers.raw import Progress, Raw
+from tb_privateuse1.trace.file_checkpoints import Checkpoints
+
+
+class Verbatim(Protocol):
+    """The text of a file in Chrome trace JSON, for an export that adds events to it."""
+
+    @property
+    def keys(self) -> Mapping[str, msgspec.Raw]:
+        """Return the top-level keys except the events, undecoded; complete after ``events``."""
+
+    def events(
+        self, select: Callable[[list[msgspec.Raw]], list[bool]] | None = None
+    ) -> Iterator[bytes]:
+        """Yield events as JSON text, several at once with commas between.
+
+        ``select`` returns for some events which of them are wanted; None: all.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader(Format):
+    """A format that can be read: one file of this room, or one folder."""
+
+    read: Callable[[str, Progress | None], Raw]
+    """Read a path or URL. Raises TraceError if it is not a trace or cannot be read.
+
+    ``Raw.groups`` has the event numbers that ``record`` understands."""
+    record: Callable[[str, Checkpoints, int], Mapping[str, Any]]
+    """Read one event again, by its number, with all fields that the file has of it.
+
+    The checkpoints are those of ``Raw``. Raises TraceError ``no_event``, and as ``read`` does."""
+    verbatim: Callable[[str], Verbatim] | None = None
+    """Open a file of Chrome trace JSON; None: such a file's events cannot be copied as they are."""
