@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_privateuse1.discovery import trace_head
 from tb_privateuse1.discovery.scanner import Scanner
 from tb_privateuse1.discovery.trace_files import TraceFiles
+from tb_privateuse1.discovery.trace_head import Heads
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import store
 from tb_privateuse1.storage.store import Store
@@ -42,8 +42,8 @@ def scanner(log: Path) -> Iterator[Scanner]:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the files whose heads were read."""
     sizes: list[int] = []
-    original = trace_head._trace
-    monkeypatch.setattr(trace_head, "_trace", lambda *a: sizes.append(a[2]) or original(*a))
+    original = Heads._trace
+    monkeypatch.setattr(Heads, "_trace", lambda *a: sizes.append(a[3]) or original(*a))
     return sizes
 
 

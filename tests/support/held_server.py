@@ -32,7 +32,7 @@ from tb_privateuse1.storage import ingest
 def read(path, progress):
     progress("reading", 1, 4, 7)
     hold()
-ingest.chrome.read = read
+ingest.readers.read = read
 """,
     "writing": """
 from tb_privateuse1.storage import arrow_file

@@ -18,7 +18,7 @@ from tb_privateuse1.storage import ingest
 def hold(path, progress):
     progress("reading", 1, 4, 7)
     mark()
-ingest.chrome.read = hold
+ingest.readers.read = hold
 """,
     "storing": """
 from tb_privateuse1.storage import arrow_file
