@@ -47,7 +47,7 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
-        self._store = Store(jobs=0, vendors=user_file.chosen())
+        self._store = Store(jobs=0, vendors=user_file.load_vendors())
         self._catalog = catalog.scan(self._path, readers.READERS)
         rules = user_rules.from_environment().load
         self._reader = Reader(self._store, self._catalog, rules)

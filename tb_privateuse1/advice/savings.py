@@ -48,7 +48,7 @@ class Savings:
         if part is None:
             return None
         is_excerpt = part.trace is not whole
-        graph = build_graph(part.trace) if is_excerpt else derived.of(whole).dependencies
+        graph = build_graph(part.trace) if is_excerpt else derived.derive(whole).dependencies
         return RemovalReplay(whole, part, graph)
 
     def of(self, how: str, claim: intervals.Set, removal: Removal | None) -> tuple[int, str]:

@@ -82,7 +82,7 @@ def vendors(options: argparse.Namespace) -> Vendors:
     """
     from tb_privateuse1.vendors import user_file
 
-    return user_file.chosen(options.vendor)
+    return user_file.load_vendors(options.vendor)
 
 
 def write(body: bytes, path: str | None = None) -> None:

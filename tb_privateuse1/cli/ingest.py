@@ -203,7 +203,7 @@ class _Work:
 
     def _have(self, task: _Task) -> None:
         """Have a trace in the cache; what goes wrong is the task's."""
-        from tb_privateuse1.discovery.file import shown
+        from tb_privateuse1.discovery.file import printable
         from tb_privateuse1.storage.ingest import without_paths
         from tb_privateuse1.trace.errors import TraceError
 
@@ -216,7 +216,7 @@ class _Work:
         except TraceError as error:
             task.error = error
         except Exception as error:
-            _log.exception("reading %s", shown(task.files.trace.path))
+            _log.exception("reading %s", printable(task.files.trace.path))
             message = without_paths(f"{type(error).__name__}: {error}", task.files)
             task.error = TraceError("internal", message, "Please report this with the log above.")
         task.bytes_done = task.files.trace.size

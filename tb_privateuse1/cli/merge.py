@@ -28,13 +28,13 @@ def add(commands: Commands) -> None:
 
 def _merge(options: argparse.Namespace) -> int:
     from tb_privateuse1.discovery import catalog, roots, walk
-    from tb_privateuse1.discovery.file import shown
+    from tb_privateuse1.discovery.file import printable
     from tb_privateuse1.export import chrome
     from tb_privateuse1.readers import READERS
 
     known, sidecar = vendors(options).known, options.kernel_events
     if not walk.is_file(roots.locate(options.trace)):
-        raise UsageError(f"{shown(options.trace)} is a directory: merge takes one trace")
+        raise UsageError(f"{printable(options.trace)} is a directory: merge takes one trace")
     if sidecar is None:
         beside = catalog.scan(options.trace, READERS).find().sidecar
         sidecar = beside.path if beside else None

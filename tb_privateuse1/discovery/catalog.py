@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from tb_privateuse1.discovery import walk as discovery_walk
 from tb_privateuse1.discovery import workers
-from tb_privateuse1.discovery.file import File, basename, file_at, natural, parent, shown
+from tb_privateuse1.discovery.file import File, basename, file_at, natural_key, parent, printable
 from tb_privateuse1.discovery.formats import Format, is_own_name, stem
 from tb_privateuse1.discovery.remote import RemoteError, is_url
 from tb_privateuse1.discovery.roots import describe, locate
@@ -140,7 +140,7 @@ def catalog(
 
     ``logdir`` is the result of ``roots.describe``.
     """
-    runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural(r.run)))
+    runs = tuple(sorted((run for run, _ in entries), key=lambda r: natural_key(r.run)))
     files = {key: value for _, files in entries for key, value in files.items()}
     return Catalog(Runs(logdir, runs, scanning, tuple(warnings)), files)
 
@@ -189,9 +189,9 @@ def _walk(
             if unique != name:
                 message = say(
                     "Two runs are called {name}: {below} is shown as {unique}.",
-                    name=shown(name),
-                    below=shown(below),
-                    unique=shown(unique),
+                    name=printable(name),
+                    below=printable(below),
+                    unique=printable(unique),
                 )
                 warnings.append(Finding("run_name_collision", message))
             yield entry
@@ -221,8 +221,8 @@ def _pick(items: Sequence[_T], kind: str, wanted: str | int) -> _T:
 
 def _name(root_name: str, top: str, below: str) -> str:
     if below != ".":
-        return shown(Path(root_name, below).as_posix())
-    return shown(root_name or top or ".")
+        return printable(Path(root_name, below).as_posix())
+    return printable(root_name or top or ".")
 
 
 def _single(path: str, heads: Heads) -> Entry:
@@ -240,7 +240,7 @@ def _single(path: str, heads: Heads) -> Entry:
     is_latest = all(o.when <= recording.when for o in others if o.worker == recording.worker)
     pattern = _SIDECAR if is_latest else _OURS
     sidecars = [f for f in beside if pattern.match(f.name)]
-    entry = _run(shown(basename(folder or "") or "."), sidecars, heads, only=file)
+    entry = _run(printable(basename(folder or "") or "."), sidecars, heads, only=file)
     assert entry is not None  # there is a trace
     return entry
 
@@ -290,7 +290,7 @@ def _run(
             written_ns = file.mtime_ns or None
             spans.append(Span(number, label, file.size, written_ns, sidecar is not None))
             rank = None if member.rank_source == "order" else member.rank
-            worker = shown(recording.worker)
+            worker = printable(recording.worker)
             files[name, member.rank, number] = TraceFiles(file, sidecar, worker, rank)
         ranks.append(Worker(member.worker, member.rank, member.rank_source, tuple(spans)))
     return Run(name, tuple(ranks), tuple(findings)), with_others(files)

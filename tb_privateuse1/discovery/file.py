@@ -81,14 +81,14 @@ def parent(path: str) -> str | None:
     return remote.parent(path) if remote.is_url(path) else str(Path(path).parent)
 
 
-def natural(name: str) -> list[str | int]:
+def natural_key(name: str) -> list[str | int]:
     """Return a sort key that orders numbers in names as numbers: ``rank9`` before ``rank10``."""
     parts: list[str | int] = list(_DIGITS.split(name))
     parts[1::2] = [int(part) for part in parts[1::2]]
     return parts
 
 
-def shown(path: str) -> str:
+def printable(path: str) -> str:
     """Return a path as valid text, since names on disk are bytes and need not be UTF-8.
 
     A URL is shown without user, password and query.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.request import url2pathname
 
-from tb_privateuse1.discovery.file import basename, shown
+from tb_privateuse1.discovery.file import basename, printable
 from tb_privateuse1.discovery.remote import is_url
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -32,7 +32,9 @@ def parse_spec(text: str) -> list[tuple[str, str]]:
 
 def describe(roots: Sequence[tuple[str, str]]) -> str:
     """Return the named roots as text, for messages and the page."""
-    return ", ".join(f"{name}:{shown(path)}" if name else shown(path) for name, path in roots)
+    return ", ".join(
+        f"{name}:{printable(path)}" if name else printable(path) for name, path in roots
+    )
 
 
 def locate(path: str) -> str:
@@ -51,4 +53,6 @@ def locate(path: str) -> str:
             return absolute
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null character
         pass
-    raise TraceError("no_such_path", say("There is no file or directory {path}.", path=shown(path)))
+    raise TraceError(
+        "no_such_path", say("There is no file or directory {path}.", path=printable(path))
+    )

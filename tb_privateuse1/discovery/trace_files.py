@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tb_privateuse1.discovery.file import File, file_at, shown
+from tb_privateuse1.discovery.file import File, file_at, printable
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
 
@@ -31,7 +31,7 @@ class TraceFiles:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the files' names, for provenance."""
-        return tuple(shown(f.name) for f in (self.trace, self.sidecar) if f)
+        return tuple(printable(f.name) for f in (self.trace, self.sidecar) if f)
 
 
 def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
@@ -49,7 +49,7 @@ def with_others(files: Mapping[Place, TraceFiles]) -> dict[Place, TraceFiles]:
     return linked
 
 
-def as_now(files: TraceFiles) -> TraceFiles:
+def refresh(files: TraceFiles) -> TraceFiles:
     """Return the files in their present state; remote ones unchanged. Raises OSError."""
     if files.trace.is_remote:
         return files
@@ -59,7 +59,7 @@ def as_now(files: TraceFiles) -> TraceFiles:
             sidecar = file_at(files.sidecar.path)
     for other in files.others:
         with contextlib.suppress(OSError):
-            others.append(as_now(other))
+            others.append(refresh(other))
     now = file_at(files.trace.path)
     return replace(files, trace=now, sidecar=sidecar, others=tuple(others))
 
@@ -71,11 +71,11 @@ def check_unchanged(files: TraceFiles) -> None:
     """
     for file in filter(None, (files.trace, files.sidecar)):
         if file.is_remote and not file.same(file_at(file.path)):
-            message = say("{name} has changed since it was found.", name=shown(file.name))
+            message = say("{name} has changed since it was found.", name=printable(file.name))
             raise TraceError("remote_changed", message, say("Reload the list of runs."))
 
 
-def unchanged(files: TraceFiles) -> bool:
+def is_unchanged(files: TraceFiles) -> bool:
     """Return whether the trace and its other recordings are still the same files.
 
     If a file grew meanwhile, the read trace does not match its identity, so it must not be cached.
@@ -85,6 +85,6 @@ def unchanged(files: TraceFiles) -> bool:
         return True
     try:
         same = file_at(files.trace.path) == files.trace
-        return same and all(map(unchanged, files.others))
+        return same and all(map(is_unchanged, files.others))
     except OSError:
         return False

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tb_privateuse1.discovery import remote
-from tb_privateuse1.discovery.file import File, remote_file, shown
+from tb_privateuse1.discovery.file import File, printable, remote_file
 from tb_privateuse1.discovery.formats import Format, suffixes
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
@@ -51,7 +51,7 @@ def directories(
         except OSError as error:
             message = say(
                 "The directory {path} cannot be read: {error}.",
-                path=shown(str(below)),
+                path=printable(str(below)),
                 error=error.strerror,
             )
             warnings.append(Finding("unreadable_directory", message))

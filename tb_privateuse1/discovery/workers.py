@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tb_privateuse1.discovery.file import File, natural, shown
+from tb_privateuse1.discovery.file import File, natural_key, printable
 from tb_privateuse1.discovery.formats import Format, stem
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.findings import Finding
@@ -61,7 +61,7 @@ class Recording:
         """Return its sort key in order of time; recordings without a time stamp come first."""
         stamp = self.stamp
         number = int(stamp) * _NS.get(len(stamp), 1) if stamp else 0
-        return stamp is not None, number, natural(self.file.name)
+        return stamp is not None, number, natural_key(self.file.name)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def assign_ranks(recordings: Iterable[Recording]) -> tuple[list[Member], list[Fi
     for rank, joined in series.items():
         findings += _joined(rank, joined)
     free = (rank for rank in itertools.count() if rank not in series)
-    for process in sorted(late, key=lambda p: (p.wish is None, natural(p.worker))):
+    for process in sorted(late, key=lambda p: (p.wish is None, natural_key(p.worker))):
         named = process.named if process.named not in series else None
         if named is not None:
             rank = named
@@ -176,14 +176,14 @@ def _joined(rank: int, processes: Sequence[_Process]) -> list[Finding]:
         "Rank {rank} was recorded under {count} names: {names}.",
         rank=rank,
         count=len(processes),
-        names=", ".join(shown(p.worker) for p in processes[:5]),
+        names=", ".join(printable(p.worker) for p in processes[:5]),
     )
     hint = say("They are shown as its spans, in order of time.")
     return [Finding("joined_workers", message, hint, len(processes))]
 
 
 def _collision(process: _Process, holder: _Process, rank: int) -> Finding:
-    mine, other = shown(process.worker), shown(holder.worker)
+    mine, other = printable(process.worker), printable(holder.worker)
     if mine == other:
         message = say(
             "Two traces of {mine} both say that they are rank {wish}: {mine} is shown as "
@@ -212,8 +212,8 @@ def _member(rank: int, source: str, processes: Sequence[_Process]) -> Member:
         (label if counts[label] == 1 else _stem(r), r)
         for label, r in zip(labels, recordings, strict=True)
     )
-    return Member(shown(recordings[-1].worker), rank, source, spans)
+    return Member(printable(recordings[-1].worker), rank, source, spans)
 
 
 def _stem(recording: Recording) -> str:
-    return shown(recording.worker + (f".{recording.stamp}" if recording.stamp else ""))
+    return printable(recording.worker + (f".{recording.stamp}" if recording.stamp else ""))

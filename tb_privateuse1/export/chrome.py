@@ -23,7 +23,7 @@ import numpy as np
 
 from tb_privateuse1 import i18n, inference, readers
 from tb_privateuse1.analysis.counters.curves import Curve
-from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.export import atomic_output
 from tb_privateuse1.export.time_window import EVERYTHING, Window
 from tb_privateuse1.i18n import say
@@ -65,7 +65,7 @@ def merge_files(
     except TraceError as error:
         message = error.message
         for path in filter(None, (trace_path, sidecar_path)):  # a URL may hold a token
-            message = i18n.replace_text(message, path, shown(path))
+            message = i18n.replace_text(message, path, printable(path))
         raise TraceError(error.code, message, error.hint) from None
     if trace.meta.timeline == "none":
         finding = trace.meta.findings[-1]

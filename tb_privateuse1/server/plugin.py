@@ -45,7 +45,7 @@ class Plugin(base_plugin.TBPlugin):  # type: ignore[misc]
         rules, vendors = user_rules.from_environment(), OURS
         warnings: list[Finding] = []
         with _warned(warnings):
-            vendors = user_file.chosen(vendor_files)
+            vendors = user_file.load_vendors(vendor_files)
         with _warned(warnings):
             rules.load()
         store = Store(vendors=vendors)

@@ -12,7 +12,7 @@ from tb_privateuse1.trace.model import Trace
 from tb_privateuse1.trace.table import I64
 
 
-class Prepared:
+class DerivedData:
     """Data by the names of the views' positional parameters."""
 
     def __init__(self, trace: Trace) -> None:
@@ -44,14 +44,14 @@ class Prepared:
         return _critical(self.trace)
 
 
-def of(trace: Trace) -> Prepared:
+def derive(trace: Trace) -> DerivedData:
     """Return the data derived from a trace; each part is computed on first use."""
-    return Prepared(trace)
+    return DerivedData(trace)
 
 
 @memoize
 def _pyramid(trace: Trace) -> level_of_detail.Pyramid:
-    return pyramid_file.of(trace)
+    return pyramid_file.open_pyramid(trace)
 
 
 @memoize

@@ -14,7 +14,7 @@ import os
 import time
 from pathlib import Path
 
-from tb_privateuse1.discovery.file import File, shown
+from tb_privateuse1.discovery.file import File, printable
 
 ENDS_BYTES = 1 << 16
 _TICK_NS = 100_000_000
@@ -27,7 +27,7 @@ def identity(file: File) -> tuple[int, int, str]:
     A remote file is not asked for again: its URL and version stand for its content.
     """
     if file.is_remote:
-        return file.size, file.mtime_ns, f"{shown(file.path)} {file.version}"
+        return file.size, file.mtime_ns, f"{printable(file.path)} {file.version}"
     inode, fresh = _inode(file.path)
     digest = _digest if fresh else _remembered
     return file.size, file.mtime_ns, digest(file.path, file.size, file.mtime_ns, inode)

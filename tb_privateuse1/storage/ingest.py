@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tb_privateuse1 import i18n, readers
-from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.remote import RemoteError
-from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, unchanged
+from tb_privateuse1.discovery.trace_files import TraceFiles, check_unchanged, is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.inference import build_trace
 from tb_privateuse1.readers import sidecar as readers_sidecar
@@ -51,11 +51,11 @@ def ingest(
     except TraceError as error:
         raise TraceError(error.code, without_paths(error.message, files), error.hint) from error
     except MemoryError as error:
-        message = say("{name} needs more memory than there is.", name=shown(files.trace.name))
+        message = say("{name} needs more memory than there is.", name=printable(files.trace.name))
         raise TraceError("out_of_memory", message) from error
     except Exception as error:
-        _log.exception("reading %s", shown(files.trace.path))
-        name, kind = shown(files.trace.name), type(error).__name__
+        _log.exception("reading %s", printable(files.trace.path))
+        name, kind = printable(files.trace.name), type(error).__name__
         message = say("Reading {name} failed: {kind}: {error}", name=name, kind=kind, error=error)
         hint = say("This is a mistake of tb_privateuse1: please report it with the server's log.")
         raise TraceError("internal", without_paths(message, files), hint) from error
@@ -112,7 +112,7 @@ def _others(
         except (OSError, TraceError) as error:  # it has findings of its own
             if isinstance(error, TraceError) and error.code in _NOT_ITS_OWN:
                 raise
-            _log.info("%s has no durations: %s", shown(other.trace.path), error)
+            _log.info("%s has no durations: %s", printable(other.trace.path), error)
 
 
 def _other(
@@ -131,7 +131,7 @@ def _other(
                 progress(*state)
 
             known = ingest(other, reading, targets, vendors)
-            save(known, paths if unchanged(other) else [])
+            save(known, paths if is_unchanged(other) else [])
     return known
 
 
@@ -173,8 +173,8 @@ def _sidecar(files: TraceFiles) -> tuple[Sidecar | None, list[Finding]]:
 def without_paths(message: str, files: TraceFiles) -> str:
     """Return a text with names instead of paths: pages must not show the server's directories."""
     for file in filter(None, (files.trace, files.sidecar)):
-        for path in (file.path, shown(file.path)):
-            message = i18n.replace_text(message, path, shown(file.name))
+        for path in (file.path, printable(file.path)):
+            message = i18n.replace_text(message, path, printable(file.name))
     return message
 
 

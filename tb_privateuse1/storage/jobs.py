@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tb_privateuse1.discovery.file import shown
+from tb_privateuse1.discovery.file import printable
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.i18n import say
 from tb_privateuse1.trace.errors import TraceError
@@ -230,19 +230,19 @@ class Jobs:
 
 def cancelled_error(files: TraceFiles) -> TraceError:
     """Return the error for callers of a cancelled job."""
-    message = say("Reading {name} was cancelled.", name=shown(files.trace.name))
+    message = say("Reading {name} was cancelled.", name=printable(files.trace.name))
     return TraceError("cancelled", message, say("Ask for it again to read it."))
 
 
 def vanished_error(files: TraceFiles) -> TraceError:
     """Return the error for callers of a trace whose cache was cleared meanwhile."""
-    name = shown(files.trace.name)
+    name = printable(files.trace.name)
     message = say("The cache of {name} vanished while it was made.", name=name)
     return TraceError("reader_died", message, say("Try again."))
 
 
 def _stalled(job: Job, stall_s: float) -> TraceError:
-    name = shown(job.files.trace.name)
+    name = printable(job.files.trace.name)
     message = say(
         "Reading {name} made no progress for {seconds:.0f} seconds and was ended.",
         name=name,

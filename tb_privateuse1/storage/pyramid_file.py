@@ -43,7 +43,7 @@ _KINDS: dict[str, type[Table]] = {
 }  # fmt: skip
 
 
-def of(trace: Trace) -> Pyramid:
+def open_pyramid(trace: Trace) -> Pyramid:
     """Return the pyramid of a trace: from its file, or built now."""
     path = disk_cache.cached_path(trace)
     if path is None or _few(trace):

@@ -20,8 +20,8 @@ from typing import Any
 
 import msgspec
 
-from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.discovery.trace_files import TraceFiles, unchanged
+from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged
 from tb_privateuse1.i18n import say
 from tb_privateuse1.readers.raw import Progress
 from tb_privateuse1.storage import cache_directory, memory_limit, pyramid_file, worker_process
@@ -120,7 +120,7 @@ def _in_process(
 
 
 def _died(files: TraceFiles, how: int) -> TraceError:
-    name = shown(files.trace.name)
+    name = printable(files.trace.name)
     reason = signal.Signals(-how).name if how < 0 else say("code {code}", code=how)
     hint = say("If the machine was out of memory: close other programs, or record fewer steps.")
     message = say("The process that read {name} ended with {told}.", name=name, told=reason)
@@ -151,7 +151,7 @@ def _answer(request: dict[str, Any], reply: Callable[..., None]) -> None:
     try:
         files = msgspec.convert(request["files"], TraceFiles)
         try:
-            vendors = user_file.parsed(msgspec.convert(request["vendors"], _VendorFiles))
+            vendors = user_file.parse_vendors(msgspec.convert(request["vendors"], _VendorFiles))
             targets = [Path(target) for target in request["targets"]]
             saved = _saved(files, targets, reply, vendors)
         except MemoryError as error:
@@ -170,7 +170,7 @@ def _saved(
     limited = _limit(lambda *state: reply(progress=state))
     trace = ingest(files, limited, targets[:-1], vendors)
     limited("storing", files.trace.size, files.trace.size, 0)
-    if not unchanged(files):
+    if not is_unchanged(files):
         targets = targets[-1:]
     if (saved := save(trace, targets)) is None:
         raise _no_room(targets)
@@ -181,7 +181,7 @@ def _saved(
 
 
 def _too_large(files: TraceFiles) -> TraceError:
-    name, limit = shown(files.trace.name), limit_bytes()
+    name, limit = printable(files.trace.name), limit_bytes()
     if limit is None:
         return TraceError(
             "out_of_memory", say("{name} needs more memory than there is.", name=name)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import cast
 
 from tb_privateuse1.discovery.daemon_pool import DaemonPool
-from tb_privateuse1.discovery.file import shown
-from tb_privateuse1.discovery.trace_files import TraceFiles, as_now, unchanged
+from tb_privateuse1.discovery.file import printable
+from tb_privateuse1.discovery.trace_files import TraceFiles, is_unchanged, refresh
 from tb_privateuse1.i18n import say
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.cache_directory import STALL_S
@@ -286,7 +286,7 @@ class Store:
         try:
             if self._workers == 0:
                 trace = ingest(job.files, progress, paths, self._vendors)
-                save(trace, paths if unchanged(job.files) else [])
+                save(trace, paths if is_unchanged(job.files) else [])
                 return trace
             # From the cache another server may remove it before it is opened here.
             for targets in ([*paths, spare], [spare]):
@@ -327,10 +327,10 @@ def _current(files: TraceFiles, vendors: Vendors) -> tuple[TraceFiles, str]:
     nobody who asks; the reader notices if they have changed.
     """
     try:
-        files = as_now(files)
+        files = refresh(files)
         return files, disk_cache.cache_key(files, vendors)
     except OSError as error:
-        name = shown(files.trace.name)
+        name = printable(files.trace.name)
         hint = say("It may have been deleted: reload the list of runs.")
         message = say("{name} cannot be read: {error}.", name=name, error=error.strerror)
         raise TraceError("unreadable", message, hint) from error

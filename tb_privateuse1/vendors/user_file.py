@@ -114,16 +114,16 @@ OURS = Vendors()
 """The vendors without a user's file."""
 
 
-def chosen(paths: Sequence[str] | None = None) -> Vendors:
+def load_vendors(paths: Sequence[str] | None = None) -> Vendors:
     """Read the vendor files of these paths, or else of the environment variable.
 
     Raises TraceError ``bad_vendor`` if one cannot be used.
     """
     paths = paths or [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
-    return parsed(_file(Path(path)) for path in paths)
+    return parse_vendors(_file(Path(path)) for path in paths)
 
 
-def parsed(files: Iterable[File]) -> Vendors:
+def parse_vendors(files: Iterable[File]) -> Vendors:
     """Build the vendors from the contents of files. Raises TraceError ``bad_vendor``."""
     files = tuple(files)
     users = [_vendor(Path(file.name), file.content) for file in files]

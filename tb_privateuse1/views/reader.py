@@ -170,7 +170,7 @@ def run_view(
     rules: Sequence[Rule] = RULES,
 ) -> Any:
     """Return the result of a view that reads one trace, data derived from it, or rules."""
-    data = derived.of(trace)
+    data = derived.derive(trace)
     inputs = [rules if name == "rules" else getattr(data, name) for name in reads_of(view)]
     return view(*inputs, **options)
 

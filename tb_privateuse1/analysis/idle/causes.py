@@ -97,7 +97,7 @@ def _thread(trace: Trace, kernel: I64) -> I32:
     return np.where(launch >= 0, by_launch, by_op).astype(np.int32)
 
 
-def classify_gaps(trace: Trace, gaps: Gaps) -> dict[str, intervals.Set]:
+def attribute_gaps(trace: Trace, gaps: Gaps) -> dict[str, intervals.Set]:
     """Return the idle time of each of ``CAUSES``: disjoint sets whose union is all gaps."""
     # Before the first activity the device may have run unrecorded work.
     hidden = launch_times.unrecorded_start(trace)

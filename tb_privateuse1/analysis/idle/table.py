@@ -99,7 +99,7 @@ def idle_table(trace: Trace, kernels: Kernels) -> Idle:
 @memoize
 def _of_trace(trace: Trace) -> tuple[idle_causes.Gaps, Mapping[str, intervals.Set]]:
     gaps = idle_causes.find_gaps(trace)
-    return gaps, types.MappingProxyType(idle_causes.classify_gaps(trace, gaps))
+    return gaps, types.MappingProxyType(idle_causes.attribute_gaps(trace, gaps))
 
 
 def _span(kernels: Kernels) -> tuple[int, int, int]:

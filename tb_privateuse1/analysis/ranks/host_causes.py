@@ -44,7 +44,7 @@ def find_host_causes(trace: Trace, work: intervals.Set, talk: intervals.Set) -> 
         return intervals.covered_length(one, steps.start_ns, steps.end_ns)
 
     if len(trace.kernels):
-        sets = idle_causes.classify_gaps(trace, idle_causes.find_gaps(trace))
+        sets = idle_causes.attribute_gaps(trace, idle_causes.find_gaps(trace))
         causes = {cause: intervals.subtract(one, talk) for cause, one in sets.items()}
     else:
         loads = starts_with(trace, LOADER)[trace.ops.name]

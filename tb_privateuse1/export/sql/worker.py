@@ -65,7 +65,7 @@ def main() -> None:
 
     try:
         cache_dir = Path(request.cache_dir) if request.cache_dir else None
-        vendors = user_file.parsed(request.vendors)
+        vendors = user_file.parse_vendors(request.vendors)
         trace = Store(jobs=0, cache_dir=cache_dir, vendors=vendors).trace(request.files)
         os.chdir(os.sep)  # DuckDB's settings would reveal the working directory
         connection = connect(trace, request.memory_bytes)

@@ -10,7 +10,7 @@ import pytest
 
 from tb_privateuse1.discovery import catalog
 from tb_privateuse1.discovery.trace_files import TraceFiles
-from tb_privateuse1.discovery.trace_files import as_now as current
+from tb_privateuse1.discovery.trace_files import refresh as current
 from tb_privateuse1.readers import READERS
 from tb_privateuse1.storage import cache_directory, disk_cache
 from tb_privateuse1.storage.store import Store

@@ -27,7 +27,7 @@ def builders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Trace]]:
 
         monkeypatch.setattr(module, function, build)
 
-    stub(derived.pyramid_file, "of", "pyramid")
+    stub(derived.pyramid_file, "open_pyramid", "pyramid")
     stub(derived.dependency_graph, "build_graph", "dependencies")
     stub(derived.critical_path, "find_critical_path", "critical")
     return called
@@ -37,7 +37,7 @@ def ask(trace: Trace, name: str, answers: dict[str, object]) -> threading.Thread
     """A thread that asks for a part."""
 
     def run() -> None:
-        answers[name] = getattr(derived.of(trace), name)
+        answers[name] = getattr(derived.derive(trace), name)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -49,7 +49,7 @@ def test_three_threads_do_not_wait_for_each_other(
 ) -> None:
     """One builds the pyramid while two others ask for the critical path and for its graph."""
     go_on = threading.Event()
-    monkeypatch.setattr(derived.pyramid_file, "of", lambda _: go_on.wait(WAIT_S))
+    monkeypatch.setattr(derived.pyramid_file, "open_pyramid", lambda _: go_on.wait(WAIT_S))
     trace, other = Trace(), Trace()
     answers: dict[str, object] = {}
     threads = []
@@ -70,8 +70,8 @@ def test_three_threads_do_not_wait_for_each_other(
 
 def test_each_part_is_built_once(builders: dict[str, list[Trace]]) -> None:
     trace = Trace()
-    parts = derived.of(trace)
-    assert parts.critical is derived.of(trace).critical
+    parts = derived.derive(trace)
+    assert parts.critical is derived.derive(trace).critical
     assert parts.dependencies is parts.dependencies
     assert {name: len(traces) for name, traces in builders.items()} == {
         "pyramid": 0, "dependencies": 1, "critical": 1,
@@ -86,8 +86,8 @@ def test_a_part_that_cannot_be_built_is_tried_again(
 
     trace = Trace()
     with monkeypatch.context() as patch:
-        patch.setattr(derived.pyramid_file, "of", fail)
+        patch.setattr(derived.pyramid_file, "open_pyramid", fail)
         with pytest.raises(MemoryError):
-            derived.of(trace).pyramid  # noqa: B018
-    assert derived.of(trace).pyramid is derived.of(trace).pyramid
+            derived.derive(trace).pyramid  # noqa: B018
+    assert derived.derive(trace).pyramid is derived.derive(trace).pyramid
     assert builders["pyramid"] == [trace]

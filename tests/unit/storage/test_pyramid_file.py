@@ -47,10 +47,10 @@ def same(one: Pyramid, other: Pyramid) -> bool:
 
 def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
-    made = pyramid_file.of(found)
+    made = pyramid_file.open_pyramid(found)
     assert len(made.levels) > 3
     assert cache_directory.pyramid_path(path).is_file()
-    assert same(pyramid_file.of(found), made)
+    assert same(pyramid_file.open_pyramid(found), made)
     assert same(made, level_of_detail.build_pyramid(some()))
 
 
@@ -62,13 +62,13 @@ def test_a_stored_one_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monk
         raise AssertionError("it is stored")
 
     monkeypatch.setattr(level_of_detail, "build_pyramid", build)
-    assert len(derived.of(found).pyramid.tracks) == 4
+    assert len(derived.derive(found).pyramid.tracks) == 4
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "empty", "other"])
 def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> None:
     found, path = stored(tmp_path)
-    made = pyramid_file.of(found)
+    made = pyramid_file.open_pyramid(found)
     beside = cache_directory.pyramid_path(path)
     content = beside.read_bytes()
     beside.write_bytes(
@@ -82,7 +82,7 @@ def test_a_lost_or_damaged_one_is_made_again(tmp_path: Path, damage: str) -> Non
     )
     if damage == "gone":
         beside.unlink()
-    assert same(pyramid_file.of(found), made)
+    assert same(pyramid_file.open_pyramid(found), made)
     assert beside.read_bytes() == content
 
 
@@ -91,13 +91,13 @@ def test_the_pyramid_of_another_trace_is_not_shown(tmp_path: Path) -> None:
     other = tmp_path / f"{2:032x}.arrow"
     pyramid_file.prepare(trace(step(1, 0, 100), op("another", 10, 50)), other)
     cache_directory.pyramid_path(other).replace(cache_directory.pyramid_path(path))
-    assert same(pyramid_file.of(found), level_of_detail.build_pyramid(some()))
+    assert same(pyramid_file.open_pyramid(found), level_of_detail.build_pyramid(some()))
 
 
 def test_an_open_pyramid_is_its_own(tmp_path: Path) -> None:
     found, path = stored(tmp_path)
     pyramid_file.prepare(found, path)
-    opened = pyramid_file.of(found)
+    opened = pyramid_file.open_pyramid(found)
     os.truncate(cache_directory.pyramid_path(path), 0)
     assert same(opened, level_of_detail.build_pyramid(some()))
 
@@ -106,7 +106,7 @@ def test_a_trace_whose_file_is_gone_leaves_nothing_behind(tmp_path: Path) -> Non
     found, path = stored(tmp_path)
     cache_directory.clear(tmp_path)
     path.parent.rmdir()
-    assert same(pyramid_file.of(found), level_of_detail.build_pyramid(some()))
+    assert same(pyramid_file.open_pyramid(found), level_of_detail.build_pyramid(some()))
     assert not tmp_path.exists()
 
 
@@ -114,12 +114,12 @@ def test_small_ones_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pyramid_file, "LEAST_RANGES", 10_000)
     found, path = stored(tmp_path)
     pyramid_file.prepare(found, path)
-    pyramid_file.of(found)
+    pyramid_file.open_pyramid(found)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_trace_that_was_never_stored() -> None:
-    assert same(pyramid_file.of(some()), level_of_detail.build_pyramid(some()))
+    assert same(pyramid_file.open_pyramid(some()), level_of_detail.build_pyramid(some()))
     assert disk_cache.cached_path(some()) is None
 
 

@@ -57,7 +57,7 @@ def document() -> dict[str, Any]:
 
 
 def test_without_files_there_are_ours() -> None:
-    vendors = user_file.chosen()
+    vendors = user_file.load_vendors()
     assert vendors == user_file.OURS
     assert vendors.known == VENDORS
     assert vendors.fingerprint == ""
@@ -70,13 +70,13 @@ def test_a_file_adds_a_vendor(use: Any, suffix: str) -> None:
     as_json = {"name": "acme", "backends": ["refdev"], "device_names": "acme|\\bA1"}
     as_toml = 'name = "acme"\nbackends = ["refdev"]\ndevice_names = "acme|\\\\bA1"'
     use(json.dumps(as_json) if suffix == ".json" else as_toml, suffix=suffix)
-    first, *others = user_file.chosen().known
+    first, *others = user_file.load_vendors().known
     assert tuple(others) == VENDORS
     assert (first.name, first.title, first.backends) == ("acme", "acme", ("refdev",))
-    assert detect(None, ["ACME 7"], known=user_file.chosen().known) is not None
-    assert detect(None, ["ACME 7"], known=user_file.chosen().known).name == "acme"
-    assert detect("refdev", known=user_file.chosen().known).name == "acme"
-    assert detect("other", known=user_file.chosen().known).name == "generic"
+    assert detect(None, ["ACME 7"], known=user_file.load_vendors().known) is not None
+    assert detect(None, ["ACME 7"], known=user_file.load_vendors().known).name == "acme"
+    assert detect("refdev", known=user_file.load_vendors().known).name == "acme"
+    assert detect("other", known=user_file.load_vendors().known).name == "generic"
 
 
 def test_its_words_count(use: Any) -> None:
@@ -84,7 +84,7 @@ def test_its_words_count(use: Any) -> None:
     assert (plain.meta.vendor, len(plain.kernels)) == ("generic", 1)
     use(ACME)
     events = document()["traceEvents"]
-    known = user_file.chosen().known
+    known = user_file.load_vendors().known
     trace = make.trace(*events, known=known, tb_privateuse1={"backend": "refdev"})
     assert (trace.meta.vendor, trace.vendor) == ("acme", known[0])
     assert [trace.text(name) for name in trace.kernels.name] == ["gemm", "acclSum"]
@@ -93,7 +93,7 @@ def test_its_words_count(use: Any) -> None:
 
 def test_missing_keys_come_from_the_extended_vendor(use: Any) -> None:
     use('name = "cuda"\nextends = "rocm"\ntitle = "Both"\ncommunication_names = "^my"')
-    known = user_file.chosen().known
+    known = user_file.load_vendors().known
     rocm = next(vendor for vendor in VENDORS if vendor.name == "rocm")
     assert [vendor.name for vendor in known].count("cuda") == 1
     assert known[0].device_types == rocm.device_types
@@ -104,12 +104,12 @@ def test_missing_keys_come_from_the_extended_vendor(use: Any) -> None:
 
 def test_vendor_without_evidence_means_every_trace(use: Any) -> None:
     use('name = "all"\ncommunication_names = "x"')
-    assert detect("cuda", ["NVIDIA H100"], known=user_file.chosen().known).name == "all"
+    assert detect("cuda", ["NVIDIA H100"], known=user_file.load_vendors().known).name == "all"
 
 
 def test_generic_stays_the_last(use: Any) -> None:
     use('name = "generic"\nextends = "generic"\ntitle = "Ours"', ACME)
-    known = user_file.chosen().known
+    known = user_file.load_vendors().known
     assert [known[0].name, known[-1].title] == ["acme", "Ours"]
     assert len(known) == len(VENDORS) + 1
 
@@ -139,7 +139,7 @@ def test_a_vendor_file_has_a_key_for_every_field() -> None:
 def test_errors_name_the_file_and_the_mistake(use: Any, text: str, says: str) -> None:
     use(text)
     with pytest.raises(TraceError) as caught:
-        user_file.chosen()
+        user_file.load_vendors()
     assert caught.value.code == "bad_vendor"
     assert "vendor0.toml" in caught.value.message
     assert says in caught.value.message
@@ -149,17 +149,17 @@ def test_errors_name_the_file_and_the_mistake(use: Any, text: str, says: str) ->
 def test_bad_json(use: Any, text: str) -> None:
     use(text, suffix=".json")
     with pytest.raises(TraceError, match=r"vendor0\.json cannot be used"):
-        user_file.chosen()
+        user_file.load_vendors()
 
 
 def test_no_file_and_no_text(use: Any) -> None:
     (path,) = use("")
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(TraceError, match="cannot be used"):
-        user_file.chosen()
+        user_file.load_vendors()
     path.unlink()
     with pytest.raises(TraceError, match="cannot be read: No such file"):
-        user_file.chosen()
+        user_file.load_vendors()
 
 
 def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
@@ -168,10 +168,10 @@ def test_a_cached_trace_is_of_one_vendor_file(use: Any, tmp_path: Path) -> None:
     keys = [cache_key(files)]
     for text in (ACME, ACME.replace("accl", "other")):
         use(text)
-        keys.append(cache_key(files, user_file.chosen()))
+        keys.append(cache_key(files, user_file.load_vendors()))
     assert len(set(keys)) == 3
     use(ACME)
-    assert cache_key(files, user_file.chosen()) == keys[1]
+    assert cache_key(files, user_file.load_vendors()) == keys[1]
 
 
 @pytest.mark.parametrize("jobs", [0, 1])
@@ -181,7 +181,7 @@ def test_a_trace_keeps_the_vendor_that_was_read_at_the_start(
     write(tmp_path / "log" / "r" / "host_1.1.pt.trace.json", document())
     files = catalog.scan(str(tmp_path / "log"), READERS).find()
     (path,) = use(ACME)
-    vendors = user_file.chosen()
+    vendors = user_file.load_vendors()
     monkeypatch.delenv(user_file.VARIABLE)
     path.write_text("broken")
     for _ in ("read", "from the cache"):
@@ -200,7 +200,7 @@ def test_a_vendors_own_names_are_shown(use: Any) -> None:
     )
     trace = make.trace(
         make.memory(3, 64, 64, 33),
-        known=user_file.chosen().known,
+        known=user_file.load_vendors().known,
         tb_privateuse1={"backend": "refdev"},
     )
     assert allocations.device_label(trace, (33, 0)) == "ACME 0"
@@ -241,7 +241,7 @@ def test_a_file_describes_peaks_of_devices(use: Any) -> None:
         'name = "acme"\ncompute_units = "Tiles"\nbackends = ["acme"]\n'
         '[[peaks]]\ndevice_names = "a1"\nhalf_tflops = 12.5\n'
     )
-    vendor = user_file.chosen().named("acme")
+    vendor = user_file.load_vendors().named("acme")
     assert vendor is not None
     assert vendor.compute_units == "Tiles"
     peak = vendor.peak("Acme A1")
@@ -266,5 +266,5 @@ def test_a_file_describes_peaks_of_devices(use: Any) -> None:
 def test_an_invalid_peak_is_refused(use: Any, peak: str) -> None:
     use(f'name = "acme"\n[[peaks]]\n{peak}\n')
     with pytest.raises(TraceError) as caught:
-        user_file.chosen()
+        user_file.load_vendors()
     assert caught.value.code == "bad_vendor"

@@ -22,7 +22,7 @@ from tests.support.uncertain import pair
 
 def causes_of(t: Trace) -> dict[str, list[tuple[int, int]]]:
     """Return the stretches of each cause, in µs."""
-    sets = idle_causes.classify_gaps(t, idle_causes.find_gaps(t))
+    sets = idle_causes.attribute_gaps(t, idle_causes.find_gaps(t))
     return {
         cause: [(a // 1000, b // 1000) for a, b in zip(*one, strict=True)]
         for cause, one in sets.items()
@@ -231,7 +231,7 @@ def test_every_instant_has_the_cause_of_a_direct_check(seed: int) -> None:
     assert t.start_ns == base * 1000
     events = [{**e, "ts": e["ts"] - base} for e in events]
     found = idle_causes.find_gaps(t)
-    sets = idle_causes.classify_gaps(t, found)
+    sets = idle_causes.attribute_gaps(t, found)
     assert tuple(sets) == idle_causes.CAUSES
     first = min(0, int(t.kernels.start_ns.min()))
     for at in np.arange(first / 1000 + 0.5, t.steps.end_ns.max() / 1000):

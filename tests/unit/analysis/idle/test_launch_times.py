@@ -38,7 +38,7 @@ def test_a_first_activity_that_was_queued_stood_behind_unseen_work() -> None:
     unseen, idle_ns = lengths(trace)
     assert unseen == 8_001_000
     assert idle_ns == (1000 - 4 + 1000 - 10 + 1000 - 10 + 1000) * 1000
-    sets = causes.classify_gaps(trace, causes.find_gaps(trace))
+    sets = causes.attribute_gaps(trace, causes.find_gaps(trace))
     assert int(np.sum(sets["launch_latency"][1] - sets["launch_latency"][0])) == 3 * 6_000
 
 

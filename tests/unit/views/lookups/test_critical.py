@@ -19,7 +19,7 @@ def test_pieces_have_a_place() -> None:
     trace = waiting()
     found = ask(trace)
     assert found.found == len(found.pieces) == 8
-    kinds = derived.of(trace).pyramid.tracks.kind
+    kinds = derived.derive(trace).pyramid.tracks.kind
     latency, kernel = found.pieces[2], found.pieces[3]
     assert (kernel.cause, kernel.name) == ("kernel", "mm")
     assert (kernel.start_ns, kernel.end_ns) == (17_000, 57_000)

@@ -26,7 +26,7 @@ def some() -> Trace:
 
 
 def ask(t: Trace, **options: Any) -> Instances:
-    return instances(t, derived.of(t).pyramid, **options)
+    return instances(t, derived.derive(t).pyramid, **options)
 
 
 def row_of(t: Trace, operator: str) -> int:
