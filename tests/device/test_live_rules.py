@@ -35,7 +35,7 @@ def test_planted_faults_are_found_with_their_line(
         row = found[name]
         assert row.saving_ns is not None
         assert row.source is not None
-        assert "live.py" in row.source
+        assert "live_training.py" in row.source
 
 
 def test_mended_they_are_gone(runs: dict[str, tuple[Advice, dict[str, int]]]) -> None:

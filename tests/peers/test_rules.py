@@ -83,7 +83,7 @@ def test_what_is_found_was_checked(path: Path) -> None:
         assert found == known
         return
     # How much bounds carry changes with the inference; what is found must have been judged.
-    causes = {rule.name for rule in RULES if rule.rank == "cause"}
+    causes = {rule.name for rule in RULES if rule.precedence == "cause"}
     assert set(found) & causes <= set(known)
 
 

@@ -21,7 +21,7 @@ from tests.support.on_device import Done, device
 
 WORK = """
 import time
-from tb_privateuse1._capture import prime
+from tb_privateuse1.capture import priming
 
 def idle():
     # The device waits for the host.
@@ -51,7 +51,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     answer["plain"] = codes(run("plain"))
     answer["primed"] = codes(run("primed", prime_ms=40))
     answer["auto"] = codes(run("auto", prime_ms="auto"))
-    prime.backend.synchronize = lambda: 1 / 0
+    priming.backend.synchronize = lambda: 1 / 0
     answer["failed"] = codes(run("failed", prime_ms="auto"))
     """
     lines = [line[4:] for line in script.splitlines()]

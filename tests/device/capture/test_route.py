@@ -71,7 +71,7 @@ def test_a_route_that_does_not_exist() -> None:
 def test_torch_without_a_backend_is_understood() -> None:
     """In a process of its own: other tests load the reference device into this one."""
     code = """
-from tb_privateuse1._capture import backend
+from tb_privateuse1.capture import backend
 assert backend.missing_internals() is None
 assert not backend.is_current()
 assert not backend.has_native_profiler()

@@ -108,7 +108,7 @@ def test_the_sidecars_contract() -> None:
     assert value["launch_latency_ns"] == 6000
     assert (value["external_id"], value["elapsed_us"]) == ([7, 9], [5, None])
     json.dumps(value)
-    documented = (Path(capture.__file__).parents[1] / "docs" / "guide" / "capture.md").read_text()
+    documented = (Path(capture.__file__).parents[2] / "docs" / "guide" / "capture.md").read_text()
     assert [key for key in value if f"`{key}`" not in documented] == []
 
 

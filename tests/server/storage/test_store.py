@@ -254,6 +254,7 @@ def test_the_process_ends_while_a_trace_is_read(files: TraceFiles, tmp_path: Pat
         "import sys\n"
         "from pathlib import Path\n"
         "from tb_privateuse1.discovery import catalog\n"
+        "from tb_privateuse1.readers import READERS\n"
         "from tb_privateuse1.storage import jobs, store\n"
         "made = store.Store(1, Path(sys.argv[2]))\n"
         "try: made.trace(catalog.scan(sys.argv[1], READERS).find(), wait_s=0)\n"
