@@ -90,7 +90,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def over(result: Diff, limit: float, names: list[str]) -> list[Judged]:
-    """What is more, beyond noise and bounds, by more than this share: parts of the step of the
+    """Return the increases beyond noise, bounds and this share: parts of the step of the
     step, memory of the base's own figure, and growth of the base's peak. Raises UsageError where
     a figure that is to be judged is in neither trace.
     """

@@ -50,26 +50,26 @@ def advice(trace: Trace, rules: Sequence[Rule] = RULES, *, step: StepOption = No
 
     Raises TraceError ``unknown_step``.
     """
-    told = engine.advise(trace, step_row(trace, step), rules)
-    saving = sum(row.saving_ns or 0 for row in told.found)
-    causes = [_cause(cause, told) for cause in CAUSES]
+    result = engine.advise(trace, step_row(trace, step), rules)
+    saving = sum(row.saving_ns or 0 for row in result.found)
+    causes = [_cause(cause, result) for cause in CAUSES]
     return AdviceTable(
         provenance=provenance(trace),
-        rows=told.found,
+        rows=result.found,
         causes=tuple(sorted((c for c in causes if c), key=lambda c: -(c.saving_ns or 0))),
-        asked=told.asked,
+        asked=result.asked,
         saving_ns=saving,
-        saving_share=saving / told.window_ns if told.window_ns else 0.0,
-        window_ns=told.window_ns,
-        steps=told.steps,
+        saving_share=saving / result.window_ns if result.window_ns else 0.0,
+        window_ns=result.window_ns,
+        steps=result.steps,
     )
 
 
-def _cause(cause: str, told: engine.Advice) -> CauseRow | None:
-    rows = [row for row in told.found if row.cause == cause]
+def _cause(cause: str, result: engine.Advice) -> CauseRow | None:
+    rows = [row for row in result.found if row.cause == cause]
     known = [row.saving_ns for row in rows if row.saving_ns is not None]
     if not rows:
         return None
     saving = sum(known) if known else None
-    share = saving / told.window_ns if saving is not None and told.window_ns else None
+    share = saving / result.window_ns if saving is not None and result.window_ns else None
     return CauseRow(cause, len(rows), saving, share)

@@ -116,7 +116,7 @@ def diff(
         int | None, "the N of ProfilerStep#N in the base; all complete steps by default"
     ] = None,
 ) -> Diff:
-    """What ``trace`` does longer or shorter than ``base``, per step.
+    """Compare two traces per step: time that ``trace`` gains or loses against ``base``.
 
     Raises TraceError ``unknown_step``.
     """

@@ -122,7 +122,9 @@ def memory(
     split = categories.categorize(trace, events, level, blocks)
     kind = split.of[within]
     order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
-    told, over_time = categories.category_rows(level, events, blocks, split, start, end, points)
+    by_category, over_time = categories.category_rows(
+        level, events, blocks, split, start, end, points
+    )
     return MemoryUse(
         provenance=provenance(trace),
         notes=tuple(_notes(trace, devices, shown, growth)),
@@ -130,7 +132,7 @@ def memory(
         device=shown.device if shown else None,
         window=_window(events, level, start, end) if shown else None,
         growth=growth,
-        basis=("allocated" if level.told else "change") if shown else None,
+        basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=steps,
         alive=_alive(trace, events, level, blocks, level.peak(start, end)),
         operators=tuple(
@@ -141,7 +143,7 @@ def memory(
         allocations=len(inside),
         rows=tuple(by_operator.allocation_rows(trace, events, inside.take(order), kind[order])),
         curve=_curve(level, start, end, points) if shown else (),
-        categories=told,
+        categories=by_category,
         category_curve=over_time,
     )
 
@@ -173,15 +175,15 @@ def _within(at_ns: I64, start: int, end: int) -> Bools:
 
 def _window(events: Memory, level: Level, start: int, end: int) -> MemoryWindow:
     size = allocations.zero_if_missing(events.bytes)[_within(events.ts_ns, start, end)]
-    peak = level.peak(start, end) if level.told else None
+    peak = level.peak(start, end) if level.has_totals else None
     return MemoryWindow(
         start_ns=start,
         end_ns=end,
         events=len(size),
         allocated_bytes=int(np.maximum(size, 0).sum()),
         freed_bytes=-int(np.minimum(size, 0).sum()),
-        at_start_bytes=level.at(start) if level.told else None,
-        at_end_bytes=level.at(end) if level.told else None,
+        at_start_bytes=level.at(start) if level.has_totals else None,
+        at_end_bytes=level.at(end) if level.has_totals else None,
         peak_bytes=None if peak is None else int(level.allocated[peak]),
         peak_at_ns=None if peak is None else max(int(level.at_ns[peak]), start),
     )
@@ -191,7 +193,7 @@ def _alive(
     trace: Trace, events: Memory, level: Level, blocks: Blocks, peak: int | None
 ) -> tuple[AliveRow, ...]:
     """Nothing where the trace has no totals or no addresses."""
-    if peak is None or not level.told or (blocks.fate == UNKNOWN).all():
+    if peak is None or not level.has_totals or (blocks.fate == UNKNOWN).all():
         return ()
     return tuple(by_operator.live_blocks(trace, events, level, blocks, peak))
 

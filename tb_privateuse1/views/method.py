@@ -32,7 +32,7 @@ _REFUSALS = (
     "events_route_dead",
     "host_only",
 )
-"""Findings that say what no timeline, or no bound, could be told for."""
+"""Findings that give the reason for a missing timeline or a missing bound."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Method(Result):
     crossing: int | None
     """Marks that fit no schedule of one stream."""
     elsewhere: int | None
-    """Activities whose durations other recordings of the run told, and the files of these."""
+    """Activities with durations from other recordings of the run, and their files."""
     others: tuple[str, ...]
 
 

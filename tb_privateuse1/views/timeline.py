@@ -39,7 +39,7 @@ _FARTHEST_NS = 1 << 61
 
 @dataclass(frozen=True)
 class Rectangles:
-    """By track, row and start. Of several short ranges (``count``) the longest is told."""
+    """By track, row and start. Several short ranges (``count``) show the longest."""
 
     track: Short
     row: Short

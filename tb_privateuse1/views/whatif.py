@@ -112,16 +112,16 @@ def whatif(
     ranking: Annotated[bool, "rank what gains how much; this takes most of the time"] = True,
     limit: Annotated[int, "at most this many rows of the ranking"] = 30,
 ) -> WhatIf:
-    """What steps would take with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
+    """Predict step times with ``changes`` (one a line, as ``aten::mm=0.5``), by replay.
 
     Raises TraceError ``bad_change`` or ``unknown_step``.
     """
     rows = prediction.judged_steps(trace, step_row(trace, step))
     made = changing.parse_changes(trace, changes)
     base = prediction.replay_baseline(trace, dependencies)
-    told = prediction.predict(trace, dependencies, base, made)
+    forecast = prediction.predict(trace, dependencies, base, made)
     window = trace.steps.end_ns - trace.steps.start_ns
-    measured, gain = _mean(window[rows]), _mean(told.gain[rows])
+    measured, gain = _mean(window[rows]), _mean(forecast.gain[rows])
     replayed = _mean((window - base.held + base.bare)[rows])
     own = critical.take(np.isin(critical.step, rows))
     table = _path(trace, own, len(rows))
@@ -139,16 +139,16 @@ def whatif(
         predicted_ns=None if measured is None or gain is None else measured - gain,
         gain_ns=gain,
         gain_share=gain / measured if measured and gain is not None else None,
-        bound_ns=prediction.mean_bound(told.bound[rows]) if len(rows) else None,
+        bound_ns=prediction.mean_bound(forecast.bound[rows]) if len(rows) else None,
         replayed_ns=replayed,
         replay_error_share=error,
         steps=tuple(
             PredictedStep(
                 name=trace.text(trace.steps.name[i]),
                 measured_ns=int(window[i]),
-                predicted_ns=int(window[i] - told.gain[i]),
-                gain_ns=int(told.gain[i]),
-                bound_ns=prediction.mean_bound(told.bound[[i]]),
+                predicted_ns=int(window[i] - forecast.gain[i]),
+                gain_ns=int(forecast.gain[i]),
+                bound_ns=prediction.mean_bound(forecast.bound[[i]]),
                 replayed_ns=int(window[i] - base.held[i] + base.bare[i]),
             )
             for i in rows.tolist()

@@ -1014,7 +1014,7 @@ export interface RankSymptom {
   explanation: string;
 }
 
-/** By track, row and start. Of several short ranges (``count``) the longest is told. */
+/** By track, row and start. Several short ranges (``count``) show the longest. */
 export interface Rectangles {
   track: Int16Array;
   row: Int16Array;

@@ -142,7 +142,7 @@ def _samples(trace: Trace, device: Device | None, rows: I64) -> Mapping[Figure, 
         "allocated": _between(size, low, high),
         "allocations": _between((size > 0).astype(np.int64), low, high),
     }
-    if level.told:
+    if level.has_totals:
         after = np.array([level.at(at) for at in end.tolist()], np.int64)
         windows = list(zip(start[rows].tolist(), end[rows].tolist(), strict=True))
         values["peak"] = np.array([_peak(level, *window) for window in windows], np.int64)

@@ -161,7 +161,7 @@ class Level:
     """``MISSING`` where the trace does not have it."""
     before: int
     """Allocated before the first instant: its total less its bytes."""
-    told: bool
+    has_totals: bool
     """Whether it is Total Allocated; otherwise it is the sum of Bytes since the recording's
     start."""
 
@@ -189,7 +189,7 @@ def memory_level(memory: Memory) -> Level:
         allocated=total,
         reserved=memory.reserved_bytes[rows],
         before=int(total[0] - size[rows[0]]) if len(rows) else 0,
-        told=bool(has_total.any()),
+        has_totals=bool(has_total.any()),
     )
 
 
@@ -225,7 +225,7 @@ def memory_steps(trace: Trace, events: Memory, level: Level) -> tuple[MemoryStep
     low, high = np.searchsorted(events.ts_ns, (start, end))
     rows: list[MemoryStep] = []
     for i in numbered:
-        has_level = level.told and len(events) > 0
+        has_level = level.has_totals and len(events) > 0
         peak = level.peak(int(start[i]), int(end[i])) if has_level else None
         after = level.at(int(end[i])) if has_level else None
         last = rows[-1].at_end_bytes if rows else None

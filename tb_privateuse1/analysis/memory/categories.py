@@ -176,7 +176,7 @@ def _before(
     known = np.zeros(len(CATEGORIES), np.int64)
     rest = level.before - int(blocks.bytes[blocks.fate == EARLIER].sum())
     devices = [d for d in allocations.memory_devices(trace.memory) if d[0] != allocations.CPU]
-    if rest <= 0 or not level.told or len(devices) > 1:
+    if rest <= 0 or not level.has_totals or len(devices) > 1:
         return known
     made = [int(blocks.bytes[of == c].sum()) for c in range(len(CATEGORIES))]
     grain = math.gcd(int(np.gcd.reduce(blocks.bytes)) if len(blocks) else 1, _MOST_GRANULARITY)
@@ -217,7 +217,7 @@ def category_rows(
 
     Empty without totals or addresses.
     """
-    if not level.told or not len(level.rows) or (blocks.fate == UNKNOWN).all():
+    if not level.has_totals or not len(level.rows) or (blocks.fate == UNKNOWN).all():
         return (), ()
     total = category_curves(events, level, blocks, split)
     low, high = np.searchsorted(level.at_ns, (start, end)).tolist()

@@ -71,7 +71,7 @@ def device_facts(trace: Trace, device: tuple[int, int]) -> MemoryDevice:
     """Return the figures of one device."""
     events = allocations.device_events(trace.memory, device)
     level = allocations.memory_level(events)
-    peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.told else None
+    peak = level.peak(0, int(events.ts_ns[-1]) + 1) if level.has_totals else None
     fitting, steps = allocations.explained_steps(events)
     size = allocations.zero_if_missing(events.bytes)
     reserved = int(events.reserved_bytes.max())

@@ -81,7 +81,7 @@ def _crossed(ranges: Ops | Frames, slack: int) -> Bools:
 def _duplicates(trace: Trace) -> Iterator[Finding]:
     """Equal name, thread, start, end and id. Without an id nothing tells two short ones apart."""
     ops, frames, launches, kernels = trace.ops, trace.frames, trace.launches, trace.kernels
-    told: list[tuple[TableName, str, I64, Sequence[I32 | I64], tuple[Figures, ...]]] = [
+    checks: list[tuple[TableName, str, I64, Sequence[I32 | I64], tuple[Figures, ...]]] = [
         ("ops", say("operators and annotations"), ops.external_id, (ops.thread,),
          ("steps", "operators", "memory")),
         ("frames", say("Python frames"), frames.python_id, (frames.thread,), ("stacks",)),
@@ -90,7 +90,7 @@ def _duplicates(trace: Trace) -> Iterator[Finding]:
         ("kernels", say("device activities"), np.where(kernels.end_ns > kernels.start_ns,
          kernels.correlation, NONE), (kernels.lane,), ("operators", "kernels")),
     ]  # fmt: skip
-    for table, what, number, place, affects in told:
+    for table, what, number, place, affects in checks:
         columns = getattr(trace, table)
         rows = _repeated(columns.start_ns, [columns.end_ns, columns.name, number, *place], number)
         if len(rows):

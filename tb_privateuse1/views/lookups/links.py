@@ -94,7 +94,7 @@ def links(
     table: Annotated[TableName, "the table that has the range"] = "kernels",
     index: Annotated[int, "row of the range in the table"] = 0,
 ) -> Links:
-    """What belongs to one range.
+    """Return the events linked to one range.
 
     Raises TraceError ``unknown_row``.
     """

@@ -102,7 +102,7 @@ def test_reducing_at_one_instant() -> None:
 def test_level_before_at_and_peak() -> None:
     """Totals give the level before, at and at the peak."""
     level = allocations.memory_level(events([(1, 5), (2, 7), (1, -5)], [105, 112, 107]))
-    assert (level.told, level.before) == (True, 100)
+    assert (level.has_totals, level.before) == (True, 100)
     assert [level.at(t) for t in (0, 1, 10, 11, 99)] == [100, 105, 105, 112, 107]
     assert [level.peak(*w) for w in ((0, 99), (0, 10), (20, 99))] == [1, 0, 1]
     assert level.peak(-5, 0) is None
@@ -111,7 +111,7 @@ def test_level_before_at_and_peak() -> None:
 def test_level_without_totals_is_the_sum_of_bytes() -> None:
     """Without totals the level is the sum of bytes."""
     level = allocations.memory_level(events([(None, 5), (None, None), (None, -2)]))
-    assert (level.told, level.before, level.allocated.tolist()) == (False, 0, [5, 5, 3])
+    assert (level.has_totals, level.before, level.allocated.tolist()) == (False, 0, [5, 5, 3])
 
 
 def test_steps_of_the_total_that_no_event_explains() -> None:
