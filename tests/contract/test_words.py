@@ -18,15 +18,15 @@ AVOIDED = re.compile(
 """CONTRIBUTING.md names the words to use instead."""
 
 MOST = {
-    "tb_privateuse1/*.py": 122,
-    "tests/*.py": 480,
-    "docs/*.md": 30,
-    "frontend/src/*.ts*": 40,
+    "tb_privateuse1/*.py": 35,
+    "tests/*.py": 471,
+    "docs/*.md": 27,
+    "frontend/src/*.ts*": 34,
 }
 """How many are left. Lower the number of a folder when you remove some."""
 
 _QUESTION = re.compile(r"(What|Who|Whose|Whether|Those|That)\b")
-MOST_QUESTIONS = 60
+MOST_QUESTIONS = 1
 """Docstrings that begin with a relative clause instead of "Return", "Build" or a noun."""
 
 
