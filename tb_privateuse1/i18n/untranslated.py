@@ -7,6 +7,7 @@ in the source: the literal arguments of ``say`` and ``plural``.
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ _ARGUMENT = {"say": 0, "plural": 1}
 """The position of the template, or of the noun."""
 
 
+@functools.cache  # the source does not change meanwhile
 def templates() -> dict[str, str]:
     """Return all English templates of the package, each with a file and line that uses it.
 

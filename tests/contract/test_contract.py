@@ -34,9 +34,9 @@ from tb_privateuse1.views import result as views_result
 from tb_privateuse1.views.encoding import encode
 from tb_privateuse1.views.lookups import LOOKUPS
 from tests.support.results import result as result_of
+from tests.support.sources import PACKAGE, nodes
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "tb_privateuse1"
 DOCS = ROOT / "docs"
 LONGEST = 400
 CODE = {".py", ".ts", ".tsx", ".css", ".cpp", ".h"}
@@ -219,7 +219,7 @@ def test_no_function_is_long() -> None:
     """A function's body has at most 60 lines, its signature and documentation not counted."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
                 found[f"{path.name}: {node.name}"] = (node.end_lineno or 0) - first.lineno + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -18,9 +19,9 @@ import pytest
 
 from docs.generate.__main__ import DOCS, stale
 from tb_privateuse1 import cli
+from tests.support.sources import PACKAGE, nodes
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "tb_privateuse1"
 CONFIGURATION = DOCS / "reference" / "configuration.md"
 
 _FENCE = re.compile(
@@ -31,6 +32,7 @@ _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+?) *$", re.MULTILINE)
 
 
+@functools.cache
 def documents() -> list[Path]:
     """Return every Markdown file, tracked or about to be."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "*.md"]
@@ -57,6 +59,7 @@ class Block:
         return f"{name_of(self.path)}:{self.line}"
 
 
+@functools.cache
 def blocks(*languages: str) -> list[Block]:
     """Return the fenced blocks of all documents in these languages."""
     found = []
@@ -128,11 +131,12 @@ def test_paths_named_in_messages_exist() -> None:
     assert {path for path in named if not (ROOT / path).exists()} == set()
 
 
+@functools.cache
 def variables() -> set[str]:
     """Return the environment variables that the package reads."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= set(re.findall(r"\bTB_PRIVATEUSE1_[A-Z_]+[A-Z]\b", node.value))
             key = _environment_key(node)

@@ -20,7 +20,8 @@ from tb_privateuse1.i18n import Text, join_list, plural, render, say
 from tb_privateuse1.i18n.untranslated import templates
 from tb_privateuse1.trace.findings import Finding
 from tb_privateuse1.views.encoding import encode
-from tests.support.said import PACKAGE, bare, called, scoped, within
+from tests.support.said import bare, called, scoped, within
+from tests.support.sources import PACKAGE
 
 OTHERS = i18n.LANGUAGES[1:]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -61,9 +62,6 @@ ENGLISH = {
 """Where errors are that no page can be told."""
 
 
-SAID = templates()
-
-
 def _fields(template: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
 
@@ -71,7 +69,7 @@ def _fields(template: str) -> set[str]:
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_translation_is_of_a_text_that_nothing_says(language: str) -> None:
     """A missing one is no error: ``make texts`` lists those."""
-    assert sorted(i18n.catalog(language).keys() - SAID.keys()) == []
+    assert sorted(i18n.catalog(language).keys() - templates().keys()) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sources import nodes
+
 ROOT = Path(__file__).parents[2]
 THIS = Path(__file__)
 AVOIDED = re.compile(
@@ -48,7 +50,7 @@ def test_avoided_words_become_fewer(pattern: str) -> None:
 def test_docstrings_say_what_is_returned() -> None:
     found = []
     for path in files("tb_privateuse1/*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             kinds = ast.Module | ast.FunctionDef | ast.ClassDef
             if isinstance(node, kinds) and _QUESTION.match(ast.get_docstring(node) or ""):
                 found.append(f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'module')}")

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import tb_privateuse1
-
-PACKAGE = Path(tb_privateuse1.__file__).parent
+from tests.support.sources import PACKAGE, tree
 
 Scope = dict[str, list[ast.expr]]
 """What the names of a function, and of its module, are given."""
@@ -17,8 +14,8 @@ Scope = dict[str, list[ast.expr]]
 def scoped() -> Iterator[tuple[str, ast.Call, Scope]]:
     """Yield all calls of the package, each with its place and its scope."""
     for file in sorted(PACKAGE.rglob("*.py")):
-        name, tree = str(file.relative_to(PACKAGE)), ast.parse(file.read_text("utf-8"))
-        for call, scope in within(tree, {}):
+        name, module = str(file.relative_to(PACKAGE)), tree(file.read_text("utf-8"))
+        for call, scope in within(module, {}):
             yield f"{name}:{call.lineno}", call, scope
 
 

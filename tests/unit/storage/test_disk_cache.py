@@ -17,9 +17,10 @@ from tb_privateuse1.discovery.file import File, file_at
 from tb_privateuse1.discovery.trace_files import TraceFiles
 from tb_privateuse1.storage import disk_cache
 from tb_privateuse1.trace.model import TABLES, Trace
-from tests.contract.test_layers import FILES, imports
+from tests.contract.test_layers import imports
 from tests.support import make
 from tests.support.shared_traces import TRACES, load, needs_traces
+from tests.support.sources import FILES
 
 
 def sample() -> Trace:
