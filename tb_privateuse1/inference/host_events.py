@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.inference import task_queue
 from tb_privateuse1.inference.base import MetadataClaims, impossible_sizes, rows_of
-from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
-from tb_privateuse1.readers.raw import Group, Raw, Sidecar
+from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw, Sidecar
 from tb_privateuse1.trace import intervals
 from tb_privateuse1.trace.model import (
     ANNOTATION,

@@ -6,8 +6,7 @@ import numpy as np
 
 from tb_privateuse1.inference import flow_arrows
 from tb_privateuse1.inference.base import Activities, MetadataClaims, Strings, rows_of
-from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
-from tb_privateuse1.readers.raw import Group, Raw
+from tb_privateuse1.readers.raw import MISSING_OF, Group, Raw
 from tb_privateuse1.trace.groupby import group_rows
 from tb_privateuse1.trace.launch_configs import Configs
 from tb_privateuse1.trace.model import (

@@ -11,8 +11,39 @@ from numpy.typing import NDArray
 
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.findings import Finding
-from tb_privateuse1.trace.model import NONE, Threads
+from tb_privateuse1.trace.model import MISSING, NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Table
+
+_IDS = (
+    "external_id",
+    "external_id_2021",
+    "correlation",
+    "device",
+    "stream",
+    "sequence",
+    "forward_thread",
+    "python_id",
+    "python_parent",
+    "module_id",
+)
+_QUANTITIES = (
+    "bytes",
+    "start_bound_ns",
+    "duration_bound_ns",
+    "address",
+    "device_type",
+    "device_id",
+    "memory_bytes",
+    "allocated_bytes",
+    "reserved_bytes",
+    "in_elements",
+    "out_elements",
+    "group_size",
+    "registers",
+    "shared_bytes",
+)
+MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
+"""The value for a missing number, by argument."""
 
 Progress = Callable[[str, int, int, int], None]
 """Called now and then: phase, bytes done, bytes in all, events so far. May raise to cancel."""

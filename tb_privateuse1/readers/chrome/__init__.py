@@ -31,7 +31,6 @@ from tb_privateuse1.readers.raw import Progress, Raw
 
 __all__ = [
     "CHROME",
-    "event_schema",
     "single_event",
 ]
 

@@ -24,7 +24,6 @@ from tb_privateuse1.readers.chrome.event_schema import (
     COLLECTIVE,
     CONFIG,
     LOOSE,
-    MISSING_OF,
     NO_ARGS,
     Event,
 )
@@ -32,7 +31,7 @@ from tb_privateuse1.readers.chrome.growing_columns import Column, Parts
 from tb_privateuse1.readers.chrome.interning import JsonTexts, Strings, ThreadRows
 from tb_privateuse1.readers.chrome.problem_tally import Tally
 from tb_privateuse1.readers.chrome.timestamps import event_times
-from tb_privateuse1.readers.raw import Flows, Group, Raw
+from tb_privateuse1.readers.raw import MISSING_OF, Flows, Group, Raw
 from tb_privateuse1.trace.file_checkpoints import Checkpoints
 from tb_privateuse1.trace.model import NONE, Threads
 from tb_privateuse1.trace.table import I32, I64, Bools

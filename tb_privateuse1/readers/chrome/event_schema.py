@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from tb_privateuse1.trace.model import MISSING, NONE
+from tb_privateuse1.readers.raw import MISSING_OF
+from tb_privateuse1.trace.model import NONE
 
 NO_JSON = msgspec.Raw()
 
-_IDS = {
+_NUMBERS = {
     "external_id": "External id",
     "external_id_2021": "external id",
     "correlation": "correlation",
@@ -28,8 +29,6 @@ _IDS = {
     "python_id": "Python id",
     "python_parent": "Python parent id",
     "module_id": "Python module id",
-}
-_QUANTITIES = {
     "bytes": "bytes",
     "start_bound_ns": "start_bound_ns",
     "duration_bound_ns": "duration_bound_ns",
@@ -75,9 +74,6 @@ CONFIG = ("grid", "registers", "shared_bytes", "blocks_per_sm", "occupancy")
 """Read only for events with the size of a block."""
 _LABELS = {"name": "name"}
 
-MISSING_OF = dict.fromkeys(_IDS, NONE) | dict.fromkeys(_QUANTITIES, int(MISSING))
-"""The value for a missing number, by argument."""
-
 _Phase = Literal[
     "X", "s", "f", "M", "i", "I", "B", "E", "C", "b", "n", "e", "t", "S", "T", "p", "F", "N", "O",
     "D", "P", "R", "c", "(", ")", "v", "V", "=",
@@ -90,11 +86,10 @@ def _arguments() -> type[msgspec.Struct]:
     def field(key: str, default: Any) -> Any:
         return msgspec.field(name=key, default=default)
 
-    numbers = {**_IDS, **_QUANTITIES}
     return msgspec.defstruct(
         "Args",
         [
-            *((name, _Number, field(key, MISSING_OF[name])) for name, key in numbers.items()),
+            *((name, _Number, field(key, MISSING_OF[name])) for name, key in _NUMBERS.items()),
             *((name, msgspec.Raw, field(key, NO_JSON)) for name, key in _JSON.items()),
             *((name, Any, field(key, None)) for name, key in (_TEXTS | _LABELS).items()),
         ],

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_privateuse1.readers.chrome.event_schema import MISSING_OF
-from tb_privateuse1.readers.raw import Group
+from tb_privateuse1.readers.raw import MISSING_OF, Group
 from tb_privateuse1.trace.model import NONE
 
 

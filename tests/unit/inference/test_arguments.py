@@ -20,8 +20,7 @@ from tests.support import invariants, make
 pytestmark = pytest.mark.long
 
 _KNOWN = (
-    event_schema._IDS,
-    event_schema._QUANTITIES,
+    event_schema._NUMBERS,
     event_schema._JSON,
     event_schema._TEXTS,
 )
