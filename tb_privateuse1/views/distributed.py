@@ -16,7 +16,12 @@ from tb_privateuse1.analysis.ranks import clock_alignment, collectives
 from tb_privateuse1.analysis.ranks import notes as ranks_notes
 from tb_privateuse1.analysis.ranks import steps as ranks_steps
 from tb_privateuse1.analysis.ranks.bandwidth import CollectiveRow, collective_rows
-from tb_privateuse1.analysis.ranks.collectives import RankPart, drop_matches, match_calls
+from tb_privateuse1.analysis.ranks.collectives import (
+    MatchedCalls,
+    RankPart,
+    drop_matches,
+    match_calls,
+)
 from tb_privateuse1.analysis.ranks.steps import Grid, Measure, RankSteps
 from tb_privateuse1.analysis.ranks.stragglers import (
     CAUSES,
@@ -143,9 +148,7 @@ def distributed(
         raise TraceError("bad_option", say("limit must not be negative, not {limit}.", limit=limit))
     read = [r for r in ranks if isinstance(r.part, RankPart)]
     parts: list[RankPart] = [r.part for r in read]
-    calls = match_calls(parts)
-    aligned = clock_alignment.align_clocks(parts, calls)
-    calls = drop_matches(calls, aligned.apart)
+    calls, aligned = _match_on_one_clock(parts)
     wanted = _wanted(calls.step_names, step)
     in_step = wanted[calls.step] if step is not None else calls.step >= NONE
     blamed = assign_blame(calls, in_step, len(parts))
@@ -155,8 +158,7 @@ def distributed(
     shown = ranks_steps.worst_steps(steps, chosen, limit)
     talk_total, talk = collective_rows(calls, in_step, numbers, limit)
     rows = _rank_rows(ranks, read, steps, chosen, blamed, aligned)
-    known = [part.world_size for part in parts if part.world_size]
-    world = max(known) if known else None
+    world = max((part.world_size for part in parts if part.world_size), default=None)
     absent = sorted(set(range(world or 0)) - {r.rank for r in ranks})
     unread = [r.rank for r in ranks if r.part is None]
     late = find_stragglers(blamed, {r.rank: _figures(r) for r in rows if r.problem is None})
@@ -190,6 +192,13 @@ def distributed(
         notes=tuple(notes),
         advice=rank_engine.advise_ranks(case),
     )
+
+
+def _match_on_one_clock(parts: Sequence[RankPart]) -> tuple[MatchedCalls, clock_alignment.Clocks]:
+    """Match the ranks' calls and align their clocks; drop matches that no clocks bring together."""
+    calls = match_calls(parts)
+    aligned = clock_alignment.align_clocks(parts, calls)
+    return drop_matches(calls, aligned.apart), aligned
 
 
 def _wanted(names: tuple[str, ...], step: int | None) -> Bools:

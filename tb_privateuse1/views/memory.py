@@ -116,12 +116,11 @@ def memory(
     shown = devices[found.index(chosen)] if chosen else None
     steps = allocations.memory_steps(trace, events, level)
     growth = allocations.find_growth(steps)
-    at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
-    within = _within(events.ts_ns[at], start, end)
-    inside = blocks.take(within)
+    selected = events.take(_within(events.ts_ns, start, end))
+    inside = _largest_first(events, blocks, start, end)
+    shown_rows = inside[offset : offset + limit]
     split = categories.categorize(trace, events, level, blocks)
-    kind = split.of[within]
-    order = np.lexsort((inside.allocation, -inside.bytes))[offset : offset + limit]
+    largest, kind = blocks.take(shown_rows), split.of[shown_rows]
     by_category, over_time = categories.category_rows(
         level, events, blocks, split, start, end, points
     )
@@ -135,13 +134,9 @@ def memory(
         basis=("allocated" if level.has_totals else "change") if shown else None,
         steps=steps,
         alive=_alive(trace, events, level, blocks, level.peak(start, end)),
-        operators=tuple(
-            by_operator.memory_operators(
-                trace, events.take(_within(events.ts_ns, start, end)), start, end
-            )
-        ),
+        operators=tuple(by_operator.memory_operators(trace, selected, start, end)),
         allocations=len(inside),
-        rows=tuple(by_operator.allocation_rows(trace, events, inside.take(order), kind[order])),
+        rows=tuple(by_operator.allocation_rows(trace, events, largest, kind)),
         curve=_curve(level, start, end, points) if shown else (),
         categories=by_category,
         category_curve=over_time,
@@ -166,6 +161,14 @@ def _selected(
         )
         raise TraceError("bad_option", message)
     return start, end
+
+
+def _largest_first(events: Memory, blocks: Blocks, start: int, end: int) -> I64:
+    """Return the blocks that begin in the window, the largest first, equal ones by allocation."""
+    at = np.where(blocks.allocation >= 0, blocks.allocation, blocks.release)
+    rows = np.flatnonzero(_within(events.ts_ns[at], start, end))
+    order: I64 = rows[np.lexsort((blocks.allocation[rows], -blocks.bytes[rows]))]
+    return order
 
 
 def _within(at_ns: I64, start: int, end: int) -> Bools:

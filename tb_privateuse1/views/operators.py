@@ -149,13 +149,7 @@ def operators(
     some = np.arange(len(first))
     if find is not None:
         some = np.flatnonzero(groups.matching_rows(trace, rows[first], group, find))
-    by_time = np.lexsort((-figures["host_self_ns"][some], -figures["device_self_ns"][some]))
-    order = some[by_time]
-    if key == "name":
-        order = np.array(sorted(order.tolist(), key=texts.name, reverse=descending), np.int64)
-    elif key is not None:
-        column = figures[key][order]
-        order = order[np.argsort(-column if descending else column, kind="stable")]
+    order = _ordered(some, figures, texts, key, descending)
     shown, rest = order[offset : offset + limit], np.append(order[:offset], order[offset + limit :])
     forward = groups.forward_names(trace, ahead[rows], member, len(first))
     device, launched = len(trace.kernels) > 0, len(trace.launches) > 0
@@ -197,6 +191,20 @@ def _sorting(sort: str | None, limit: int, offset: int) -> tuple[str | None, boo
             "bad_option", message, say("They can by: {names}.", names=", ".join(_SORTS))
         )
     return key, sort.startswith("-")
+
+
+def _ordered(
+    rows: I64, figures: dict[str, I64], texts: _Texts, key: str | None, descending: bool
+) -> I64:
+    """Return rows in the order of a column; equal ones, and all without a key, by most time."""
+    by_time = np.lexsort((-figures["host_self_ns"][rows], -figures["device_self_ns"][rows]))
+    order: I64 = rows[by_time]
+    if key is None:
+        return order
+    if key == "name":
+        return np.array(sorted(order.tolist(), key=texts.name, reverse=descending), np.int64)
+    column = figures[key][order]
+    return order[np.argsort(-column if descending else column, kind="stable")]
 
 
 def _numbers(figures: dict[str, I64], i: int, device: bool, launched: bool) -> dict[str, Any]:
