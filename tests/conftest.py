@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import logdir as made
 from tests.support.server import Server, serve
+from tests.support.web import Web
+from tests.support.web import serve as serve_folder
 
 # How long an example takes is the machine's matter.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -68,4 +70,13 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tensorboard(logdir: Path) -> Iterator[Server]:
     """A real TensorBoard on ``logdir``."""
     with serve("--logdir", logdir) as server:
+        yield server
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    """A web server for an empty directory."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    with serve_folder(folder) as server:
         yield server

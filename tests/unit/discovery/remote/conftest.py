@@ -8,19 +8,10 @@ import pytest
 from tb_privateuse1.discovery.remote.filesystem import TIMEOUT_VARIABLE
 from tb_privateuse1.storage.store import Store
 from tests.support import logdir as made
-from tests.support.web import Web, serve
+from tests.support.web import Web
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
-
-
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[Web]:
-    """A web server for an empty directory."""
-    folder = tmp_path / "web"
-    folder.mkdir()
-    with serve(folder) as server:
-        yield server
 
 
 @pytest.fixture
