@@ -45,6 +45,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.long
 def test_a_rule_passes_its_tests_and_the_registry(tree: Path) -> None:
     tests = (
         "tests/unit/advice/rules/test_registry.py",
@@ -54,6 +55,7 @@ def test_a_rule_passes_its_tests_and_the_registry(tree: Path) -> None:
     run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", names)
 
 
+@pytest.mark.long
 def test_a_view_passes_its_tests_and_the_contract(tree: Path) -> None:
     tests = "tests/unit/views/test_step_times.py", "tests/contract/test_contract.py"
     names = "step_times or documented_views"
