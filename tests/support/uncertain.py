@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from tests.support import make
 STEPS, KERNELS = 4, 40
 
 
-def pair(seed: int, lanes: int = 1, hosted: bool = False) -> tuple[Trace, Trace]:
-    """A trace as inferred, and one of the truths: kernels of a lane never overlap in either."""
-    random = np.random.default_rng(seed)
+@functools.cache
+def _host(hosted: bool) -> Trace:
+    """Return what the host does, which is the same for each seed."""
     ops = [make.op("aten::mm", 10 * i, 10 * i + 8, id=i) for i in range(STEPS * KERNELS)]
     for n in range(STEPS):
         begin = 10 * KERNELS * n
@@ -27,7 +28,14 @@ def pair(seed: int, lanes: int = 1, hosted: bool = False) -> tuple[Trace, Trace]
         ops.append(make.annotation("enumerate(DataLoader)#it", begin + 8, begin + 10))
         if hosted:
             ops.append(make.annotation("gloo:all_reduce", begin + 50, begin + 90, thread=5))
-    host = make.trace(*ops)
+    return make.trace(*ops)
+
+
+def pair(seed: int, lanes: int = 1, hosted: bool = False) -> tuple[Trace, Trace]:
+    """A trace as inferred, and one of the truths: kernels of a lane never overlap in either."""
+    random = np.random.default_rng(seed)
+    host = _host(hosted)
+    op_of = {id: row for row, id in enumerate(host.ops.external_id.tolist())}
     shown, true = [], []
     for lane in range(lanes):
         mine = np.flatnonzero(np.arange(STEPS * KERNELS) % lanes == lane)
@@ -39,7 +47,7 @@ def pair(seed: int, lanes: int = 1, hosted: bool = False) -> tuple[Trace, Trace]
         length = np.maximum(work + random.integers(-error, error + 1, len(mine)) // 2, 0)
         about = _queue(start + off, length)
         slack = random.integers(0, 500, len(mine))
-        op = np.array([host.ops.external_id.tolist().index(i) for i in mine])
+        op = np.array([op_of[i] for i in mine.tolist()])
         known: dict[str, Any] = {
             "lane": np.full(len(mine), lane, np.int32),
             "op": op.astype(np.int32),
