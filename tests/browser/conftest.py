@@ -79,6 +79,27 @@ def visit(
     assert watch.complaints == []
 
 
+@pytest.fixture
+def timed(browser: Browser, watch: Watch) -> Iterator[Callable[[Server], Dashboard]]:
+    """Visit a server on a page whose clock a test can move: ``page.clock.run_for``.
+
+    A clock stays with its context, so this one is not shared.
+    """
+    context = browser.new_context(viewport=VIEWPORT)
+    page = context.new_page()
+    page.clock.install()
+    watch.expected.append("404 .*/favicon.ico")
+
+    def visit(server: Server) -> Dashboard:
+        watch.origins.add(urlsplit(server.url).netloc)
+        watch.on(page)
+        return Dashboard(page, server, watch, hosted=False)
+
+    yield visit
+    context.close()
+    assert watch.complaints == []
+
+
 def _as_new(page: Page) -> None:
     page.goto("about:blank")
     page.mouse.move(0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.test_timeline import canvas, drag, middle, result, told, window
 from tests.support.axe import settled
 from tests.support.dashboard import WAIT_MS, Dashboard
+from tests.support.server import Server
 
 
 def pick(dashboard: Dashboard) -> str:
@@ -24,7 +26,10 @@ def pick(dashboard: Dashboard) -> str:
     return item
 
 
-def test_back_shows_the_same_picture_again(dashboard: Dashboard) -> None:
+def test_back_shows_the_same_picture_again(
+    timed: Callable[[Server], Dashboard], tensorboard: Server
+) -> None:
+    dashboard = timed(tensorboard)
     found = canvas(dashboard, run="mlp")
     whole = window(found)
     for _ in range(2):
@@ -33,7 +38,7 @@ def test_back_shows_the_same_picture_again(dashboard: Dashboard) -> None:
         way()
         settled(dashboard)
         dashboard.shows("details-name")
-        dashboard.page.wait_for_timeout(500)  # a camera that moved would have come to rest
+        dashboard.page.clock.run_for(2000)  # a camera that moved would have come to rest
         assert window(found) == pytest.approx(whole, abs=2)
 
 
@@ -67,7 +72,10 @@ def test_an_area_lies_within_the_recording(dashboard: Dashboard) -> None:
     assert dashboard.state()["area"] == f"0..{end}"
 
 
-def test_keys_are_those_of_the_dialog_that_is_open(dashboard: Dashboard) -> None:
+def test_keys_are_those_of_the_dialog_that_is_open(
+    timed: Callable[[Server], Dashboard], tensorboard: Server
+) -> None:
+    dashboard = timed(tensorboard)
     keys = dashboard.page.keyboard
     canvas(dashboard, run="ddp", item="kernels:0", range="0..3000000")
     dashboard.shows("details-name")
@@ -81,7 +89,7 @@ def test_keys_are_those_of_the_dialog_that_is_open(dashboard: Dashboard) -> None
     state = dashboard.state()
     for key in "mxcwg":
         keys.press(key)
-    dashboard.page.wait_for_timeout(400)  # a camera that moved would be in the address
+    dashboard.page.clock.run_for(2000)  # a camera that moved would be in the address
     assert dashboard.state() == state
     keys.press("Escape")
     expect(dashboard.get("record")).to_have_count(0)
