@@ -147,10 +147,10 @@ def variables() -> set[str]:
 
 def _environment_key(node: ast.AST) -> ast.expr | None:
     """Return the key of ``os.environ[key]``, ``os.environ.get(key)`` and ``os.getenv(key)``."""
-    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
-        return node.slice
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return node.slice if ast.unparse(node.value) == "os.environ" else None
     readers = ("os.environ.get", "os.getenv", "_environment")
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in readers and node.args:
+    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in readers:
         return node.args[0]
     return None
 
