@@ -6,7 +6,7 @@ import { count, signedDuration } from "../../lib/format";
 import { nameOf } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
@@ -197,20 +197,8 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       cell: (r) =>
         handles ? <TreeName row={r} by={result.by} handles={handles} /> : <Name row={r} by={result.by} />,
     },
-    result.by === "shapes" && {
-      key: "detail",
-      title: texts.inputShapes,
-      kind: "text",
-      width: 200,
-      value: (r) => r.detail,
-    },
-    result.by === "kernels" && {
-      key: "detail",
-      title: texts.kind,
-      kind: "text",
-      width: 104,
-      value: (r) => r.detail,
-    },
+    result.by === "shapes" && field("detail", { title: texts.inputShapes }, "text", 200),
+    result.by === "kernels" && field("detail", { title: texts.kind }, "text", 104),
     {
       key: "status",
       title: "",
@@ -221,16 +209,11 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       code: (r) => r.status,
       cell: (r) => <span class={`status ${r.status}`}>{STATUS[r.status]}</span>,
     },
-    {
-      key: "base_ns",
-      title: texts.base.title,
-      kind: "time",
-      width: 84,
+    field("base_ns", { title: texts.base.title }, "time", 84, {
       additive,
       help: texts.base.help(result.time),
-      value: (r) => r.base_ns,
-    },
-    { key: "now_ns", ...texts.now, kind: "time", width: 84, additive, value: (r) => r.now_ns },
+    }),
+    field("now_ns", texts.now, "time", 84, { additive }),
     {
       ...change<DiffRow>(
         "change_ns",
@@ -240,7 +223,7 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       ),
       additive,
     },
-    { key: "change_share", ...texts.relative, kind: "share", width: 84, value: (r) => r.change_share },
+    field("change_share", texts.relative, "share", 84),
     {
       key: "verdict",
       ...texts.certainty,
@@ -249,32 +232,16 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
       value: (r) => WORDS[r.verdict],
       code: (r) => r.verdict,
     },
-    { key: "noise_ns", ...texts.noise, kind: "time", width: 80, value: (r) => r.noise_ns },
-    result.rows.some((r) => r.bound_ns !== 0) && {
-      key: "bound_ns",
-      ...texts.bound,
-      kind: "time",
-      width: 80,
-      value: (r) => r.bound_ns,
-    },
+    field("noise_ns", texts.noise, "time", 80),
+    result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),
     device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
     host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
-    {
-      key: "base_calls",
-      ...texts.baseCalls,
-      kind: "count",
-      width: 84,
-      value: (r) => r.base_calls,
+    field("base_calls", texts.baseCalls, "count", 84, {
       cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
-    },
-    {
-      key: "now_calls",
-      ...texts.calls,
-      kind: "count",
-      width: 68,
-      value: (r) => r.now_calls,
+    }),
+    field("now_calls", texts.calls, "count", 68, {
       cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
-    },
+    }),
   ];
   return columns.filter((c) => c !== false);
 }
@@ -329,25 +296,13 @@ function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles
 }
 
 const STEPS: readonly Column<DiffStep & { number: number }>[] = [
-  { key: "number", title: "", kind: "count", width: 60, value: (s) => s.number },
-  { key: "base", title: texts.steps.base, kind: "text", width: 160, value: (s) => s.base },
-  {
-    key: "now",
-    ...texts.steps.now,
-    kind: "text",
-    width: 160,
-    value: (s) => s.now,
+  field("number", { title: "" }, "count", 60),
+  field("base", { title: texts.steps.base }, "text", 160),
+  field("now", texts.steps.now, "text", 160, {
     cell: (s) =>
       s.now === null ? <span class="value muted">–</span> : <StepLink name={s.now}>{s.now}</StepLink>,
-  },
-  {
-    key: "base_ns",
-    title: texts.base.title,
-    kind: "time",
-    width: 90,
-    additive: true,
-    value: (s) => s.base_ns,
-  },
-  { key: "now_ns", title: texts.now.title, kind: "time", width: 90, additive: true, value: (s) => s.now_ns },
+  }),
+  field("base_ns", { title: texts.base.title }, "time", 90, { additive: true }),
+  field("now_ns", { title: texts.now.title }, "time", 90, { additive: true }),
   change("change_ns", texts.steps.change, 96),
 ];

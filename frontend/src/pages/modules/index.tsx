@@ -7,7 +7,7 @@ import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
@@ -157,73 +157,25 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
   const trains = result.rows.some((r) => r.backward_host_ns > 0);
   const all = result.device_ns || 1;
   const columns: (Column<ModuleRow> | false)[] = [
-    {
-      key: "name",
-      ...(result.source === "modules" ? heads.module : heads.annotation),
-      kind: "text",
-      width: 300,
-      value: (r) => r.name,
+    field("name", result.source === "modules" ? heads.module : heads.annotation, "text", 300, {
       cell: (r) => <Name row={r} handles={handles} />,
-    },
-    {
-      key: "share",
-      ...heads.share,
-      kind: "share",
-      width: 132,
-      value: (r) => r.share,
+    }),
+    field("share", heads.share, "share", 132, {
       bar: () => (device ? "kernel" : "cpu"),
       help: !device ? texts.shareOfHost : trains ? texts.shareOfBoth : texts.share,
       bound: (r) => (!device ? 0 : r.device_bound_ns === null ? null : r.device_bound_ns / all),
-    },
-    device && {
-      key: "device_total_ns",
-      ...heads.deviceTotal,
-      kind: "time",
-      width: 98,
-      help: trains ? texts.deviceTotalForward : texts.deviceTotal,
-      value: (r) => r.device_total_ns,
-      bound: ofAll,
-    },
-    device && {
-      key: "device_self_ns",
-      ...heads.deviceSelf,
-      kind: "time",
-      width: 92,
-      additive: true,
-      value: (r) => r.device_self_ns,
-      bound: ofAll,
-    },
+    }),
     device &&
-      trains && {
-        key: "backward_device_ns",
-        ...heads.backwardDevice,
-        kind: "time",
-        width: 92,
-        value: (r) => r.backward_device_ns,
+      field("device_total_ns", heads.deviceTotal, "time", 98, {
+        help: trains ? texts.deviceTotalForward : texts.deviceTotal,
         bound: ofAll,
-      },
-    { key: "host_total_ns", ...heads.hostTotal, kind: "time", width: 88, value: (r) => r.host_total_ns },
-    {
-      key: "host_self_ns",
-      ...heads.hostSelf,
-      kind: "time",
-      width: 88,
-      additive: true,
-      value: (r) => r.host_self_ns,
-    },
-    trains && {
-      key: "backward_host_ns",
-      ...heads.backwardHost,
-      kind: "time",
-      width: 112,
-      value: (r) => r.backward_host_ns,
-    },
-    {
-      key: "calls",
-      ...heads.calls,
-      kind: "count",
-      width: 68,
-      value: (r) => r.calls,
+      }),
+    device && field("device_self_ns", heads.deviceSelf, "time", 92, { additive: true, bound: ofAll }),
+    device && trains && field("backward_device_ns", heads.backwardDevice, "time", 92, { bound: ofAll }),
+    field("host_total_ns", heads.hostTotal, "time", 88),
+    field("host_self_ns", heads.hostSelf, "time", 88, { additive: true }),
+    trains && field("backward_host_ns", heads.backwardHost, "time", 112),
+    field("calls", heads.calls, "count", 68, {
       cell: (r) => (
         <a
           class="value"
@@ -237,8 +189,8 @@ function columnsOf(result: Result, handles: Handles): Column<ModuleRow>[] {
           {count(r.calls)}
         </a>
       ),
-    },
-    device && { key: "kernels", ...heads.kernels, kind: "count", width: 76, value: (r) => r.kernels },
+    }),
+    device && field("kernels", heads.kernels, "count", 76),
   ];
   return columns.filter((c) => c !== false);
 }

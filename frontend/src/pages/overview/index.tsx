@@ -7,7 +7,7 @@ import { useLatest, useView } from "../../state/use-result";
 import { nameOf, stepLabel, stepNumber } from "../../state/selection";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { StackedBars, type Bar } from "../../widgets/charts/stacked-bars";
 import { Table } from "../../widgets/table/table";
 import { DataWarnings } from "../shared/data-warnings";
@@ -186,27 +186,17 @@ const stepColumns = (categories: readonly Category[]): readonly Column<Step>[] =
       </span>
     ),
   },
-  {
-    key: "start_ns",
-    ...texts.columns.start,
-    kind: "time",
-    width: 72,
-    value: (s) => s.start_ns,
+  field("start_ns", texts.columns.start, "time", 72, {
     cell: (s) => (
       <StepLink name={s.name} testid="step-timeline">
         {duration(s.start_ns)}
       </StepLink>
     ),
-  },
-  {
-    key: "duration_ns",
-    ...texts.columns.duration,
-    kind: "time",
-    width: 74,
+  }),
+  field("duration_ns", texts.columns.duration, "time", 74, {
     additive: true,
-    value: (s) => s.duration_ns,
     bound: (s) => s.duration_bound_ns,
-  },
+  }),
   ...categories.map(
     (category): Column<Step> => ({
       key: `${category}_ns`,

@@ -7,7 +7,7 @@ import { sectionOf, trackId, trackOf } from "../../widgets/timeline/track-layout
 import { useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { t } from "../../i18n";
-import type { Column } from "../../widgets/table/columns";
+import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
 import { Table } from "../../widgets/table/table";
 import { Show } from "../shared/load-states";
@@ -135,7 +135,7 @@ function Summary({ area }: { area: Result }) {
 }
 
 const columnsFor = (length: number): readonly Column<AreaRow>[] => [
-  { key: "name", ...texts.columns.name, kind: "text", width: 320, value: (r) => r.name },
+  field("name", texts.columns.name, "text", 320),
   {
     key: "table",
     ...texts.columns.table,
@@ -144,14 +144,7 @@ const columnsFor = (length: number): readonly Column<AreaRow>[] => [
     value: (r) => texts.tables[r.table],
     code: (r) => r.table,
   },
-  {
-    key: "inside_ns",
-    ...texts.columns.inside,
-    kind: "time",
-    width: 84,
-    value: (r) => r.inside_ns,
-    bound: (r) => r.bound_ns,
-  },
+  field("inside_ns", texts.columns.inside, "time", 84, { bound: (r) => r.bound_ns }),
   {
     key: "share",
     ...texts.columns.share,
@@ -161,21 +154,7 @@ const columnsFor = (length: number): readonly Column<AreaRow>[] => [
     bar: (r) => (r.table === "kernels" ? "kernel" : "cpu"),
     bound: (r) => (r.bound_ns === null ? null : length > 0 ? r.bound_ns / length : 0),
   },
-  { key: "ranges", ...texts.columns.ranges, kind: "count", width: 76, value: (r) => r.ranges },
-  {
-    key: "mean_ns",
-    ...texts.columns.mean,
-    kind: "time",
-    width: 84,
-    value: (r) => r.mean_ns,
-    bound: (r) => r.mean_bound_ns,
-  },
-  {
-    key: "max_ns",
-    ...texts.columns.longest,
-    kind: "time",
-    width: 84,
-    value: (r) => r.max_ns,
-    bound: (r) => r.max_bound_ns,
-  },
+  field("ranges", texts.columns.ranges, "count", 76),
+  field("mean_ns", texts.columns.mean, "time", 84, { bound: (r) => r.mean_bound_ns }),
+  field("max_ns", texts.columns.longest, "time", 84, { bound: (r) => r.max_bound_ns }),
 ];
