@@ -4,7 +4,7 @@ import { count, duration } from "../../lib/format";
 import { useWidth } from "../../lib/use-width";
 import { t } from "../../i18n";
 import { PngButton } from "./png-button";
-import { niceTicks } from "./stacked-bars";
+import { niceTicks } from "./ticks";
 
 export interface HistogramBin {
   low: number;

@@ -15,7 +15,7 @@ import {
   sortRows,
   type Column,
 } from "../../../src/widgets/table/columns";
-import { niceTicks } from "../../../src/widgets/charts/stacked-bars";
+import { niceTicks } from "../../../src/widgets/charts/ticks";
 
 interface Row {
   name: string;
