@@ -4,7 +4,8 @@ import type { Diff as Result, DiffRow, DiffStep } from "../../api/types";
 import { quote } from "../../lib/filter";
 import { count, signedDuration } from "../../lib/format";
 import { nameOf } from "../../state/selection";
-import { go, state } from "../../state/url";
+import { go } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { useOpenRows } from "../../widgets/table/use-open-rows";
@@ -25,39 +26,11 @@ export const WORDS: Readonly<Record<DiffRow["verdict"], string>> = t.diff.verdic
 const texts = t.diffTables;
 
 export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
-  const { sort, filter } = state.value;
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred: [result.provenance, result.base].some((p) => p.timeline === "inferred"),
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
-  const choice = (
-    <>
-      <Segmented
-        label={texts.table}
-        value={shown}
-        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
-        choices={[
-          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
-          { value: "memory", ...texts.shown.memory },
-          { value: "steps", ...texts.shown.steps },
-        ]}
-      />
-      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
-        <Segmented
-          label={texts.time}
-          value={result.time}
-          onPick={(by) => go({ by, sort: null })}
-          choices={[
-            { value: "device", label: texts.device },
-            { value: "host", label: texts.host },
-          ]}
-        />
-      )}
-    </>
-  );
+  const choice = <Choice result={result} shown={shown} />;
   if (shown === "steps")
     return (
       <Table
@@ -95,6 +68,35 @@ export function DiffTable({ result, shown }: { result: Result; shown: Shown }) {
     >
       {choice}
     </Table>
+  );
+}
+
+/** Which table, and by which time. */
+function Choice({ result, shown }: { result: Result; shown: Shown }) {
+  return (
+    <>
+      <Segmented
+        label={texts.table}
+        value={shown}
+        onPick={(g) => go({ group: g === "operators" ? null : g, sort: null, filter: null })}
+        choices={[
+          ...KINDS.map((value) => ({ value, ...texts.shown[value] })),
+          { value: "memory", ...texts.shown.memory },
+          { value: "steps", ...texts.shown.steps },
+        ]}
+      />
+      {shown !== "steps" && shown !== "memory" && shown !== "kernels" && (
+        <Segmented
+          label={texts.time}
+          value={result.time}
+          onPick={(by) => go({ by, sort: null })}
+          choices={[
+            { value: "device", label: texts.device },
+            { value: "host", label: texts.host },
+          ]}
+        />
+      )}
+    </>
   );
 }
 
@@ -184,8 +186,6 @@ function change<Row>(
 
 function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
   const additive = handles === null;
-  const host = result.rows.some((r) => r.host_change_ns !== null);
-  const device = result.rows.some((r) => r.device_change_ns !== null);
   const columns: (Column<DiffRow> | false)[] = [
     {
       key: "name",
@@ -234,16 +234,20 @@ function columnsOf(result: Result, handles: Handles | null): Column<DiffRow>[] {
     },
     field("noise_ns", texts.noise, "time", 80),
     result.rows.some((r) => r.bound_ns !== 0) && field("bound_ns", texts.bound, "time", 80),
-    device && result.time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
-    host && result.time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
-    field("base_calls", texts.baseCalls, "count", 84, {
-      cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
-    }),
-    field("now_calls", texts.calls, "count", 68, {
-      cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
-    }),
+    ...otherChanges(result),
+    ...CALLS,
   ];
   return columns.filter((c) => c !== false);
+}
+
+/** The changes of the time that the rows are not compared by, where there is any. */
+function otherChanges({ rows, time }: Result): (Column<DiffRow> | false)[] {
+  const host = rows.some((r) => r.host_change_ns !== null);
+  const device = rows.some((r) => r.device_change_ns !== null);
+  return [
+    device && time !== "device" && change<DiffRow>("device_change_ns", texts.deviceChange, 108),
+    host && time !== "host" && change<DiffRow>("host_change_ns", texts.hostChange, 98),
+  ];
 }
 
 /** Leads to the page of what is compared, if it is there. */
@@ -278,6 +282,15 @@ const lastOf = (path: string): string => path.slice(path.lastIndexOf(" / ") + 1)
 
 /** Per step, so that it may be a fraction. */
 const calls = (n: number): string => (Number.isInteger(n) ? count(n) : n.toPrecision(3));
+
+const CALLS: readonly Column<DiffRow>[] = [
+  field("base_calls", texts.baseCalls, "count", 84, {
+    cell: (r) => <span class="value">{calls(r.base_calls)}</span>,
+  }),
+  field("now_calls", texts.calls, "count", 68, {
+    cell: (r) => <span class="value">{calls(r.now_calls)}</span>,
+  }),
+];
 
 function TreeName({ row, by, handles }: { row: DiffRow; by: By; handles: Handles }) {
   const place = handles.places.get(row);

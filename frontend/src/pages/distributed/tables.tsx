@@ -2,7 +2,8 @@
 import type { CollectiveRow, Distributed as Result, RankRow, RankStep } from "../../api/types";
 import { bytes, duration, rate, signedDuration } from "../../lib/format";
 import { nameOf, stepLabel } from "../../state/selection";
-import { go, state } from "../../state/url";
+import { go } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -15,32 +16,11 @@ export type Group = "ranks" | "collectives" | "steps";
 const texts = t.distributed;
 
 export function Tables({ result, shown, inferred }: { result: Result; shown: Group; inferred: boolean }) {
-  const { sort, filter } = state.value;
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred,
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
-  const choice = (
-    <Segmented
-      label={texts.table}
-      value={shown}
-      onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
-      choices={[
-        { value: "ranks", label: texts.tables.ranks },
-        { value: "collectives", label: texts.tables.collectives },
-        { value: "steps", label: texts.tables.steps },
-      ]}
-    />
-  );
-  const more = (listed: number, total: number, text: (listed: number, all: number) => string) =>
-    listed < total && (
-      <span class="muted" data-testid="not-listed" data-value={total - listed}>
-        {text(listed, total)}
-      </span>
-    );
+  const choice = <Choice shown={shown} />;
   switch (shown) {
     case "ranks":
       return (
@@ -66,13 +46,15 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           {...texts.nouns.collectives}
           columns={COLLECTIVES}
           rows={result.collectives}
-          rowKey={(c) =>
-            `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`
-          }
+          rowKey={collectiveKey}
           defaultSort="-total_ns"
         >
           {choice}
-          {more(result.collectives.length, result.collectives_total, texts.someCollectives)}
+          <NotListed
+            listed={result.collectives.length}
+            total={result.collectives_total}
+            text={texts.someCollectives}
+          />
         </Table>
       );
     case "steps":
@@ -88,10 +70,44 @@ export function Tables({ result, shown, inferred }: { result: Result; shown: Gro
           defaultSort="rank"
         >
           {choice}
-          {more(result.steps.length, result.steps_total, texts.someSteps)}
+          <NotListed listed={result.steps.length} total={result.steps_total} text={texts.someSteps} />
         </Table>
       );
   }
+}
+
+const collectiveKey = (c: CollectiveRow): string =>
+  `${c.kind} ${c.group ?? ""} ${c.group_size ?? ""} ${c.bytes ?? ""} ${String(c.on_host)}`;
+
+function Choice({ shown }: { shown: Group }) {
+  return (
+    <Segmented
+      label={texts.table}
+      value={shown}
+      onPick={(g) => go({ group: g === "ranks" ? null : g, sort: null, filter: null })}
+      choices={[
+        { value: "ranks", label: texts.tables.ranks },
+        { value: "collectives", label: texts.tables.collectives },
+        { value: "steps", label: texts.tables.steps },
+      ]}
+    />
+  );
+}
+
+interface NotListedProps {
+  listed: number;
+  total: number;
+  text: (listed: number, all: number) => string;
+}
+
+/** How many rows the server left out. */
+function NotListed({ listed, total, text }: NotListedProps) {
+  if (listed >= total) return null;
+  return (
+    <span class="muted" data-testid="not-listed" data-value={total - listed}>
+      {text(listed, total)}
+    </span>
+  );
 }
 
 interface Head {

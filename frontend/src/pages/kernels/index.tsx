@@ -7,6 +7,7 @@ import { duration, exactDuration, percent } from "../../lib/format";
 import { useLatest, useView } from "../../state/use-result";
 import { rowOfStep, type Selected } from "../../state/selection";
 import { go, state } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { fitting, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -88,7 +89,7 @@ function KernelTable({
 }) {
   const inferred = result.provenance.timeline === "inferred";
   const columns = useMemo(() => columnsOf(inferred, result, group), [inferred, result, group]);
-  const { filter, sort, selected: key } = state.value;
+  const { selected: key } = state.value;
   const opened = result.rows.find((r) => String(r.longest_row) === key);
   return (
     <>
@@ -99,14 +100,11 @@ function KernelTable({
         columns={columns}
         rows={result.rows}
         rowKey={(r) => keyOf(r, group)}
-        sort={sort}
+        {...tableInUrl()}
         defaultSort="-total_ns"
-        filter={filter}
         inferred={inferred}
         selected={opened ? keyOf(opened, group) : null}
         onOpen={(r) => go({ event: `kernels/${r.longest_row}` })}
-        onSort={(s) => go({ sort: s })}
-        onFilter={(f) => go({ filter: f }, "replace")}
       >
         <GroupChoice result={result} group={group} columns={(g) => columnsOf(inferred, result, g)} />
         <Notes result={result} />

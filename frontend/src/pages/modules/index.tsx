@@ -5,6 +5,7 @@ import { count, duration, exactDuration, percent } from "../../lib/format";
 import { joinNames } from "../../lib/name-path";
 import { useLatest, useView } from "../../state/use-result";
 import { go, state } from "../../state/url";
+import { tableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { CodeBlock } from "../../widgets/controls/code-block";
 import { field, type Column } from "../../widgets/table/columns";
@@ -56,7 +57,7 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
   const { tree, setAll } = useOpenRows(rows, pathOf, () => openAtFirst(rows, state.value.selected));
   const turn = tree.setOpen;
   const columns = useMemo(() => columnsOf(result, { places: placesOf(result.rows), turn }), [result, turn]);
-  const { filter, sort, selected } = state.value;
+  const { selected } = state.value;
   const device = result.device_ns !== null;
   const words = result.source === "modules" ? texts.module : texts.annotation;
   return (
@@ -67,14 +68,11 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
       rows={rows}
       rowKey={pathOf}
       tree={{ ...tree, path: pathOf }}
-      sort={sort}
+      {...tableInUrl()}
       defaultSort={device ? "-share" : "-host_total_ns"}
-      filter={filter}
       selected={selected}
       inferred={result.provenance.timeline === "inferred"}
       onOpen={(r) => go({ selected: r.path === selected ? null : r.path }, "replace")}
-      onSort={(s) => go({ sort: s })}
-      onFilter={(f) => go({ filter: f }, "replace")}
     >
       {result.source === "modules" && (
         <Segmented
@@ -101,21 +99,28 @@ function ModuleTree({ result, group }: { result: Result; group: Group }) {
           onClick={() => setAll(new Set())}
         />
       </span>
-      {result.outside_device_ns !== null && result.outside_device_ns > 0 && result.device_ns !== null && (
-        <span
-          class="muted"
-          data-testid="outside"
-          data-value={result.outside_device_ns}
-          title={texts.outsideHelp(words.noun, exactDuration(result.outside_device_ns))}
-        >
-          {texts.outside(
-            duration(result.outside_device_ns),
-            percent(result.outside_device_ns / result.device_ns),
-            words.nouns,
-          )}
-        </span>
-      )}
+      <Outside result={result} words={words} />
     </Table>
+  );
+}
+
+interface OutsideProps {
+  result: Result;
+  words: { noun: string; nouns: string };
+}
+
+/** Device time that no row has. */
+function Outside({ result: { outside_device_ns: outside, device_ns: all }, words }: OutsideProps) {
+  if (outside === null || outside <= 0 || all === null) return null;
+  return (
+    <span
+      class="muted"
+      data-testid="outside"
+      data-value={outside}
+      title={texts.outsideHelp(words.noun, exactDuration(outside))}
+    >
+      {texts.outside(duration(outside), percent(outside / all), words.nouns)}
+    </span>
   );
 }
 

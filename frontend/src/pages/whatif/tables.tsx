@@ -1,9 +1,11 @@
 // The tables of the what-if page: estimated speed-ups, the critical path by name, and each step.
+import type { ComponentChildren } from "preact";
 import type { Gain, PathCause, PathRow, PredictedStep, WhatIf as Result } from "../../api/types";
 import { color, type Category } from "../../lib/color";
 import type { Resource } from "../../state/use-result";
 import { go, state } from "../../state/url";
 import { nameOf } from "../../state/selection";
+import { tableInUrl, type TableInUrl } from "../../state/table-in-url";
 import { t } from "../../i18n";
 import { field, type Column } from "../../widgets/table/columns";
 import { Segmented } from "../../widgets/controls/segmented";
@@ -48,14 +50,11 @@ const changeOf = (row: Gain, factor: number): string =>
   `${row.name ? `${row.kind}:${row.name}` : row.kind}=${factor}`;
 
 export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resource<Result> }) {
-  const { sort, filter, group } = state.value;
+  const { group } = state.value;
   const inferred = result.provenance.timeline === "inferred";
   const shared = {
-    sort,
-    filter,
+    ...tableInUrl(),
     inferred,
-    onSort: (s: string | null) => go({ sort: s }),
-    onFilter: (f: string | null) => go({ filter: f }, "replace"),
   };
   const choice = (
     <Segmented
@@ -97,6 +96,14 @@ export function WhatIfTable({ result, ranked }: { result: Result; ranked: Resour
         {choice}
       </Table>
     );
+  return gainsTable(shared, ranked, choice);
+}
+
+type Shared = TableInUrl & { inferred: boolean };
+
+/** Estimated speed-ups, which the server takes a while to rank. No component: the choice in the table
+ * would lose the focus to another table's. */
+function gainsTable(shared: Shared, ranked: Resource<Result>, choice: ComponentChildren) {
   const { loaded } = ranked;
   if (loaded.status === "loading")
     return (
