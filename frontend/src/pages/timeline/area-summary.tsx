@@ -59,33 +59,48 @@ export function AreaSummary({ lanes, area, choose, close }: AreaProps) {
         />
       )}
       <p>
-        <label>
-          {texts.where}{" "}
-          <select
-            value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN}
-            data-testid="area-place"
-            onChange={(e) => {
-              const { value } = e.currentTarget;
-              if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]);
-            }}
-          >
-            <option value="">{texts.everywhere}</option>
-            {tracks && tracks.length > 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
-            {lane.base.tracks
-              .filter((one) => one.kind !== "steps")
-              .map((one) => (
-                <option key={one.id} value={trackId(at, one.id)}>
-                  {one.group} · {one.label}
-                </option>
-              ))}
-          </select>
-        </label>
+        <PlaceChoice {...{ lane, at, tracks, choose }} />
       </p>
       <button type="button" class="quiet push" aria-label={texts.close} onClick={close}>
         ✕
       </button>
       <OfRank key={lane.rank} lane={lane} options={options} />
     </section>
+  );
+}
+
+interface PlaceChoiceProps {
+  lane: Lane;
+  /** Its place among the lanes. */
+  at: number;
+  tracks: readonly number[] | null;
+  choose: (tracks: readonly number[] | null) => void;
+}
+
+/** All tracks, one, or those that are selected. */
+function PlaceChoice({ lane, at, tracks, choose }: PlaceChoiceProps) {
+  return (
+    <label>
+      {texts.where}{" "}
+      <select
+        value={tracks === null ? "" : tracks.length === 1 ? String(tracks[0]) : CHOSEN}
+        data-testid="area-place"
+        onChange={(e) => {
+          const { value } = e.currentTarget;
+          if (value !== CHOSEN) choose(value === "" ? null : [Number(value)]);
+        }}
+      >
+        <option value="">{texts.everywhere}</option>
+        {tracks && tracks.length > 1 && <option value={CHOSEN}>{texts.chosen(tracks.length)}</option>}
+        {lane.base.tracks
+          .filter((one) => one.kind !== "steps")
+          .map((one) => (
+            <option key={one.id} value={trackId(at, one.id)}>
+              {one.group} · {one.label}
+            </option>
+          ))}
+      </select>
+    </label>
   );
 }
 

@@ -86,18 +86,11 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const selection = useSelectedItem(selected, tracks);
   const search = useSearch(selected, find);
   const marks = useMarks();
-  const found = useMemo(() => nameMatcher(find), [find]);
-  const density = useMemo(() => densityOf(result, PARTS), [result]);
   const [critical, setCritical] = useState<Critical | null>(null);
   const path = useSpots(critical, lanes[0]);
   const navigation = useNavigation({ page, tracks, view, area, setArea, selection, scene });
   useShortcuts({ tracks, view, area, setArea, selection, navigation, marks, search, hoverAt });
-  const { spot, linked, lane, place } = selection;
-  const arrows = useMemo(() => (linked && lane ? arrowsOf(linked, lane, place) : []), [linked, lane, place]);
-  const picked = useMemo(
-    () => ({ item: spot, area, marks: marks.marks, arrows, found, by, path }),
-    [spot, area, marks.marks, arrows, found, by, path],
-  );
+  const picked = usePicked({ find, selection, area, marks: marks.marks, by, path });
   return (
     <div class="timeline fill" ref={page} aria-busy={busy} data-testid="timeline">
       <Toolbar
@@ -112,21 +105,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
           {texts.cannotShow(rank, why.message)}
         </p>
       ))}
-      <Minimap
-        camera={camera}
-        all={all}
-        of={{ start: 0, stop: result.end_ns }}
-        density={density}
-        marks={marks.marks}
-        onCamera={move}
-        left={HEADS_PX}
-      >
-        <TrackFilter
-          only={arrangement.only}
-          none={!lines.some((line) => line.kind === "group" && line.key !== "")}
-          set={(only) => tracks.arrange({ only })}
-        />
-      </Minimap>
+      <Overview {...{ tracks, result, camera, move }} marks={marks.marks} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas
         scene={drawn}
@@ -144,19 +123,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
         tooltip={(under) => <Tooltip scene={scene} base={result} under={under} />}
-        heads={
-          <TrackHeadings
-            lines={lines}
-            lanes={lanes}
-            counters={drawn.counters}
-            curves={drawn.curves}
-            chosen={area?.tracks ?? null}
-            onChoose={(id) => {
-              if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
-            }}
-            {...headingActions(tracks)}
-          />
-        }
+        heads={<Headings {...{ tracks, drawn, area, setArea }} />}
       />
       <Announcement {...selection} />
       <Panel
@@ -165,6 +132,81 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         toCanvas={() => page.current?.querySelector<HTMLElement>(".timecanvas")?.focus()}
       />
     </div>
+  );
+}
+
+interface PickedProps {
+  find: string | null;
+  selection: SelectedItem;
+  area: Area | null;
+  marks: readonly number[];
+  by: ReturnType<typeof colorBy>;
+  path: ReturnType<typeof useSpots>;
+}
+
+/** What stands out on the canvas; the same object as long as nothing of it changes. */
+function usePicked({ find, selection, area, marks, by, path }: PickedProps) {
+  const found = useMemo(() => nameMatcher(find), [find]);
+  const { spot, linked, lane, place } = selection;
+  const arrows = useMemo(() => (linked && lane ? arrowsOf(linked, lane, place) : []), [linked, lane, place]);
+  return useMemo(
+    () => ({ item: spot, area, marks, arrows, found, by, path }),
+    [spot, area, marks, arrows, found, by, path],
+  );
+}
+
+interface OverviewProps {
+  tracks: Tracks;
+  result: Result;
+  camera: Camera;
+  move: (camera: Camera) => void;
+  marks: readonly number[];
+}
+
+/** The whole recording in a strip. */
+function Overview({ tracks, result, camera, move, marks }: OverviewProps) {
+  const { all, lines, arrangement } = tracks;
+  const density = useMemo(() => densityOf(result, PARTS), [result]);
+  return (
+    <Minimap
+      camera={camera}
+      all={all}
+      of={{ start: 0, stop: result.end_ns }}
+      density={density}
+      marks={marks}
+      onCamera={move}
+      left={HEADS_PX}
+    >
+      <TrackFilter
+        only={arrangement.only}
+        none={!lines.some((line) => line.kind === "group" && line.key !== "")}
+        set={(only) => tracks.arrange({ only })}
+      />
+    </Minimap>
+  );
+}
+
+interface HeadingsProps {
+  tracks: Tracks;
+  drawn: Pick<Result, "counters" | "curves">;
+  area: Area | null;
+  setArea: (area: Area | null) => void;
+}
+
+function Headings({ tracks, drawn, area, setArea }: HeadingsProps) {
+  const { lines, lanes } = tracks;
+  return (
+    <TrackHeadings
+      lines={lines}
+      lanes={lanes}
+      counters={drawn.counters}
+      curves={drawn.curves}
+      chosen={area?.tracks ?? null}
+      onChoose={(id) => {
+        if (area?.tracks) setArea({ ...area, tracks: withTrackToggled(area.tracks, id) });
+      }}
+      {...headingActions(tracks)}
+    />
   );
 }
 
