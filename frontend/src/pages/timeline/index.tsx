@@ -1,4 +1,5 @@
 // The timeline: every track of the trace, as fine as the screen can show.
+import type { RefObject } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Critical, Timeline as Result } from "../../api/types";
 import { t } from "../../i18n";
@@ -16,7 +17,7 @@ import { AreaSummary } from "./area-summary";
 import { colorBy } from "./color-menu";
 import { useSpots } from "./critical-path";
 import { DetailsPanel } from "./details-panel";
-import { useRanks } from "./rank-picker";
+import { useRanks, type Ranks } from "./rank-picker";
 import { arrowsOf, nameMatcher } from "./rectangles";
 import { useSearch } from "./search-box";
 import { Toolbar } from "./toolbar";
@@ -66,28 +67,18 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
   const { find } = state.value;
   const ranks = useRanks(selected, result);
   const tracks = useTracks(ranks);
-  const { lanes, all, lines, arrangement } = tracks;
+  const { all, lines } = tracks;
   const view = useCamera(step ? around(step.start, step.stop, all) : whole(all));
   const { camera, move } = view;
-  const [scroll, setScroll] = useState({ top: 0, height: 600 });
-  const width = useCanvasWidth(page);
   const [area, setArea] = useArea(tracks.numbers);
   const by = colorBy();
-  const { scene, failure, busy, retry } = useScene({
-    lanes,
-    camera,
-    lines,
-    arrangement,
-    scroll,
-    width,
-    modules: by === "module",
-  });
+  const { scene, failure, busy, retry, onScroll } = useShownScene(page, tracks, camera, by === "module");
   const drawn = scene ?? result;
   const selection = useSelectedItem(selected, tracks);
   const search = useSearch(selected, find);
   const marks = useMarks();
   const [critical, setCritical] = useState<Critical | null>(null);
-  const path = useSpots(critical, lanes[0]);
+  const path = useSpots(critical, tracks.lanes[0]);
   const navigation = useNavigation({ page, tracks, view, area, setArea, selection, scene });
   useShortcuts({ tracks, view, area, setArea, selection, navigation, marks, search, hoverAt });
   const picked = usePicked({ find, selection, area, marks: marks.marks, by, path });
@@ -100,11 +91,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onCritical={setCritical}
         page={() => page.current}
       />
-      {ranks.failed.map(({ rank, failure: why }) => (
-        <p key={rank} class="notice warn" data-testid="rank-failed">
-          {texts.cannotShow(rank, why.message)}
-        </p>
-      ))}
+      <FailedRanks failed={ranks.failed} />
       <Overview {...{ tracks, result, camera, move }} marks={marks.marks} />
       {failure && <Problem failure={failure} retry={retry} />}
       <TimeCanvas
@@ -118,7 +105,7 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         onHover={(at) => {
           hoverAt.current = at;
         }}
-        onScroll={(top, height) => setScroll({ top, height })}
+        onScroll={onScroll}
         onArrow={navigation.walk}
         onPick={navigation.pickRectangle}
         onOpen={navigation.openRectangle}
@@ -132,6 +119,31 @@ function Page({ selected, result, step }: { selected: Selected; result: Result; 
         toCanvas={() => page.current?.querySelector<HTMLElement>(".timecanvas")?.focus()}
       />
     </div>
+  );
+}
+
+/** The rectangles of the part of time and of the tracks that is on the screen. */
+function useShownScene(
+  page: RefObject<HTMLDivElement | null>,
+  { lanes, lines, arrangement }: Tracks,
+  camera: Camera,
+  modules: boolean,
+) {
+  const [scroll, setScroll] = useState({ top: 0, height: 600 });
+  const width = useCanvasWidth(page);
+  const shown = useScene({ lanes, camera, lines, arrangement, scroll, width, modules });
+  return { ...shown, onScroll: (top: number, height: number): void => setScroll({ top, height }) };
+}
+
+function FailedRanks({ failed }: { failed: Ranks["failed"] }) {
+  return (
+    <>
+      {failed.map(({ rank, failure: why }) => (
+        <p key={rank} class="notice warn" data-testid="rank-failed">
+          {texts.cannotShow(rank, why.message)}
+        </p>
+      ))}
+    </>
   );
 }
 
